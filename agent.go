@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// Role is the work that an agent does, and that a tool is for.
+// Role is the kind of work that an agent does or a tool is for. It filters the
+// tools that an agent sees.
 type Role string
 
-// RoleGeneral is the role of tools that nothing says more about: they are
-// offered to agents of every role.
+// RoleGeneral is the role of tools without a more specific one. Agents of every
+// role see them.
 const RoleGeneral Role = "General"
 
-// Roles lists the roles that every tenant has. A tenant may have more of its
-// own.
+// Roles lists the predefined roles. A tenant may add roles of its own.
 func Roles() []Role {
 	return []Role{"Dev", "QA", "Product", "Analytics", "Ops", "Finance", "Support", "Marketing", "Security", RoleGeneral}
 }
 
-// AgentScopes lists what a key of an agent may carry: what its list of grants
-// can bound, and nothing that could change the list.
+// AgentScopes lists the scopes that a key of an agent may carry: rights that
+// the agent's grants bound, and none that could change the grants.
 func AgentScopes() []Scope { return []Scope{ScopeToolsRead, ScopeToolsCall, ScopeEventsSend} }
 
-// Agent is an identity with a role and a list of what it may use.
+// Agent is an identity with a role and allowed tools.
 type Agent struct {
 	Tenant    TenantID  `json:"-"`
-	Name      string    `json:"name"` // its id too
+	Name      string    `json:"name" file:"key"` // its id too
 	Title     string    `json:"title,omitempty"`
 	Role      Role      `json:"role"`
 	Tools     []Grant   `json:"tools" nullable:"false"`
 	Resources []Grant   `json:"resources" nullable:"false"`
 	Prompts   []Grant   `json:"prompts" nullable:"false"`
-	Tier      string    `json:"tier,omitempty"`      // "" is its owner's
-	Limits    *Limits   `json:"limits,omitempty"`    // in place of the tier's
-	Brain     *Brain    `json:"brain,omitempty"`     // what it thinks with when somebody talks to it; nil where it cannot
-	Owner     string    `json:"owner,omitempty"`     // who made it, as Principal.ID says
-	Published bool      `json:"published,omitempty"` // other agents reach it by A2A, under its name
+	Tier      string    `json:"tier,omitempty"`            // "" is the tier of its owner
+	Limits    *Limits   `json:"limits,omitempty"`          // replaces the limits of the tier
+	Brain     *Brain    `json:"brain,omitempty"`           // what it answers users with; nil if it cannot answer
+	Owner     string    `json:"owner,omitempty" file:"no"` // Principal.ID of the creator
+	Published bool      `json:"published,omitempty"`       // other agents can reach it by A2A, under its name
 	Disabled  bool      `json:"disabled,omitempty"`
-	Declared  string    `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
+	Declared  string    `json:"declared,omitempty" file:"no"` // the settings file that declares it, and the only place to change it
+	CreatedAt time.Time `json:"created_at" file:"no"`
+	UpdatedAt time.Time `json:"updated_at" file:"no"`
+	UpdatedBy string    `json:"updated_by,omitempty" file:"no"` // Principal.ID of the last change; "" if unknown
 }
 
-// OwnerUser is the user that made the agent, by id; "" where no user did.
+// OwnerUser returns the id of the user that owns the agent; "" if no user does.
 func (a *Agent) OwnerUser() string {
 	id, ok := strings.CutPrefix(a.Owner, IssuerUser+":")
 	if !ok {
@@ -54,7 +54,8 @@ func (a *Agent) OwnerUser() string {
 	return id
 }
 
-// CheckPublished refuses to publish an agent that could not answer.
+// CheckPublished returns an error if the agent is published and has no brain to
+// answer with.
 func (a *Agent) CheckPublished() error {
 	if a.Published && a.Brain == nil {
 		return Errorf(CodeInvalid, "the agent %q cannot be published: it has nothing to answer with; give it a model or rules", a.Name)
@@ -62,10 +63,11 @@ func (a *Agent) CheckPublished() error {
 	return nil
 }
 
-// AgentNamePattern is what an agent's name looks like.
+// AgentNamePattern matches the names of agents.
 const AgentNamePattern = `^[a-z][a-z0-9-]{0,31}$`
 
-// CheckAgentName refuses what is not an agent's name, and says what one is.
+// CheckAgentName returns an error that explains the allowed form if name is not
+// valid.
 func CheckAgentName(name string) error {
 	if ok, _ := regexp.MatchString(AgentNamePattern, name); !ok {
 		return Errorf(CodeInvalid, "%q is not an agent's name: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", name)
@@ -73,8 +75,8 @@ func CheckAgentName(name string) error {
 	return nil
 }
 
-// CheckRole refuses what cannot name a role. Whether a tenant has it is not
-// judged here.
+// CheckRole returns an error if r is not a valid role name. It does not check
+// that the tenant has the role.
 func CheckRole(r Role) error {
 	if !nameFits(string(r), 40) {
 		return Errorf(CodeInvalid, "a role has 1 to 40 characters, no control characters, no slash and no space at its ends, not %q", string(r))
@@ -82,17 +84,19 @@ func CheckRole(r Role) error {
 	return nil
 }
 
-// Grant names what an agent may use: server/item in the server's own names, or
-// server/* for whatever the server has of that kind, now and later.
+// Grant names what an agent may use: server/item with the item's name at the
+// server, or server/* for all items of a kind that the server has, now and
+// later.
 type Grant struct {
 	Server string
-	Item   string // AnyItem, or a tool's or prompt's name, or a resource's URI
+	Item   string // AnyItem, the name of a tool or prompt, or the URI of a resource
 }
 
 // AnyItem is the item of a grant for a whole server.
 const AnyItem = "*"
 
-// ParseGrant reads server/item. A URI as item may hold further slashes.
+// ParseGrant parses server/item. Only the first slash separates, because a URI
+// contains more.
 func ParseGrant(text string) (Grant, error) {
 	server, item, ok := strings.Cut(text, "/")
 	if !ok || item == "" {
@@ -104,24 +108,26 @@ func ParseGrant(text string) (Grant, error) {
 	return Grant{Server: server, Item: item}, nil
 }
 
+// String returns the form that ParseGrant reads.
 func (g Grant) String() string { return g.Server + "/" + g.Item }
 
 // Compare orders grants by their text.
 func (g Grant) Compare(h Grant) int { return strings.Compare(g.String(), h.String()) }
 
-// AgentOwner is how rows name an agent as their owner, the same as Principal.ID.
+// AgentOwner returns the owner text of an agent in rows. It equals
+// Principal.ID.
 func AgentOwner(name string) string { return IssuerAgent + ":" + name }
 
-// MarshalText writes server/item.
+// MarshalText implements encoding.TextMarshaler.
 func (g Grant) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 
-// UnmarshalText reads what ParseGrant reads.
+// UnmarshalText implements encoding.TextUnmarshaler with ParseGrant.
 func (g *Grant) UnmarshalText(text []byte) (err error) {
 	*g, err = ParseGrant(string(text))
 	return err
 }
 
-// Grants gives the list for a kind of call.
+// Grants returns the grants for a kind of call.
 func (a *Agent) Grants(k Kind) []Grant {
 	switch k {
 	case KindTool:
@@ -135,8 +141,8 @@ func (a *Agent) Grants(k Kind) []Grant {
 	return nil
 }
 
-// Allows says whether the list for the kind holds the item, by name or by its
-// server.
+// Allows reports whether a grant for the kind covers the item, by name or with
+// AnyItem.
 func (a *Agent) Allows(k Kind, server, item string) bool {
 	return slices.ContainsFunc(a.Grants(k), func(g Grant) bool {
 		return g.Server == server && (g.Item == AnyItem || g.Item == item)

@@ -5,38 +5,40 @@ import (
 	"time"
 )
 
-// App is a tool that brings a page of its own, an MCP App: hosts show the page
-// with the tool's result in it.
+// App is a tool with a page of its own, as MCP Apps defines it: hosts show the
+// page with the tool's result in it.
 type App struct {
 	Name        string          `json:"name"`   // of the tool, as clients of /mcp see it
-	Server      string          `json:"server"` // whose tool and page it is
-	Tool        string          `json:"tool"`   // the server's own name
+	Server      string          `json:"server"` // the server of the tool and the page
+	Tool        string          `json:"tool"`   // name at the server
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Resource    string          `json:"resource"`                    // the page, by the server's own URI
-	Visibility  []string        `json:"visibility" nullable:"false"` // who may use the tool: model, app
-	Tools       []string        `json:"tools" nullable:"false"`      // what the page may call, by the server's own names
-	Generated   bool            `json:"generated"`                   // the page is not the server's but made for the tool
-	Read        bool            `json:"read"`                        // the page was read: its digest and what it declares are known
+	Resource    string          `json:"resource"`                    // URI of the page at the server
+	Visibility  []string        `json:"visibility" nullable:"false"` // who may call the tool: model, app
+	Tools       []string        `json:"tools" nullable:"false"`      // tools that the page may call, by name at the server
+	Generated   bool            `json:"generated"`                   // Junctor generated the page
+	Read        bool            `json:"read"`                        // the page was read, so digest and declarations are known
 	Approval    Approval        `json:"approval"`                    // of the compatible profile
-	Definition  json.RawMessage `json:"tool_definition,omitempty"`   // where one App is shown: the MCP Tool under its own name
+	Definition  json.RawMessage `json:"tool_definition,omitempty"`   // set if one App is requested: the MCP Tool, with its name at the server
 	AppPage
 }
 
-// AppPage is a page, what it declares, and what it is given.
+// AppPage is the page of an App: what it declares, and which sources and
+// permissions it gets.
 type AppPage struct {
 	Digest        string     `json:"digest,omitempty"` // SHA-256 of its text, hex
 	Bytes         int        `json:"bytes,omitempty"`
-	CSP           AppCSP     `json:"csp"`                              // the sources that it is given
-	Refused       []string   `json:"refused_sources" nullable:"false"` // why some that it declares are not
+	CSP           AppCSP     `json:"csp"`                              // sources that the page may load from
+	Refused       []string   `json:"refused_sources" nullable:"false"` // declared sources that are refused, with reasons
 	Policy        string     `json:"policy,omitempty"`                 // the Content-Security-Policy that it is served with
-	Permissions   []string   `json:"permissions" nullable:"false"`     // of the browser, that it asks for
-	Domain        string     `json:"domain,omitempty"`                 // that it would like; its origin is never that
+	Permissions   []string   `json:"permissions" nullable:"false"`     // browser features that the page requests
+	Domain        string     `json:"domain,omitempty"`                 // origin that the page requests; it is ignored
 	PrefersBorder *bool      `json:"prefers_border,omitempty"`
 	Profile       AppProfile `json:"profile"`
 }
 
-// AppCSP is what a page may reach, in the words of MCP Apps.
+// AppCSP lists the origins that a page may reach, with the member names of MCP
+// Apps.
 type AppCSP struct {
 	Connect  []string `json:"connectDomains" nullable:"false"`
 	Resource []string `json:"resourceDomains" nullable:"false"`
@@ -50,28 +52,29 @@ type AppProfile string
 // The profiles.
 const (
 	AppStrict     AppProfile = "strict"
-	AppCompatible AppProfile = "compatible" // it may make code of text (eval), by an operator's approval
+	AppCompatible AppProfile = "compatible" // eval is allowed, because an operator approved it
 )
 
-// ApprovalState says whether a page has the compatible profile.
+// ApprovalState is whether the compatible profile is approved for a page.
 type ApprovalState string
 
 // States of an approval.
 const (
 	ApprovalNone    ApprovalState = "none"
 	ApprovalGiven   ApprovalState = "approved"
-	ApprovalChanged ApprovalState = "changed" // it was given for another page: this one is strict until somebody looks again
+	ApprovalChanged ApprovalState = "changed" // the page changed after the approval and is strict until it is approved again
 )
 
-// Approval lets one page, by its digest, have the compatible profile.
+// Approval allows the compatible profile for one page, identified by its
+// digest. A changed page needs a new approval.
 type Approval struct {
 	State  ApprovalState `json:"state"`
 	Digest string        `json:"digest,omitempty"` // of the page that was approved
-	By     string        `json:"by,omitempty"`     // as Principal.ID says
+	By     string        `json:"by,omitempty"`     // Principal.ID of the approver
 	At     time.Time     `json:"at,omitzero"`
 }
 
-// AppApproval is an approval as it is stored.
+// AppApproval is the stored form of an Approval.
 type AppApproval struct {
 	Server, Resource string // the server's own URI
 	Digest           string

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// CallAccess says which calls a principal may know of, and whose payloads it may
+// CallAccess decides which calls a principal may see, and whose payloads it may
 // read. It is the only such rule: everything that shows calls, or sums over
-// them, takes one in the place of a tenant. The zero value sees nothing.
+// them, takes a CallAccess in place of a tenant. The zero value sees nothing.
 //
 //   - Admins see every call of their tenant, with its payload.
 //   - Everybody sees their own calls with the payload: a user those that were
@@ -30,17 +30,18 @@ type CallAccess struct {
 	rooms   map[string]bool
 }
 
-// ownCalls is what a call says of whoever made it, where it is the principal's
-// own. Texts that are empty do not count; with none set no call is.
+// ownCalls are the members of a call that identify the principal as its caller.
+// Empty members are not compared; with none set, no call matches.
 type ownCalls struct{ user, issuer, subject, agent string }
 
-// AllCalls is the access to every call of a tenant, for admins and for what runs
-// inside the instance.
+// AllCalls returns the access to every call of a tenant, for admins and for
+// work inside the instance.
 func AllCalls(tenant TenantID) CallAccess { return CallAccess{tenant: tenant, all: true} }
 
-// NewCallAccess is the access of a principal. servers are those that it may know
-// of, by id, and when each was added: a former server of the same id was another
-// one. With nil it is about the principal's own calls alone.
+// NewCallAccess returns the access of a principal. servers maps the ids of the
+// servers that the principal may see to the time each was added, because a
+// former server with the same id was another one. With nil, the access covers
+// only the principal's own calls.
 func NewCallAccess(p *Principal, servers map[string]time.Time) CallAccess {
 	if p.Has(ScopeAdmin) && p.Agent == "" {
 		return AllCalls(p.Tenant)
@@ -49,7 +50,8 @@ func NewCallAccess(p *Principal, servers map[string]time.Time) CallAccess {
 	switch {
 	case p.Issuer == IssuerOpen:
 	case p.Agent != "":
-		// The user too: an agent of the same name may have been somebody else's.
+		// Compare the user too: an earlier agent of the same name may have had
+		// another owner.
 		a.own = ownCalls{user: p.User, issuer: p.Issuer, subject: p.Subject, agent: p.Agent}
 	case p.User != "":
 		a.own = ownCalls{user: p.User}
@@ -59,8 +61,7 @@ func NewCallAccess(p *Principal, servers map[string]time.Time) CallAccess {
 	return a
 }
 
-// WithRooms is the access of a member of these rooms, by their ids, and of no
-// others.
+// WithRooms returns the access of a member of exactly these rooms, by id.
 func (a CallAccess) WithRooms(ids ...string) CallAccess {
 	a.rooms = make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -71,13 +72,13 @@ func (a CallAccess) WithRooms(ids ...string) CallAccess {
 	return a
 }
 
-// Tenant is whose calls it is about.
+// Tenant returns the tenant that the access is limited to.
 func (a *CallAccess) Tenant() TenantID { return a.tenant }
 
-// All says whether it is to every call of the tenant.
+// All reports whether the access covers every call of the tenant.
 func (a *CallAccess) All() bool { return a.all }
 
-// Reads says whether the payload of a call may be read.
+// Reads reports whether the payload of a call may be read.
 func (a *CallAccess) Reads(c *Call) bool {
 	if a.tenant == "" || c.Tenant != a.tenant {
 		return false
@@ -91,7 +92,8 @@ func (a *CallAccess) Reads(c *Call) bool {
 	return a.owns(c)
 }
 
-// owns says whether a call of the tenant is the principal's own, in a room or not.
+// owns reports whether a call of the tenant is the principal's own, inside or
+// outside a room.
 func (a *CallAccess) owns(c *Call) bool {
 	if a.own == (ownCalls{}) {
 		return false
@@ -102,7 +104,7 @@ func (a *CallAccess) owns(c *Call) bool {
 	return c.User == a.own.user
 }
 
-// Sees says whether a call may be known of.
+// Sees reports whether the existence of a call may be known.
 func (a *CallAccess) Sees(c *Call) bool {
 	if a.tenant == "" || c.Tenant != a.tenant {
 		return false
@@ -114,8 +116,9 @@ func (a *CallAccess) Sees(c *Call) bool {
 	return ok && c.Server != "" && !c.Start.Before(since)
 }
 
-// Limit leaves out of a call that may be known of whatever belongs to its
-// payload: error texts quote arguments, a resource's address is one.
+// Limit removes what belongs to the payload from a call whose payload may not
+// be read: error texts quote arguments, and the URI of a resource is an
+// argument.
 func (a *CallAccess) Limit(c *Call) {
 	if a.Reads(c) {
 		return
@@ -126,16 +129,16 @@ func (a *CallAccess) Limit(c *Call) {
 	}
 }
 
-// NamesItem says whether the name of a call of a kind is one that its server
-// gave, and so no part of what the caller sent.
+// NamesItem reports whether the names of calls of a kind were chosen by the
+// server. The names of other kinds come from the caller and count as payload.
 func NamesItem(kind Kind) bool { return slices.Contains(itemKinds(), kind) }
 
 func itemKinds() []Kind { return []Kind{KindTool, KindPrompt} }
 
-// Condition is Sees for a database with the columns tenant_id, issuer, subject,
-// user_id, agent, room_id and server. moment is the column that says when a call
-// started and from gives its least value that counts for a server that was added
-// then.
+// Condition returns Sees as an SQL condition over the columns tenant_id,
+// issuer, subject, user_id, agent, room_id and server. moment is the column
+// with the start of a call; from converts the time a server was added to the
+// least value that counts.
 func (a *CallAccess) Condition(moment string, from func(added time.Time) int64) (cond string, args []any) {
 	cond, args = a.SumCondition(moment, from)
 	if rooms, of := a.roomCondition(); rooms != "" && !a.all && a.tenant != "" {
@@ -144,9 +147,9 @@ func (a *CallAccess) Condition(moment string, from func(added time.Time) int64) 
 	return cond, args
 }
 
-// SumCondition is Condition for sums over calls, which are not kept by room: a
-// member of a room finds its calls in them where they are their own or on a server
-// that they may know of.
+// SumCondition is Condition for sums over calls, which have no room column: a
+// room member sees calls of the room in them only if the calls are the member's
+// own or on a visible server.
 func (a *CallAccess) SumCondition(moment string, from func(added time.Time) int64) (cond string, args []any) {
 	cond, args = a.ownCondition()
 	if a.all || a.tenant == "" {
@@ -167,7 +170,7 @@ func (a *CallAccess) SumCondition(moment string, from func(added time.Time) int6
 	return "tenant_id = ? AND (" + strings.Join(either, " OR ") + ")", append([]any{string(a.tenant)}, args...)
 }
 
-// ReadCondition is Reads for a database, as Condition is Sees.
+// ReadCondition returns Reads as an SQL condition.
 func (a *CallAccess) ReadCondition() (cond string, args []any) {
 	cond, args = a.ownCondition()
 	if a.all || a.tenant == "" {
@@ -180,8 +183,8 @@ func (a *CallAccess) ReadCondition() (cond string, args []any) {
 	return "(" + cond + ")", args
 }
 
-// roomCondition says that a call was made in one of the rooms; "" where there are
-// none.
+// roomCondition matches calls that were made in one of the rooms; "" if there
+// are none.
 func (a *CallAccess) roomCondition() (cond string, args []any) {
 	if len(a.rooms) == 0 {
 		return "", nil
@@ -192,7 +195,8 @@ func (a *CallAccess) roomCondition() (cond string, args []any) {
 	return "room_id IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }
 
-// ownCondition is owns for a database, and holds for all calls with access to all.
+// ownCondition returns owns as an SQL condition. With access to all calls it
+// matches every call.
 func (a *CallAccess) ownCondition() (cond string, args []any) {
 	own := a.own
 	switch {

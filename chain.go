@@ -8,36 +8,38 @@ import (
 	"time"
 )
 
-// Chain is an EVM chain whose agent registries (ERC-8004) are followed. Only a
-// file declares one: what it says is trusted with the beginning of deliveries.
+// Chain is an EVM chain whose agent registries (ERC-8004) are followed. Only
+// the settings file declares chains, because their events start deliveries.
 type Chain struct {
 	Name          string          `json:"name"`
 	ID            uint64          `json:"id"`
-	Nodes         []string        `json:"-"` // URLs for JSON-RPC, which may hold keys: env:NAME and file:/path are read at the start
+	Nodes         []string        `json:"-"` // JSON-RPC URLs, which may contain keys; env:NAME and file:/path are read at the start
 	Registries    []ChainRegistry `json:"registries" nullable:"false"`
 	Confirmations int             `json:"confirmations"`
-	Finalized     bool            `json:"finalized,omitempty"` // instead of confirmations: when the chain calls a block final
+	Finalized     bool            `json:"finalized,omitempty"` // use the chain's finalized block instead of counting confirmations
 	Start         int             `json:"start"`               // the first block that is read
 	Poll          time.Duration   `json:"-"`
-	// Servers are those that the operator set up for agents, by the agent's number,
-	// or by registry/number: they are delivered to, whatever a registration says.
+	// Servers maps agents, by number or by registry/number, to servers that the
+	// operator set up for them. They take precedence over the endpoint in the
+	// registration.
 	Servers map[string]string `json:"servers,omitempty"`
 }
 
-// ChainRegistry is an identity registry, and those that speak of its agents.
+// ChainRegistry is an identity registry with the reputation and validation
+// registries that refer to its agents.
 type ChainRegistry struct {
 	Identity   string `json:"identity"`
 	Reputation string `json:"reputation,omitempty"`
 	Validation string `json:"validation,omitempty"`
 }
 
-// What a chain has where nothing is said.
+// Defaults of a chain.
 const (
 	DefaultConfirmations = 12
 	DefaultChainPoll     = 2 * time.Second
 )
 
-// Check refuses what cannot be followed.
+// Check returns an error if the chain cannot be followed as declared.
 func (c *Chain) Check() error {
 	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,62}$`, c.Name); !ok {
 		return Errorf(CodeInvalid, "%q is not a chain's name: use a lower-case letter, then up to 62 lower-case letters, digits or hyphens", c.Name)
@@ -92,7 +94,8 @@ func (c *Chain) Check() error {
 	return nil
 }
 
-// checkNode does not repeat what it refuses, which may hold a key.
+// checkNode checks the URL of a node. Its error does not repeat the URL, which
+// may contain a key.
 func checkNode(text string) error {
 	kind, rest, _ := strings.Cut(text, ":")
 	if kind == "env" || kind == "file" {
@@ -108,22 +111,23 @@ func checkNode(text string) error {
 	return nil
 }
 
-// ChainStatus is a chain and how it is being read.
+// ChainStatus is a chain and how far it has been read.
 type ChainStatus struct {
 	Chain
-	Node    string    `json:"node"`  // that is asked now, without what its URL may hold
-	Head    uint64    `json:"head"`  // the newest block that it told of
-	Read    uint64    `json:"read"`  // the newest that was read
-	Final   uint64    `json:"final"` // the newest whose events count
-	Lag     uint64    `json:"lag"`   // blocks between the head and what was read
+	Node    string    `json:"node"`  // the node in use, without the secrets of its URL
+	Head    uint64    `json:"head"`  // newest block that the node reported
+	Read    uint64    `json:"read"`  // newest block that was read
+	Final   uint64    `json:"final"` // newest block whose events take effect
+	Lag     uint64    `json:"lag"`   // blocks between head and read
 	Reorgs  uint64    `json:"reorgs"`
 	Deepest uint64    `json:"deepest_reorg"`
 	Skipped uint64    `json:"skipped_logs"`
 	Error   string    `json:"error,omitempty"`
-	SeenAt  time.Time `json:"seen_at,omitzero"` // the last look that went well
+	SeenAt  time.Time `json:"seen_at,omitzero"` // last successful poll
 }
 
-// ChainEvent is what a registry said, and what became of it.
+// ChainEvent is an event of a registry, with how often it took effect and was
+// retracted by reorganisations.
 type ChainEvent struct {
 	Chain       string          `json:"chain"`
 	Type        string          `json:"type"`
@@ -133,33 +137,33 @@ type ChainEvent struct {
 	Transaction string          `json:"transaction"`
 	LogIndex    uint64          `json:"log_index"`
 	State       string          `json:"state" enum:"seen,counted,orphaned"`
-	Counted     int             `json:"counted"`   // how often it came to count
-	Retracted   int             `json:"retracted"` // how often it was taken back after that
+	Counted     int             `json:"counted"`   // how often it took effect
+	Retracted   int             `json:"retracted"` // how often a reorganisation removed it after that
 	Data        json.RawMessage `json:"data"`
 	SeenAt      time.Time       `json:"seen_at"`
 }
 
-// ChainAgent is an agent on a chain, as its registration has it. Nothing in it is
-// believed further than it is shown.
+// ChainAgent is an agent on a chain as its registration describes it. The
+// registration is untrusted input: it is shown, but not relied on.
 type ChainAgent struct {
-	Agent       string            `json:"agent"` // eip155:CHAIN:REGISTRY/ID
-	Chain       string            `json:"chain"`
-	Name        string            `json:"name,omitempty"`
-	Description string            `json:"description,omitempty"`
-	URI         string            `json:"uri,omitempty"`   // of its registration
-	Proof       string            `json:"proof,omitempty"` // how the registration was proved: cid, inline or none
-	Active      bool              `json:"active"`
-	Claimed     bool              `json:"claimed"` // the registration names the agent that led to it
-	Domain      string            `json:"domain,omitempty" enum:"verified,unverified,"`
-	Endpoint    string            `json:"endpoint,omitempty"` // where it is delivered to
-	Server      string            `json:"server,omitempty"`   // the id of the server that was set up for it, or made of the endpoint
-	Blocked     []ChainAgentBlock `json:"blocked" nullable:"false"`
-	Problems    []string          `json:"problems" nullable:"false"`
-	Reason      string            `json:"reason,omitempty"` // why there is no endpoint
-	FoundAt     time.Time         `json:"found_at,omitzero"`
+	Agent        string            `json:"agent"` // eip155:CHAIN:REGISTRY/ID
+	Chain        string            `json:"chain"`
+	Name         string            `json:"name,omitempty"`
+	Description  string            `json:"description,omitempty"`
+	URI          string            `json:"uri,omitempty"`   // URI of the registration
+	Proof        string            `json:"proof,omitempty"` // how the registration was proved: cid, inline or none
+	Active       bool              `json:"active"`
+	Claimed      bool              `json:"claimed"` // the registration names this agent in return
+	Domain       string            `json:"domain,omitempty" enum:"verified,unverified,"`
+	Endpoint     string            `json:"endpoint,omitempty"` // delivery endpoint
+	Server       string            `json:"server,omitempty"`   // id of the server that the operator set up, or that was made from the endpoint
+	Blocked      []ChainAgentBlock `json:"blocked" nullable:"false"`
+	Problems     []string          `json:"problems" nullable:"false"`
+	Reason       string            `json:"reason,omitempty"` // why there is no endpoint
+	DiscoveredAt time.Time         `json:"discovered_at,omitzero"`
 }
 
-// ChainAgentBlock is a command in a registration, which is never run.
+// ChainAgentBlock is a command in a registration; it is shown and never run.
 type ChainAgentBlock struct {
 	Text  string `json:"text"`
 	Where string `json:"where"` // a JSON pointer into the registration

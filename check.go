@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Check refuses a connection that cannot be one, and says what is wrong where.
+// Check returns an error that names the first invalid member, if there is one.
 func (c *Connection) Check() error {
 	fault := func(format string, args ...any) error {
 		return Errorf(CodeInvalid, "the server cannot be reached like this: %s", fmt.Sprintf(format, args...))
@@ -33,29 +33,14 @@ func (c *Connection) Check() error {
 	default:
 		return fault("unknown transport %q; use http, sse or stdio", string(c.Transport))
 	}
-	if !slices.Contains([]Credentials{"", CredentialsShared, CredentialsPerUser}, c.Credentials) {
-		return fault("unknown credentials %q; use shared or per-user", string(c.Credentials))
+	if err := CheckFields(c); err != nil {
+		return fault("%s", AsError(err).Message)
 	}
 	if c.PerUser() && c.Transport == TransportStdio {
 		return fault("credentials per-user are for the transports http and sse; a command has the same variables for everybody")
 	}
-	if !slices.Contains([]Isolation{"", IsolationShared, IsolationSession, IsolationUser}, c.Isolation) {
-		return fault("unknown isolation %q; use shared, session or user", string(c.Isolation))
-	}
-	if err := c.Views.Check(); err != nil {
-		return err
-	}
-	if !slices.Contains([]Home{"", HomeEach, HomeOne}, c.Home) {
-		return fault("unknown home %q; use each or one", string(c.Home))
-	}
 	if c.Home == HomeOne && c.Transport != TransportStdio {
 		return fault("home one is for the transport stdio: a server at a URL runs where it is")
-	}
-	if c.MaxSessions < 0 || c.MaxSessions > maxSessions {
-		return fault("max_sessions is between 0 and %d", maxSessions)
-	}
-	if c.TimeoutMS < 0 || c.TimeoutMS > maxTimeoutMS {
-		return fault("timeout_ms is between 0 and %d", maxTimeoutMS)
 	}
 	for name := range c.Headers {
 		if !headerAllowed(name) {
@@ -70,19 +55,15 @@ func (c *Connection) Check() error {
 	return c.Auth.check()
 }
 
+// variable reports whether a text is the name of an environment variable.
 func variable(name string) bool {
 	ok, _ := regexp.MatchString(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`, name)
 	return ok
 }
 
-// maxSessions bounds max_sessions.
-const maxSessions = 10_000
-
-// maxTimeoutMS is a day.
-const maxTimeoutMS = 24 * 60 * 60 * 1000
-
-// CheckServerURL refuses what is not the address of an MCP server. The address
-// itself is not repeated: it may hold a credential in the wrong place.
+// CheckServerURL returns an error if text is not the URL of an MCP server. The
+// error does not repeat the URL, which may contain a credential in the wrong
+// place.
 func CheckServerURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -98,6 +79,8 @@ func CheckServerURL(text string) error {
 	return nil
 }
 
+// check returns an error that names the first member that is missing, unknown
+// or not allowed with the type.
 func (a *Auth) check() error {
 	if a == nil {
 		return nil
@@ -147,7 +130,7 @@ func (a *Auth) check() error {
 	return nil
 }
 
-// checkClient says what is wrong with an OAuth client; "" is nothing.
+// checkClient returns what is wrong with the OAuth client; "" if nothing is.
 func (a *Auth) checkClient() string {
 	subject := a.Subject != ""
 	switch a.Grant {
@@ -179,8 +162,9 @@ func (a *Auth) checkClient() string {
 	if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
 		return "issuer is not the address of an authorization server"
 	}
-	// A secret goes where the operator says; what a key signs, and what a provider
-	// says for one authorization server, is good there alone, whoever names it.
+	// A secret must go only where the operator says. A signed assertion, or one
+	// that a provider issued, is valid at one authorization server only, so
+	// discovery cannot leak it.
 	bound := a.ClientAuth == ClientAuthKey && a.Grant == "" || a.Grant == GrantEnterprise && (a.Secret == "" || a.ClientAuth == ClientAuthKey)
 	if err := CheckServerURL(a.TokenURL); err != nil && (a.TokenURL != "" || a.Issuer == "" && !bound) {
 		return "oauth-client needs a token_url, or the issuer that names it: " + AsError(err).Message
@@ -188,8 +172,8 @@ func (a *Auth) checkClient() string {
 	return ""
 }
 
-// headerAllowed says whether a header may be set by whoever adds a server: those
-// of the transport and of the protocol are written here.
+// headerAllowed reports whether a server's definition may set a header. The
+// transport and the protocol set their own headers.
 func headerAllowed(name string) bool {
 	if ok, _ := regexp.MatchString(`^[A-Za-z0-9_-]{1,100}$`, name); !ok {
 		return false
@@ -202,8 +186,8 @@ func headerAllowed(name string) bool {
 	return !strings.HasPrefix(strings.ToLower(name), "mcp-")
 }
 
-// Origin is the scheme, host and port of a connection's URLs, the places to
-// which its credentials go; "stdio" for a command.
+// Origin returns the scheme, host and port of the connection's URL, the only
+// place its credentials are sent to; "stdio" for a command.
 func (c *Connection) Origin() string {
 	if c.Transport == TransportStdio {
 		return string(TransportStdio)
@@ -221,10 +205,10 @@ func (c *Connection) Origin() string {
 	return origin
 }
 
-// Destination is where the credential at a place of the connection goes, as a text
-// to compare: a credential may move from one place to another only if both have the
-// same destination. api is what an auto-generated server is made of, else nil: its
-// document may name the authorization server.
+// Destination returns where the credential at a place of the connection is
+// sent, as a text to compare: a credential may move from one place to another
+// only if both have the same destination. api is the definition of a generated
+// server, else nil; its document may name the authorization server.
 func (c *Connection) Destination(place string, api *API) string {
 	switch {
 	case c.Transport == TransportStdio:
@@ -236,9 +220,9 @@ func (c *Connection) Destination(place string, api *API) string {
 	case c.Auth.Type != AuthOAuth && c.Auth.Type != AuthOAuthClient:
 		return originOf(c.URL)
 	}
-	// The server at URL names its authorization server, unless an issuer, a token
-	// endpoint or the document does. A key that signs is never sent, so it is another
-	// destination than that of a secret.
+	// The server at URL names its authorization server, unless an issuer, a
+	// token endpoint or the document does. A signing key is never sent, so its
+	// destination differs from that of a secret.
 	named := []string{"authorization server", string(c.Auth.ClientAuth), originOf(c.Auth.Issuer), originOf(c.Auth.TokenURL)}
 	if c.Auth.Type == AuthOAuth && api != nil {
 		named = append(named, originOf(api.LoginURL), originOf(api.TokenURL))
@@ -261,9 +245,9 @@ func originOf(text string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// CheckCommand refuses a command with Masked in it: a word of a stored command that
-// was shown so, and for which there is none, since it is another program or a new
-// server.
+// CheckCommand returns an error if the command contains Masked. Masked stands
+// for a word of the stored command, and here no such word is stored, because
+// the program differs or the server is new.
 func (c *Connection) CheckCommand() error {
 	for _, word := range c.Command {
 		if word == Masked || strings.HasSuffix(word, "="+Masked) {

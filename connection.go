@@ -2,17 +2,17 @@ package junctor
 
 import "context"
 
-// Transport is how a bring-your-own server is spoken to.
+// Transport is the protocol that an upstream server is called with.
 type Transport string
 
 // The transports.
 const (
 	TransportHTTP  Transport = "http"  // Streamable HTTP of either era
 	TransportSSE   Transport = "sse"   // HTTP+SSE of 2024-11-05
-	TransportStdio Transport = "stdio" // a command run here
+	TransportStdio Transport = "stdio" // a command that Junctor runs
 )
 
-// AuthType is how Junctor proves to a server who it is.
+// AuthType is how Junctor authenticates at a server.
 type AuthType string
 
 // The ways to authenticate.
@@ -21,131 +21,143 @@ const (
 	AuthBearer      AuthType = "bearer"       // Authorization: Bearer <secret>
 	AuthAPIKey      AuthType = "api-key"      // <header>: <secret>
 	AuthBasic       AuthType = "basic"        // HTTP Basic with username and secret
-	AuthOAuthClient AuthType = "oauth-client" // OAuth client credentials: a token for client_id and secret
-	AuthOAuth       AuthType = "oauth"        // OAuth: a person logs in at the server's authorization server
+	AuthOAuthClient AuthType = "oauth-client" // OAuth client credentials grant, with client_id and secret
+	AuthOAuth       AuthType = "oauth"        // OAuth: a user logs in at the server's authorization server
 )
 
-// Isolation says who shares a connection to a server.
+// Isolation is who shares a connection to a server.
 type Isolation string
 
 // The isolations.
 const (
-	IsolationShared  Isolation = "shared"  // one for all, until the server needs otherwise
-	IsolationSession Isolation = "session" // one for each client: its session, or, where it has none, its principal and its name
-	IsolationUser    Isolation = "user"    // one for each party
+	IsolationShared  Isolation = "shared"  // one for all callers, until the server turns out to need more
+	IsolationSession Isolation = "session" // one per client session; without a session, per principal and client name
+	IsolationUser    Isolation = "user"    // one per principal
 )
 
-// Credentials says whose credentials a server's calls are made with.
+// Credentials is whose credentials the calls of a server use.
 type Credentials string
 
-// Whose credentials they are.
+// The choices of credentials.
 const (
-	CredentialsShared  Credentials = "shared"   // the server's own, for everybody
-	CredentialsPerUser Credentials = "per-user" // each user's own; the server's own are for its lists alone
+	CredentialsShared  Credentials = "shared"   // the credentials of the server, for all callers
+	CredentialsPerUser Credentials = "per-user" // the credentials of each user; those of the server only list tools
 )
 
-// Views says whether the tools of a server that have no App of their own are given
-// one.
+// Views is whether generated App views are made for tools without an App.
 type Views string
 
-// Whether they are.
+// The choices of generated App views.
 const (
 	ViewsOn  Views = "on"
 	ViewsOff Views = "off"
 )
 
-// Check refuses what is neither.
-func (v Views) Check() error {
-	if v != "" && v != ViewsOn && v != ViewsOff {
-		return Errorf(CodeInvalid, "unknown views %q; use on or off", string(v))
-	}
-	return nil
-}
-
-// Home says where the command of a server runs, of several replicas.
+// Home is where the command of a stdio server runs if there are several
+// replicas.
 type Home string
 
-// Where it runs.
+// The choices of home.
 const (
-	HomeEach Home = "each" // on each of them that is asked for it
-	HomeOne  Home = "one"  // on one, which the others send calls on to
+	HomeEach Home = "each" // on each replica that receives a call
+	HomeOne  Home = "one"  // on one replica, to which the others forward calls
 )
 
-// Masked stands where a credential is kept apart, sealed. Sent back in a
-// change, it means the one that is kept.
+// Masked stands for a sealed credential in shown values. In a change, it keeps
+// the stored credential.
 const Masked = "***"
 
-// Connection is how a bring-your-own server is reached. It never holds a
-// credential: where one belongs there is Masked, or a reference to read it from
-// when it is used (env:NAME, file:/path, cmd:program args).
+// Connection is how an upstream server is reached. It never contains a
+// credential: in its place is Masked, or a reference to read it from at use
+// (env:NAME, file:/path, cmd:program args).
+//
+// The tags are those of Field: the settings file, the API, diffs, flags and the console
+// follow from them. A new field also needs its use, and docs/servers.md.
 type Connection struct {
-	Transport   Transport           `json:"transport,omitempty"`
-	URL         string              `json:"url,omitempty"`     // with http and sse
-	Command     []string            `json:"command,omitempty"` // with stdio: program and arguments, no shell
-	Env         map[string]string   `json:"env,omitempty"`     // with stdio
-	Cwd         string              `json:"cwd,omitempty"`     // with stdio
-	Auth        *Auth               `json:"auth,omitempty"`
-	Headers     map[string]string   `json:"headers,omitempty"`     // beside those of Auth
-	Credentials Credentials         `json:"credentials,omitempty"` // whose calls are made with; "" is shared
-	Isolation   Isolation           `json:"isolation,omitempty"`
-	MaxSessions int                 `json:"max_sessions,omitempty"` // connections, and so processes, at a time; 0 is the usual number
-	TimeoutMS   int                 `json:"timeout_ms,omitempty"`   // of a call; 0 is the instance's own
-	Views       Views               `json:"views,omitempty"`        // generated Views; "" is on
-	Home        Home                `json:"home,omitempty"`         // with stdio, of several replicas; "" is each
-	Overrides   map[string]Override `json:"overrides,omitempty"`    // by the tool's own name
+	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command."`
+	URL       string            `json:"url,omitempty" maxLength:"4096" text:"url" flag:"url URL" doc:"Address of the server, with http and sse. Its query is stored encrypted, like a credential."`
+	Command   []string          `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words."`
+	Cwd       string            `json:"cwd,omitempty" maxLength:"4096" flag:"cwd directory" doc:"Working directory of a command."`
+	Env       map[string]string `json:"env,omitempty" names:"variable" flag:"env NAME=value" doc:"Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value."`
+	Auth      *Auth             `json:"auth,omitempty" doc:"How Junctor authenticates itself to the server."`
+	Headers   map[string]string `json:"headers,omitempty" names:"header" flag:"header 'Name: value'" doc:"Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value."`
 
-	// BelieveAnnotations says that the annotations of the server's tools count:
-	// readOnlyHint and idempotentHint then spare approvals and allow retries. They
-	// are claims of whoever runs the server, or wrote its document, so only an
-	// admin or the operator can set it. Built-in servers are always believed.
-	BelieveAnnotations bool `json:"believe_annotations,omitempty"`
+	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only)."`
+	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key)."`
+	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
+	TimeoutMS   int         `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" flag:"timeout-ms milliseconds" public:"true" reconnect:"no" doc:"How long a call may take, in milliseconds. 0 is the limit of the instance."`
+	Views       Views       `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off."`
+	Home        Home        `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each."`
+
+	// BelieveAnnotations makes the annotations of the server's tools count:
+	// readOnlyHint skips approvals and idempotentHint allows retries. They are
+	// unverified claims of the server or of a document's author, so only an
+	// admin or the operator can set it. Annotations of built-in servers always
+	// count.
+	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off."`
+
+	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it)."`
 }
 
-// PerUser says whether calls are made with the credentials of users.
+// DifferentFields lists the fields in which two connections differ in effect: an auth of
+// the type none is the same as no auth.
+func (c *Connection) DifferentFields(other *Connection) []Field {
+	effective := func(c *Connection) *Connection {
+		if c.Auth == nil || *c.Auth != (Auth{Type: AuthNone}) {
+			return c
+		}
+		without := *c
+		without.Auth = nil
+		return &without
+	}
+	return DifferentFields(effective(c), effective(other))
+}
+
+// PerUser reports whether calls use the credentials of each user.
 func (c *Connection) PerUser() bool { return c.Credentials == CredentialsPerUser }
 
-// LogsIn says whether people log in to the server.
+// LogsIn reports whether users log in to the server with OAuth.
 func (c *Connection) LogsIn() bool { return c.Auth != nil && c.Auth.Type == AuthOAuth }
 
-// Auth is how Junctor authenticates itself to a server.
+// Auth is how Junctor authenticates at a server. Its tags are those of Field.
 type Auth struct {
-	Type     AuthType `json:"type"`
-	Secret   string   `json:"secret,omitempty"` // Masked, or a reference
-	Header   string   `json:"header,omitempty"` // of api-key; X-API-Key where it is not given
-	Username string   `json:"username,omitempty"`
-	TokenURL string   `json:"token_url,omitempty"`
-	ClientID string   `json:"client_id,omitempty"`
-	Scope    string   `json:"scope,omitempty"`
-	Issuer   string   `json:"issuer,omitempty"` // of oauth and oauth-client: the only authorization server to go to
+	Type     AuthType `json:"type" enum:"none,bearer,api-key,basic,oauth-client,oauth"`
+	Username string   `json:"username,omitempty" doc:"With basic."`
+	ClientID string   `json:"client_id,omitempty" doc:"With oauth-client; with oauth if a client was registered by hand."`
+	TokenURL string   `json:"token_url,omitempty" text:"url" doc:"With oauth-client: where the client gets its token."`
+	Scope    string   `json:"scope,omitempty" doc:"With oauth-client; with oauth if other scopes are needed than the server names."`
+	Issuer   string   `json:"issuer,omitempty" text:"url" doc:"With oauth and oauth-client: the only authorization server to use."`
 
-	// ClientAuth is how the client of oauth and oauth-client proves itself; "" is
-	// by its secret.
-	ClientAuth ClientAuth `json:"client_auth,omitempty"`
+	// ClientAuth is how the client of oauth and oauth-client authenticates; ""
+	// is by its secret.
+	ClientAuth ClientAuth `json:"client_auth,omitempty" enum:"private-key-jwt" doc:"With oauth and oauth-client: private-key-jwt if the secret is the client's private key, in PEM, and the client proves itself by a signature."`
+	Header     string     `json:"header,omitempty" doc:"With api-key: the header of the key. By default X-API-Key."`
+	Secret     string     `json:"secret,omitempty" maxLength:"65536" format:"password" doc:"The secret of any type; *** keeps the stored one."` // Masked, or a reference
 
-	// Grant is what the client of oauth-client gets its token for; "" is for
-	// itself.
-	Grant       OAuthGrant  `json:"grant,omitempty"`
-	Subject     string      `json:"subject,omitempty"`      // stands for whom the token is for: Masked, or a reference
-	SubjectType SubjectType `json:"subject_type,omitempty"` // of token-exchange; "" is an access token
-	Audience    string      `json:"audience,omitempty"`     // of token-exchange
+	// Grant is the grant with which the client of oauth-client gets its token;
+	// "" is client credentials.
+	Grant       OAuthGrant  `json:"grant,omitempty" enum:"jwt-bearer,token-exchange,enterprise" doc:"With oauth-client: what the client gets its token for. By default for itself."`
+	Subject     string      `json:"subject,omitempty" maxLength:"65536" format:"password" doc:"With a grant: the assertion, the token to exchange, or the user's identity token."` // Masked, or a reference
+	SubjectType SubjectType `json:"subject_type,omitempty" enum:"access_token,id_token,refresh_token,jwt" doc:"With token-exchange: the type of the token. By default access_token."`
+	Audience    string      `json:"audience,omitempty" doc:"With token-exchange: whom the new token is for."`
 
 	// The identity provider of the grant enterprise.
-	IDPTokenURL string `json:"idp_token_url,omitempty"`
-	IDPClientID string `json:"idp_client_id,omitempty"`
-	IDPSecret   string `json:"idp_secret,omitempty"` // Masked, or a reference; "" is a public client
+	IDPTokenURL string `json:"idp_token_url,omitempty" text:"url" doc:"With enterprise: where the identity provider exchanges the identity token."`
+	IDPClientID string `json:"idp_client_id,omitempty" doc:"With enterprise: the client at the identity provider."`
+	IDPSecret   string `json:"idp_secret,omitempty" maxLength:"65536" format:"password" doc:"With enterprise: the secret of that client. Without one the client is public."` // Masked, or a reference; "" is a public client
 }
 
-// OAuthGrant is what an OAuth client gets a token for.
+// OAuthGrant is the grant type with which an OAuth client gets a token.
 type OAuthGrant string
 
-// The grants that need no person.
+// The grants that work without a user.
 const (
-	GrantJWTBearer     OAuthGrant = "jwt-bearer"     // a statement of somebody else's, as of a workload's platform (RFC 7523)
+	GrantJWTBearer     OAuthGrant = "jwt-bearer"     // an assertion of a third party, such as a workload identity (RFC 7523)
 	GrantTokenExchange OAuthGrant = "token-exchange" // another token (RFC 8693)
-	GrantEnterprise    OAuthGrant = "enterprise"     // a person whom an identity provider vouches for (enterprise-managed authorization)
+	GrantEnterprise    OAuthGrant = "enterprise"     // an identity assertion of the user's identity provider (enterprise-managed authorization)
 )
 
-// SubjectType is what kind of token is exchanged, in the last word of its name in
+// SubjectType is the type of the exchanged token: the last word of its URN in
 // RFC 8693.
 type SubjectType string
 
@@ -164,24 +176,25 @@ type ClientAuth string
 // which stands in the place of its secret.
 const ClientAuthKey ClientAuth = "private-key-jwt"
 
-// Override changes how a tool is shown.
+// Override changes how a tool is shown. Its tags are those of Field.
 type Override struct {
-	Hide        bool   `json:"hide,omitempty"`        // nobody sees it or can call it
-	Name        string `json:"name,omitempty"`        // in place of its own
-	Description string `json:"description,omitempty"` // in place of its own
+	Hide        bool   `json:"hide,omitempty" doc:"Nobody sees the tool or can call it."`
+	Name        string `json:"name,omitempty" doc:"In place of its own name."`
+	Description string `json:"description,omitempty" doc:"In place of its own description."`
 
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
 	// an admin or the operator can set it.
-	ReadOnly bool `json:"read_only,omitempty"`
+	ReadOnly bool `json:"read_only,omitempty" doc:"The tool changes nothing: its calls need no approval and may be repeated."`
 }
 
-// ServerStatus is how a bring-your-own server is doing, as its last answers say.
+// ServerStatus is the current state of a server's connection, from its last
+// answers.
 type ServerStatus struct {
 	Connected       bool      `json:"connected"`
-	Era             string    `json:"era,omitempty"`      // modern or legacy; absent before it has answered
-	Protocol        string    `json:"protocol,omitempty"` // the version that is spoken
-	Name            string    `json:"name,omitempty"`     // what it calls itself
+	Era             string    `json:"era,omitempty"`      // modern or legacy; absent until it has answered
+	Protocol        string    `json:"protocol,omitempty"` // negotiated protocol version
+	Name            string    `json:"name,omitempty"`     // name that the server reports
 	Release         string    `json:"release,omitempty"`
 	LatencyMS       float64   `json:"latency_ms,omitempty"`
 	LastSeen        string    `json:"last_seen,omitempty"` // RFC 3339
@@ -191,54 +204,56 @@ type ServerStatus struct {
 	Prompts         int       `json:"prompts"`
 	Sessions        int       `json:"sessions"`
 	Parked          int       `json:"parked"`
-	Processes       int       `json:"processes,omitempty"`        // of a command
-	Isolation       Isolation `json:"isolation,omitempty"`        // as it is held: what was set, or what the server has shown to need
-	IsolationReason string    `json:"isolation_reason,omitempty"` // why that is not what was set
-	Stderr          []string  `json:"stderr,omitempty"`           // the last lines that a command complained
+	Processes       int       `json:"processes,omitempty"`        // running processes of a command
+	Isolation       Isolation `json:"isolation,omitempty"`        // effective isolation: as set, or stricter if the server proved to need it
+	IsolationReason string    `json:"isolation_reason,omitempty"` // why the effective isolation differs from the set one
+	Stderr          []string  `json:"stderr,omitempty"`           // last lines of standard error of a command
 }
 
-// Probe is what an attempt to reach a server found.
+// Probe is the result of an attempt to reach a server.
 type Probe struct {
 	Passed []string     `json:"passed"`           // steps, in order
-	Failed string       `json:"failed,omitempty"` // the step that broke; absent when all passed
+	Failed string       `json:"failed,omitempty"` // the failed step; absent if all passed
 	Reason string       `json:"reason,omitempty"`
 	Hint   string       `json:"hint,omitempty"`
 	Status ServerStatus `json:"status"`
-	Tools  []string     `json:"tools,omitempty"` // names
+	Tools  []string     `json:"tools,omitempty"` // names of the tools
 
 	Preview []ToolPreview `json:"preview,omitempty"` // of each tool
 }
 
 type stepKey struct{}
 
-// OnStep has passed told of each step of a probe, or of reading a document, when
-// it has passed, from any goroutine, perhaps after all has ended.
+// OnStep returns a context whose StepPassed calls passed, for each step of a
+// probe or of reading a document. passed may be called from any goroutine, even
+// after the operation has returned.
 func OnStep(ctx context.Context, passed func(step string)) context.Context {
 	return context.WithValue(ctx, stepKey{}, passed)
 }
 
-// StepPassed tells whoever OnStep was called for.
+// StepPassed reports a step to the function that OnStep set, if any.
 func StepPassed(ctx context.Context, step string) {
 	if passed, ok := ctx.Value(stepKey{}).(func(string)); ok {
 		passed(step)
 	}
 }
 
-// ToolPreview is what a tool would be, before its server is added.
+// ToolPreview is a tool of a server that has not been added yet.
 type ToolPreview struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	Tokens      int    `json:"tokens"` // about what its definition costs a model that is told of it
+	Tokens      int    `json:"tokens"` // estimated size of the definition, in tokens
 }
 
-// ProbeError is why a server was not added or changed: it could not be reached
-// as it was described.
+// ProbeError is why a server was not added or changed: the probe failed. It
+// carries the steps that were passed.
 type ProbeError struct {
 	Err   *Error
 	Probe Probe
 }
 
+// Error returns the message of the underlying error.
 func (e *ProbeError) Error() string { return e.Err.Message }
 
-// Unwrap gives the error to errors.As.
+// Unwrap returns the underlying error, for errors.As.
 func (e *ProbeError) Unwrap() error { return e.Err }

@@ -7,50 +7,53 @@ import (
 	"time"
 )
 
-// Order is what a trigger hands over: which tool of whom is to be called, with
-// what, and how hard to try. It holds no secret.
+// Order is the call that a trigger requests: target, tool, arguments and how to
+// retry. It contains no secret and is stored as the body of a job.
 type Order struct {
-	Event     string          `json:"event,omitempty"`      // the event's id, of several the first
-	EventType string          `json:"event_type,omitempty"` // as the event says
+	Event     string          `json:"event,omitempty"`      // id of the event; for a batch, of its first event
+	EventType string          `json:"event_type,omitempty"` // type of the event
 	Source    string          `json:"source,omitempty"`
 	Trigger   string          `json:"trigger,omitempty"` // by name
-	Agent     string          `json:"agent,omitempty"`   // whom it concerns, and whose token is sent
+	Agent     string          `json:"agent,omitempty"`   // the agent that the event is about, and whose token is sent
 	Target    Target          `json:"target"`
-	Tool      string          `json:"tool"` // in the server's own names
+	Tool      string          `json:"tool"` // name at the server
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	Key       string `json:"key,omitempty"`    // of those with the same one is delivered at a time, in order; "" is AgentOrderKey
+	Key       string `json:"key,omitempty"`    // orders with the same key are delivered one at a time, in order; "" is AgentOrderKey
 	Dedupe    string `json:"dedupe,omitempty"` // "" is event and trigger
 	Unordered bool   `json:"unordered,omitempty"`
 
 	MaxAttempts int           `json:"max_attempts,omitempty"` // 0 is the whole schedule
-	SkipAfter   int           `json:"skip_after,omitempty"`   // failures after which the rest of the line passes it; 0 is never
-	RetryErrors bool          `json:"retry_errors,omitempty"` // a tool that says that it failed is called again
+	SkipAfter   int           `json:"skip_after,omitempty"`   // failures after which later orders with the same key overtake it; 0 is never
+	RetryErrors bool          `json:"retry_errors,omitempty"` // retry if the tool ran and returned an error
 	Timeout     time.Duration `json:"timeout,omitempty"`      // of an attempt; 0 is 30 s
-	Sign        bool          `json:"sign,omitempty"`         // as Standard Webhooks says, with the endpoint's secret
+	Sign        bool          `json:"sign,omitempty"`         // sign as Standard Webhooks defines, with the endpoint's secret
 	Reply       *Reply        `json:"reply,omitempty"`        // the tool's answer becomes an event
 	File        *File         `json:"file,omitempty"`
-	Depth       int           `json:"depth,omitempty"` // answers of tools that led to it, one from another
+	Depth       int           `json:"depth,omitempty"` // length of the chain of answers that led to it; bounds loops
 }
 
-// AgentOrderKey is the order key of the deliveries that concern an agent, whichever
-// triggers they are of.
+// AgentOrderKey returns the order key of all deliveries that concern an agent,
+// across triggers.
 func AgentOrderKey(agent string) string { return "agent:" + agent }
 
-// NamedOrderKey is the order key that a trigger names. It is never that of an agent:
-// whoever chooses the one cannot get into the line of the other.
+// NamedOrderKey returns the order key for a name that a trigger sets. It never
+// equals an AgentOrderKey, so nobody can enter another agent's queue by
+// choosing a name.
 func NamedOrderKey(name string) string { return "key:" + name }
 
-// Target is where an order goes: exactly one of Server, URL, Agent and Resolve.
+// Target is where an order goes. Exactly one of Server, URL, Agent and Resolve
+// is set.
 type Target struct {
 	Server    string    `json:"server,omitempty"` // a registered server's id
 	URL       string    `json:"url,omitempty"`    // an agent's own MCP endpoint
 	Transport Transport `json:"transport,omitempty"`
-	Agent     string    `json:"agent,omitempty"`   // the endpoint that is stored for this agent
-	Resolve   string    `json:"resolve,omitempty"` // what is found when it is needed
+	Agent     string    `json:"agent,omitempty"`   // use the stored delivery endpoint of this agent
+	Resolve   string    `json:"resolve,omitempty"` // name of the resolver that looks up the endpoint at delivery time
 }
 
-// Lane names what shares fate with the order: its endpoint.
+// Lane returns the name of the order's endpoint. Orders with the same lane
+// share a breaker and a concurrency limit.
 func (o *Order) Lane() string {
 	switch t := o.Target; {
 	case t.Server != "":
@@ -58,7 +61,7 @@ func (o *Order) Lane() string {
 	case t.Agent != "":
 		return "agent:" + t.Agent
 	case t.Resolve != "":
-		return "resolve:" + t.Resolve + ":" + o.Agent // each agent has its own
+		return "resolve:" + t.Resolve + ":" + o.Agent // one lane per agent
 	}
 	address, _, _ := strings.Cut(o.Target.URL, "?")
 	return address
@@ -70,18 +73,18 @@ type Reply struct {
 	Type   string `json:"type"`
 }
 
-// File is a file that belongs to an event.
+// File is a file that an event refers to.
 type File struct {
 	URI     string `json:"uri"`
 	Hash    string `json:"hash,omitempty"`
-	Include bool   `json:"include,omitempty"` // its content goes along
+	Include bool   `json:"include,omitempty"` // send the content with the call
 	Verify  bool   `json:"verify,omitempty"`  // the content must have the hash
-	// Attempts is how often the file is asked for before the order goes without it; 0 is
-	// DefaultFileAttempts.
+	// Attempts is how many attempts may fail to fetch the file before the call
+	// is made without it; 0 is DefaultFileAttempts.
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// RaisedEvent is what a delivery makes of a tool's answer.
+// RaisedEvent is the event that the worker makes from a tool's answer.
 type RaisedEvent struct {
 	Source, Type, Agent, Dedupe string
 	Data                        json.RawMessage
@@ -89,7 +92,7 @@ type RaisedEvent struct {
 	Depth                       int
 }
 
-// Check refuses what is no order.
+// Check returns an error if the order cannot be delivered as it is.
 func (o *Order) Check() error {
 	t, named := o.Target, 0
 	for _, one := range []string{t.Server, t.URL, t.Agent, t.Resolve} {
@@ -117,11 +120,12 @@ func (o *Order) Check() error {
 	return nil
 }
 
-// MaxDeliveryTime bounds what one attempt may take.
+// MaxDeliveryTime bounds the duration of one attempt.
 const MaxDeliveryTime = 5 * time.Minute
 
-// Origin is the scheme, host and port of an http or https address, which has no
-// user or password in it.
+// Origin returns the scheme, host and port of an http or https URL without user
+// information. The default port is written out, so that origins compare as
+// texts.
 func Origin(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -138,28 +142,28 @@ func Origin(address string) (string, error) {
 	return u.Scheme + "://" + host + ":" + port, nil
 }
 
-// AgentEndpoint is an agent's own MCP endpoint, and how its token is sent there.
-// The token is sealed, and not part of it: it goes to this origin alone.
+// AgentEndpoint is the stored delivery endpoint of an agent, and how its token
+// is sent. The token is sealed apart from it and only ever sent to this origin.
 type AgentEndpoint struct {
 	Tenant    TenantID  `json:"-"`
 	Agent     string    `json:"agent"`
 	Origin    string    `json:"origin"`
 	URL       string    `json:"url"`
 	Transport Transport `json:"transport"`
-	Header    string    `json:"header"`              // the token's, or TokenHeaderAuto
-	Reference string    `json:"reference,omitempty"` // where the token is read from whenever it is sent, such as file:/path; "" where it is sealed here
-	Signed    bool      `json:"signed"`              // there is a secret to sign with
-	Trusted   bool      `json:"-"`                   // the operator entered it: it may be on this machine
-	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered anew
+	Header    string    `json:"header"`              // header of the token, or TokenHeaderAuto
+	Reference string    `json:"reference,omitempty"` // where the token is read before each use, such as file:/path; "" if the token is sealed
+	Signed    bool      `json:"signed"`              // a signing secret is stored
+	Trusted   bool      `json:"-"`                   // an operator entered it, so loopback and private addresses are allowed
+	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered again
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
+	UpdatedBy string    `json:"updated_by,omitempty"` // Principal.ID of the last change; "" if unknown
 }
 
-// TokenHeaderAuto as the header of a token is the one that the agent's registration
-// names, and Authorization where there is no registration or it names none.
+// TokenHeaderAuto sends the token in the header that the agent's registration
+// names, or in Authorization if it names none.
 const TokenHeaderAuto = "auto"
 
-// TokenHeaders lists the headers in which an agent's token may be sent: as a
-// bearer token in the first, as it is in the others.
+// TokenHeaders lists the headers in which an agent's token may be sent.
+// Authorization carries it as a bearer token; the others carry it unchanged.
 func TokenHeaders() []string { return []string{"Authorization", "X-Agent-Token", "X-API-Key"} }

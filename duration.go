@@ -2,11 +2,10 @@ package junctor
 
 import "time"
 
-// BoundDuration is n units as a duration between 0 and most. It is for numbers
-// that somebody outside wrote, such as expires_in, Retry-After, retry, ttlMs or
-// pollInterval: multiplied first, a large one would overflow to a negative
-// duration, and whatever waits for it would not wait at all. What is no number is
-// 0.
+// BoundDuration returns n units as a duration between 0 and most, and 0 for
+// NaN. Use it for numbers from outside, such as expires_in, Retry-After, ttlMs
+// or pollInterval: multiplying first would overflow a large number to a
+// negative duration, and a loop that waits for it would not wait at all.
 func BoundDuration(n float64, unit, most time.Duration) time.Duration {
 	switch {
 	case !(n > 0): // NaN too

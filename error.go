@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Code says what kind of thing went wrong. Each edge maps codes to its own
-// language (HTTP status, JSON-RPC code, exit code) in one file.
+// Code classifies an error. Each edge maps codes to its own terms (HTTP status,
+// JSON-RPC code, exit code) in one file.
 type Code string
 
 // The codes an Error may carry.
@@ -18,27 +18,27 @@ const (
 	CodeNotFound        Code = "not_found"       // does not exist, or may not be seen
 	CodeInvalid         Code = "invalid"         // the request itself is wrong
 	CodeConflict        Code = "conflict"        // already exists, or is in use
-	CodePrecondition    Code = "precondition"    // changed since the version that the change is for
-	CodeLimited         Code = "limited"         // over a rate limit; RetryAfter says when to come back
-	CodeTooLarge        Code = "too_large"       // more bytes than the door takes
+	CodePrecondition    Code = "precondition"    // the stored version is not the one that the change was made for
+	CodeLimited         Code = "limited"         // over a limit; RetryAfter is when to retry
+	CodeTooLarge        Code = "too_large"       // more bytes than allowed
 	CodeTimeout         Code = "timeout"         // the deadline passed while it ran
-	CodeCanceled        Code = "canceled"        // the caller went away or said stop
+	CodeCanceled        Code = "canceled"        // the caller disconnected or cancelled
 	CodeUnreachable     Code = "unreachable"     // the other side could not be reached
-	CodeUpstream        Code = "upstream"        // the other side answered, wrongly
-	CodeUnavailable     Code = "unavailable"     // not now: starting, stopping, or a dependency is away
-	CodeInternal        Code = "internal"        // a fault of ours
+	CodeUpstream        Code = "upstream"        // the other side sent an invalid or failing response
+	CodeUnavailable     Code = "unavailable"     // starting, stopping, or a dependency is unreachable
+	CodeInternal        Code = "internal"        // a bug or an unexpected failure in Junctor
 )
 
-// Error is the one error type that crosses packages. Message is for people: it
-// says what went wrong, where, and what to do, and holds nothing secret. Cause
-// is for the log and may say more.
+// Error is the one error type that crosses packages. Message is shown to users:
+// what failed, why, and what to do next, without secrets. Cause is only logged
+// and may contain details.
 type Error struct {
 	Code       Code
 	Message    string
 	Cause      error
-	RetryAfter time.Duration // with CodeLimited and CodeUnavailable: when to come back; 0 is unknown
-	Allowance  *Allowance    // with CodeLimited: the limit that was reached, where it is one of the party's own
-	Scope      Scope         // with CodeDenied: the scope that was missing, where it was one
+	RetryAfter time.Duration // with CodeLimited and CodeUnavailable: when to retry; 0 if unknown
+	Allowance  *Allowance    // with CodeLimited: the limit that was reached, if it is the caller's own
+	Scope      Scope         // with CodeDenied: the missing scope, if a scope was missing
 	Violations []Violation   // with CodeInvalid: every argument that broke its schema
 }
 
@@ -48,21 +48,22 @@ type Violation struct {
 	Message string `json:"message"`
 }
 
-// Errorf makes an Error. A %w operand becomes its Cause, and is not part of
-// what people see unless the format places it there.
+// Errorf returns an Error. A %w operand becomes its Cause; its text is part of
+// Message where the format places it.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), Cause: errors.Unwrap(err)}
 }
 
+// Error returns the message that users see, without the cause.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives the cause to errors.Is and errors.As.
+// Unwrap returns the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// AsError gives err as an Error: itself when it is one, timeout and canceled
-// for the errors of a context, and internal, with nothing of its text shown,
-// for the rest. It returns nil for nil.
+// AsError converts err: an Error stays itself, errors of a context become
+// timeout or canceled, and any other error becomes internal, without its text.
+// It returns nil for nil.
 func AsError(err error) *Error {
 	var e *Error
 	switch {
@@ -78,7 +79,7 @@ func AsError(err error) *Error {
 	return &Error{Code: CodeInternal, Message: "internal error; the log of this instance says more", Cause: err}
 }
 
-// CodeOf is the code of err; "" for nil.
+// CodeOf returns the code of err; "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// Event is something that happened. It is stored before its sender is told that
-// it was taken, and never changes.
+// Event is something that happened at a source. It is stored before its sender
+// gets a success answer, and never changes afterwards.
 type Event struct {
 	Tenant TenantID `json:"-"`
 	ID     string   `json:"id"`
-	Source string   `json:"source"` // where it came from: a source's id, schedule:NAME, agent:NAME, or what the sender says
-	Type   string   `json:"type"`   // what happened, in the source's words
-	// TypeUnsigned says that the type is of a header that the sender's signature does
-	// not cover: whoever saw the message could send it under another type.
+	Source string   `json:"source"` // a source's id, schedule:NAME, agent:NAME, or the name that the sender gives
+	Type   string   `json:"type"`   // type of the event, as the source names it
+	// TypeUnsigned is set if the type comes from a header that the signature
+	// does not cover: anybody who saw the message could send it again with
+	// another type.
 	TypeUnsigned bool            `json:"type_unsigned,omitempty"`
-	Agent        string          `json:"agent,omitempty"`                   // whom it concerns: the order of one agent's events is kept
-	DedupeKey    string          `json:"dedupe_key"`                        // of a source's events, one is taken with the same key
-	Data         json.RawMessage `json:"data,omitempty"`                    // what the source says
-	ReceivedAt   time.Time       `json:"received_at"`                       // when it was taken
-	Raised       int             `json:"raised"`                            // how many deliveries it came to when it was taken
-	Faults       []string        `json:"faults,omitempty" nullable:"false"` // why triggers that are for it could make no call of it
-	Depth        int             `json:"depth,omitempty"`                   // how many answers of tools led to it, one from another
+	Agent        string          `json:"agent,omitempty"`                   // the agent that the event concerns; events of one agent are delivered in order
+	DedupeKey    string          `json:"dedupe_key"`                        // a second event of the source with the same key is ignored
+	Data         json.RawMessage `json:"data,omitempty"`                    // payload
+	ReceivedAt   time.Time       `json:"received_at"`                       // when it was stored
+	Raised       int             `json:"raised"`                            // number of deliveries that it caused
+	Faults       []string        `json:"faults,omitempty" nullable:"false"` // why matching triggers could not make a call
+	Depth        int             `json:"depth,omitempty"`                   // length of the chain of answers that led to it; bounds loops
 }
 
-// Taken is what became of an event that was sent.
+// Taken is the result of sending an event.
 type Taken struct {
 	ID         string   `json:"id" doc:"The event's id; where it was sent before, that of the first."`
 	Duplicate  bool     `json:"duplicate,omitempty" doc:"It had been taken before; nothing was done again."`
@@ -33,14 +34,14 @@ type Taken struct {
 	Faults     []string `json:"faults,omitempty" nullable:"false" doc:"Why triggers that are for it could make no call of it."`
 }
 
-// The lengths that the parts of an event may have.
+// Bounds of the members of an event, in bytes.
 const (
 	MaxEventName = 200
 	MaxEventKey  = 256
 	MaxEventData = 1 << 20
 )
 
-// Check refuses what is no event.
+// Check returns an error if a member is missing or out of bounds.
 func (e *Event) Check() error {
 	for _, one := range []struct{ name, text string }{{"source", e.Source}, {"type", e.Type}, {"agent", e.Agent}} {
 		if one.text == "" && one.name == "agent" {
@@ -62,10 +63,11 @@ func (e *Event) Check() error {
 	return nil
 }
 
-// SourceStyle is how the messages of a source are known to be its.
+// SourceStyle is how the messages of a source are authenticated.
 type SourceStyle string
 
-// The styles. The last two are no doors: this instance goes and takes.
+// The styles. Messages of the last two are not sent to Junctor: it reads them
+// from Redis.
 const (
 	StyleStandard SourceStyle = "standard" // Standard Webhooks
 	StyleGitHub   SourceStyle = "github"
@@ -75,41 +77,44 @@ const (
 	StyleStream   SourceStyle = "redis-stream" // the same of a stream
 )
 
-// SourceStyles lists them.
+// SourceStyles lists all styles.
 func SourceStyles() []SourceStyle {
 	return []SourceStyle{StyleStandard, StyleGitHub, StyleStripe, StyleHMAC, StyleRedis, StyleStream}
 }
 
-// Source is where events come from: those who post to its path, or a Redis that
-// is read. What it is known by (a secret, or the address of the Redis) is sealed,
-// and not part of it.
+// Source is where events come from: senders that post to its path, or a Redis
+// that Junctor reads. Its secret, or the address of the Redis, is sealed apart
+// from it.
 type Source struct {
 	Tenant     TenantID    `json:"-"`
-	ID         string      `json:"id"`
-	Path       string      `json:"path,omitempty"` // where its messages are posted: /hooks/{id}, with the tenant before the id for other tenants than the default one
-	Style      SourceStyle `json:"style"`
+	ID         string      `json:"id" file:"key"`
+	Path       string      `json:"path,omitempty" file:"no"` // URL path for its messages: /hooks/{id}, or /hooks/{tenant}/{id} outside the default tenant
+	Style      SourceStyle `json:"style" enum:"standard,github,stripe,hmac,redis,redis-stream"`
 	Title      string      `json:"title,omitempty"`
-	Header     string      `json:"header,omitempty"`      // with the style hmac: where the signature is
-	TypeField  string      `json:"type_field,omitempty"`  // where an event's type is, such as data.kind; the style's own place otherwise
-	AgentField string      `json:"agent_field,omitempty"` // where the agent is that an event concerns
-	Key        string      `json:"key,omitempty"`         // with the styles redis: the name of the list or stream
+	Header     string      `json:"header,omitempty"`      // with style hmac: header of the signature
+	TypeField  string      `json:"type_field,omitempty"`  // member with the event's type, such as data.kind; by default the style decides
+	AgentField string      `json:"agent_field,omitempty"` // member with the agent that an event concerns
+	Key        string      `json:"key,omitempty"`         // with the Redis styles: name of the list or stream
 	Disabled   bool        `json:"disabled,omitempty"`
-	Declared   string      `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
-	CreatedAt  time.Time   `json:"created_at"`
-	UpdatedAt  time.Time   `json:"updated_at"`
-	UpdatedBy  string      `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
+	Declared   string      `json:"declared,omitempty" file:"no"` // the settings file that declares it, and the only place to change it
+	CreatedAt  time.Time   `json:"created_at" file:"no"`
+	UpdatedAt  time.Time   `json:"updated_at" file:"no"`
+	UpdatedBy  string      `json:"updated_by,omitempty" file:"no"` // Principal.ID of the last change; "" if unknown
 }
 
-// Pulled says that this instance takes the source's events itself.
+// Pulled reports whether Junctor reads the source's messages itself.
 func (s *Source) Pulled() bool { return s.Style == StyleRedis || s.Style == StyleStream }
 
-// CheckSourceID refuses what is not a source's id, and says what one is.
+// CheckSourceID returns an error that explains the allowed form if id is not
+// valid.
 func CheckSourceID(id string) error { return checkEventName("a source's id", id) }
 
-// CheckTriggerName and CheckScheduleName do for those.
+// CheckTriggerName returns an error that explains the allowed form if name is
+// not valid.
 func CheckTriggerName(name string) error { return checkEventName("a trigger's name", name) }
 
-// CheckScheduleName refuses what is not a schedule's name.
+// CheckScheduleName returns an error that explains the allowed form if name is
+// not valid.
 func CheckScheduleName(name string) error { return checkEventName("a schedule's name", name) }
 
 func checkEventName(what, name string) error {
@@ -119,28 +124,29 @@ func checkEventName(what, name string) error {
 	return nil
 }
 
-// MetaDelivery is what a call that delivers an event says of itself in its _meta:
-// an object with the delivery's id, the same in every attempt, the event's id,
-// type and source, the trigger, the agent, and the number of the attempt.
+// MetaDelivery is the member of _meta that identifies a delivery to the called
+// tool: an object with the delivery's id, which is the same in every attempt,
+// the event's id, type and source, the trigger, the agent, and the number of
+// the attempt.
 const MetaDelivery = "junctor/delivery"
 
-// SourceOwner is how the secrets of a source name their owner.
+// SourceOwner returns the owner under which the secrets of a source are sealed.
 func SourceOwner(id string) string { return "source:" + id }
 
-// Schedule makes events at times that are known before.
+// Schedule makes events at times given by a cron expression.
 type Schedule struct {
 	Tenant    TenantID        `json:"-"`
-	Name      string          `json:"name"`
+	Name      string          `json:"name" file:"key"`
 	Cron      string          `json:"cron"`               // minute, hour, day, month, weekday
-	Timezone  string          `json:"timezone,omitempty"` // UTC where it is not said
-	Type      string          `json:"type"`               // of the events
+	Timezone  string          `json:"timezone,omitempty"` // IANA time zone; "" is UTC
+	Type      string          `json:"type"`               // type of the events
 	Agent     string          `json:"agent,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
 	Disabled  bool            `json:"disabled,omitempty"`
-	Declared  string          `json:"declared,omitempty"`
-	NextAt    time.Time       `json:"next_at,omitzero"`
-	LastAt    time.Time       `json:"last_at,omitzero"`
-	CreatedAt time.Time       `json:"created_at"`
-	UpdatedAt time.Time       `json:"updated_at"`
-	UpdatedBy string          `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
+	Declared  string          `json:"declared,omitempty" file:"no"`
+	NextAt    time.Time       `json:"next_at,omitzero" file:"no"`
+	LastAt    time.Time       `json:"last_at,omitzero" file:"no"`
+	CreatedAt time.Time       `json:"created_at" file:"no"`
+	UpdatedAt time.Time       `json:"updated_at" file:"no"`
+	UpdatedBy string          `json:"updated_by,omitempty" file:"no"` // Principal.ID of the last change; "" if unknown
 }

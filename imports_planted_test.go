@@ -49,7 +49,7 @@ func TestPlanted(t *testing.T) {
 		},
 		{
 			"admission imports only package junctor",
-			map[string]string{"internal/admission": importing(in + "credential")},
+			map[string]string{"internal/admission": importing(in + "upstreamauth")},
 			map[string]string{"internal/admission": importing(module, "net/url")},
 		},
 		{
@@ -67,14 +67,17 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"internal/builtin/demo": importing(in+"builtin", in+"catalog")},
 		},
 		{
-			"only app imports store drivers",
+			"only app and instance import store drivers",
 			map[string]string{"internal/cli": importing(in + "store/sqlite"), "internal/servers": importing(in + "store/postgres")},
 			map[string]string{"internal/app": importing(in+"store/sqlite", in+"store/postgres"), "internal/cli": importing(in + "store")},
 		},
 		{
-			"only app and servers import concrete backends",
-			map[string]string{"internal/guard": importing(in + "builtin"), "cmd/junctor": importing(in + "upstream"), "internal/declare": importing(in + "apigen/doc")},
-			map[string]string{"internal/app": importing(in + "builtin"), "internal/servers": importing(in+"upstream", in+"apigen")},
+			"servers alone imports concrete backends",
+			map[string]string{
+				"internal/guard": importing(in + "builtin"), "cmd/junctor": importing(in + "upstream"), "internal/declare": importing(in + "apigen/doc"),
+				"internal/app": importing(in + "builtin"), "internal/agents": importing(in + "builtin/dashboard"), "internal/events": importing(in + "upstream"),
+			},
+			map[string]string{"internal/servers": importing(in+"upstream", in+"apigen", in+"builtin/demo"), "internal/app": importing(in + "servers"), "test/servers": importing(in + "builtin")},
 		},
 		{
 			"nothing outside tests imports what is for tests",

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Scope is one right that a key carries.
+// Scope is one permission that a key or token carries.
 type Scope string
 
 // All scopes. ScopeAdmin implies every other.
 const (
 	ScopeToolsRead    Scope = "tools:read"    // list and describe tools, resources, prompts
 	ScopeToolsCall    Scope = "tools:call"    // call tools, read resources, get prompts
-	ScopeBridgeCall   Scope = "bridge:call"   // call endpoints that are no registered server
+	ScopeBridgeCall   Scope = "bridge:call"   // call servers that are not registered, by URL
 	ScopeEventsSend   Scope = "events:send"   // send events
 	ScopeServersWrite Scope = "servers:write" // add, change and remove servers
 	ScopeAgentsWrite  Scope = "agents:write"  // add, change and remove agents
@@ -30,8 +30,8 @@ func Scopes() []Scope {
 	}
 }
 
-// CheckScopes refuses an empty list and names the first unknown scope, with
-// the known ones.
+// CheckScopes returns an error for an empty list or an unknown scope. The error
+// lists the known ones.
 func CheckScopes(scopes []Scope) error {
 	if len(scopes) == 0 {
 		return Errorf(CodeInvalid, "a key needs at least one scope; known scopes: %s", joinScopes(Scopes()))
@@ -52,15 +52,15 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(names, ", ")
 }
 
-// Key is a credential that Junctor issued. The token itself is shown once, when
-// the key is made; only its SHA-256 is kept.
+// Key is a credential that Junctor issued. The token is shown once, when the
+// key is created; only its SHA-256 is stored.
 type Key struct {
 	ID         string    `json:"id"`
 	Tenant     TenantID  `json:"-"`
 	Name       string    `json:"name"`
-	User       string    `json:"user,omitempty"`  // whose it is, by id
-	Agent      string    `json:"agent,omitempty"` // whose it is, by name; a service's key has neither
-	Prefix     string    `json:"prefix"`          // the token's first characters, to recognise it by
+	User       string    `json:"user,omitempty"`  // id of the user it belongs to
+	Agent      string    `json:"agent,omitempty"` // name of the agent it belongs to; a service key has neither
+	Prefix     string    `json:"prefix"`          // first characters of the token, for recognition
 	Hash       [32]byte  `json:"-"`
 	Scopes     []Scope   `json:"scopes"`
 	CreatedAt  time.Time `json:"created_at"`
@@ -68,12 +68,12 @@ type Key struct {
 	RevokedAt  time.Time `json:"revoked_at,omitzero"`
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
 
-	// After a rotation the token before works on until FormerUntil.
+	// After a rotation the former token stays valid until FormerUntil.
 	Former      [32]byte  `json:"-"`
 	FormerUntil time.Time `json:"former_until,omitzero"`
 }
 
-// Live says whether the key opens doors at this moment.
+// Live reports whether the key is valid at the given time.
 func (k *Key) Live(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }

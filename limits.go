@@ -2,18 +2,18 @@ package junctor
 
 import "time"
 
-// Limits is how much a party may do. A zero member is no limit.
+// Limits bounds how much a caller or tool may do. A zero member is no limit.
 type Limits struct {
-	PerSecond  float64   `json:"per_second,omitempty"`  // steady rate of calls
-	Burst      int       `json:"burst,omitempty"`       // calls at once after a pause; 0 is one second's worth
-	PerDay     int       `json:"per_day,omitempty"`     // calls between two midnights in UTC
-	Concurrent int       `json:"concurrent,omitempty"`  // calls at a time
-	OverLimit  OverLimit `json:"over_limit,omitempty"`  // "" is reject
-	MaxWaitMS  int       `json:"max_wait_ms,omitempty"` // with queue: how long a call may wait; 0 is DefaultWait
+	PerSecond  float64   `json:"per_second,omitempty"`                     // steady rate of calls
+	Burst      int       `json:"burst,omitempty"`                          // calls at once after a pause; 0 is the number of one second
+	PerDay     int       `json:"per_day,omitempty"`                        // calls per UTC day
+	Concurrent int       `json:"concurrent,omitempty"`                     // concurrent calls
+	OverLimit  OverLimit `json:"over_limit,omitempty" enum:"reject,queue"` // "" is reject
+	MaxWaitMS  int       `json:"max_wait_ms,omitempty"`                    // with queue: longest wait of a call; 0 is DefaultWait
 }
 
-// LimitsPatch changes limits: members that are absent stay as they are, and 0 or ""
-// takes a limit away.
+// LimitsPatch changes limits. An absent member keeps its value; 0 or "" removes
+// the limit.
 type LimitsPatch struct {
 	PerSecond  *float64   `json:"per_second,omitempty"`
 	Burst      *int       `json:"burst,omitempty"`
@@ -23,14 +23,14 @@ type LimitsPatch struct {
 	MaxWaitMS  *int       `json:"max_wait_ms,omitempty"`
 }
 
-// Replacing is the patch after which limits are these, whatever they were.
+// Replacing returns the patch that sets any limits to exactly these.
 func (l *Limits) Replacing() *LimitsPatch {
 	c := *l
 	return &LimitsPatch{&c.PerSecond, &c.Burst, &c.PerDay, &c.Concurrent, &c.OverLimit, &c.MaxWaitMS}
 }
 
-// Apply gives the limits with the changes made. The burst goes with the rate that it
-// belongs to.
+// Apply returns the changed limits. A new rate also replaces the burst, because
+// a burst only makes sense for the rate it was chosen for.
 func (p *LimitsPatch) Apply(l Limits) Limits {
 	if p.PerSecond != nil && *p.PerSecond == 0 && p.Burst == nil {
 		l.Burst = 0
@@ -50,33 +50,35 @@ func put[T any](to, value *T) {
 	}
 }
 
-// DefaultWait is how long a call waits for a limit where nothing else is said.
+// DefaultWait is the longest wait of a call for a limit that queues, if none is
+// set.
 const DefaultWait = 10 * time.Second
 
-// OverLimit is what happens to a call beyond a limit.
+// OverLimit is what happens to a call over a limit.
 type OverLimit string
 
 // What happens to calls beyond a limit.
 const (
-	OverLimitReject OverLimit = "reject" // it is refused, with the time to come back
-	OverLimitQueue  OverLimit = "queue"  // it waits up to Wait, and is refused after that
+	OverLimitReject OverLimit = "reject" // refuse it, with the time to retry
+	OverLimitQueue  OverLimit = "queue"  // let it wait up to Limits.Wait, then refuse it
 )
 
-// Tiers that every installation has unless its settings say otherwise.
+// The predefined tiers.
 const (
 	TierFree      = "free"
 	TierPro       = "pro"
 	TierUnlimited = "unlimited"
 )
 
-// LimitPolicy is what a tenant allows. A tier that it does not name is that of
+// LimitPolicy is the limits of a tenant: by tier for callers, by tool for all
+// callers together. A tier that it does not name has the limits of
 // DefaultLimits.
 type LimitPolicy struct {
 	Tiers map[string]Limits `json:"tiers,omitempty"`
-	Tools map[string]Limits `json:"tools,omitempty"` // by server/tool, whoever calls
+	Tools map[string]Limits `json:"tools,omitempty"` // by server/tool, for all callers together
 }
 
-// DefaultLimits is the policy of a tenant that set none.
+// DefaultLimits returns the policy of a tenant that has set none.
 func DefaultLimits() LimitPolicy {
 	return LimitPolicy{Tiers: map[string]Limits{
 		TierFree:      {PerSecond: 10, Burst: 20, PerDay: 10_000, Concurrent: 8},
@@ -85,7 +87,7 @@ func DefaultLimits() LimitPolicy {
 	}}
 }
 
-// Tier gives the limits of a tier; false when there is none of that name.
+// Tier returns the limits of a tier; false if no tier has the name.
 func (p *LimitPolicy) Tier(name string) (Limits, bool) {
 	if l, ok := p.Tiers[name]; ok {
 		return l, true
@@ -94,7 +96,7 @@ func (p *LimitPolicy) Tier(name string) (Limits, bool) {
 	return l, ok
 }
 
-// Check refuses a policy that cannot be meant, and says where it is wrong.
+// Check returns an error that names the first invalid limit, if there is one.
 func (p *LimitPolicy) Check() error {
 	for name, l := range p.Tiers {
 		if !nameFits(name, 40) {
@@ -115,7 +117,7 @@ func (p *LimitPolicy) Check() error {
 	return nil
 }
 
-// Wait is how long a call beyond the limits waits before it is refused.
+// Wait returns how long a call over the limits waits before it is refused.
 func (l *Limits) Wait() time.Duration {
 	switch {
 	case l.OverLimit != OverLimitQueue:
@@ -126,7 +128,8 @@ func (l *Limits) Wait() time.Duration {
 	return time.Duration(l.MaxWaitMS) * time.Millisecond
 }
 
-// Check refuses limits that cannot be meant, and says what is wrong.
+// Check returns an error for limits that contradict each other or are out of
+// bounds.
 func (l *Limits) Check() error {
 	switch {
 	case !(l.PerSecond >= 0 && l.PerSecond <= 1e6):
@@ -143,8 +146,8 @@ func (l *Limits) Check() error {
 	return nil
 }
 
-// Allowance is what the limits of a call say at one moment: the one that leaves
-// least. The zero Allowance is no limit.
+// Allowance is the state of a call's limits at one moment: of the limit with
+// the least left. The zero Allowance is no limit.
 type Allowance struct {
 	Name      string    `json:"name"` // which limit: agent-per-second, user-per-day …
 	Limit     int       `json:"limit"`

@@ -2,12 +2,12 @@ package junctor
 
 import "time"
 
-// Login is a person's session in a browser. What the browser holds is shown to
-// it once; only its SHA-256 is kept.
+// Login is a user's session in a browser. The cookie's value is sent once; only
+// its SHA-256 is stored.
 type Login struct {
 	ID         string    `json:"id"`
 	Tenant     TenantID  `json:"-"`
-	User       string    `json:"user"` // whose it is, by id
+	User       string    `json:"user"` // id of the user
 	How        string    `json:"how"`  // LoginLink, LoginPassword, or the issuer that vouched
 	Hash       [32]byte  `json:"-"`
 	CreatedAt  time.Time `json:"created_at"`
@@ -25,11 +25,13 @@ const (
 // LoginIdle is how long a login lives without being used, and LoginLife how
 // long in any case.
 const (
+	// LoginIdle is how long a login lives without use, LoginLife how long at
+	// most.
 	LoginIdle = 12 * time.Hour
 	LoginLife = 30 * 24 * time.Hour
 )
 
-// Live says whether the login opens doors at this moment.
+// Live reports whether the login is valid at the given time.
 func (l *Login) Live(now time.Time) bool {
 	used := l.CreatedAt
 	if l.LastUsedAt.After(used) {

@@ -6,40 +6,41 @@ import (
 	"time"
 )
 
-// ModelKind is how a model is spoken to.
+// ModelKind is the protocol of a model.
 type ModelKind string
 
 // Kinds of models.
 const (
 	ModelAnthropic ModelKind = "anthropic" // the Messages API
-	ModelOpenAI    ModelKind = "openai"    // chat completions, by whomever serves them
-	ModelA2A       ModelKind = "a2a"       // an agent elsewhere, which thinks for itself
+	ModelOpenAI    ModelKind = "openai"    // chat completions, of any provider
+	ModelA2A       ModelKind = "a2a"       // a remote agent in place of a model
 )
 
-// Model is a language model that agents may think with, and where it is.
+// Model is a language model that agents can answer with, or a remote agent in
+// its place.
 type Model struct {
 	Tenant    TenantID  `json:"-"`
 	Name      string    `json:"name"` // its id too
 	Kind      ModelKind `json:"kind"`
-	BaseURL   string    `json:"base_url,omitempty"` // "" is the maker's own
-	Model     string    `json:"model"`              // what the other side calls it; "" with a2a
-	HasKey    bool      `json:"has_key"`            // the key itself is sealed, and never shown
-	Trusted   bool      `json:"-"`                  // the operator named its address
+	BaseURL   string    `json:"base_url,omitempty"` // "" is the URL of the provider
+	Model     string    `json:"model"`              // name at the provider; "" with a2a
+	HasKey    bool      `json:"has_key"`            // whether a key is sealed for it; keys are never shown
+	Trusted   bool      `json:"-"`                  // an operator entered the URL, so loopback and private addresses are allowed
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
-	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
+	UpdatedBy string    `json:"updated_by,omitempty"` // Principal.ID of the last change; "" if unknown
 }
 
-// ModelOwner is how rows name a model as their owner.
+// ModelOwner returns the owner text of a model, under which its key is sealed.
 func ModelOwner(name string) string { return "model:" + name }
 
-// ModelKeySecret is the name of the secret that is a model's key.
+// ModelKeySecret is the name of the sealed key of a model.
 const ModelKeySecret = "key"
 
-// ModelNamePattern is what a model's name looks like.
+// ModelNamePattern matches the names of models.
 const ModelNamePattern = `^[a-z][a-z0-9.-]{0,31}$`
 
-// Check refuses a model that cannot be one, and says what to write instead.
+// Check returns an error that names the first invalid member, if there is one.
 func (m *Model) Check() error {
 	if ok, _ := regexp.MatchString(ModelNamePattern, m.Name); !ok {
 		return Errorf(CodeInvalid, "%q is not a model's name here: use a lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens", m.Name)
@@ -63,22 +64,22 @@ func (m *Model) Check() error {
 	return nil
 }
 
-// Brain is what an agent thinks with: a model, or rules that need none.
+// Brain is what an agent answers with: a model, or rules without a model.
 type Brain struct {
-	Model        string      `json:"model,omitempty" yaml:"model,omitempty"`               // by its name; "" with rules
-	Instructions string      `json:"instructions,omitempty" yaml:"instructions,omitempty"` // what the model is told before all else
+	Model        string      `json:"model,omitempty" yaml:"model,omitempty"`               // name of the model; "" with rules
+	Instructions string      `json:"instructions,omitempty" yaml:"instructions,omitempty"` // system prompt
 	Rules        string      `json:"rules,omitempty" yaml:"rules,omitempty"`               // YAML, see docs/talking.md
 	Limits       *TurnLimits `json:"limits,omitempty" yaml:"limits,omitempty"`
 }
 
-// Bounds of what a brain holds.
+// Bounds of the members of a brain, in bytes.
 const (
 	MaxInstructions = 64 << 10
 	MaxRules        = 256 << 10
 )
 
-// Check refuses a brain that cannot think. Whether its model exists and its
-// rules can be read is not judged here.
+// Check returns an error for an invalid member. It does not check that the
+// model exists or that the rules parse.
 func (b *Brain) Check() error {
 	switch {
 	case b.Model == "" && b.Rules == "":
@@ -96,7 +97,7 @@ func (b *Brain) Check() error {
 	return nil
 }
 
-// TurnLimits bound one run of an agent. What is zero is the default.
+// TurnLimits bounds one run of an agent. A zero member is the default.
 type TurnLimits struct {
 	Turns       int `json:"turns,omitempty" yaml:"turns,omitempty" minimum:"0" doc:"How often the model may be asked; 8 unless it is given"`
 	Calls       int `json:"calls,omitempty" yaml:"calls,omitempty" minimum:"0" doc:"How many tools it may call; 16 unless it is given"`
@@ -105,7 +106,7 @@ type TurnLimits struct {
 	Tokens      int `json:"tokens,omitempty" yaml:"tokens,omitempty" minimum:"0" doc:"How many tokens it may use in all; 200000 unless it is given"`
 }
 
-// Or fills what is zero from another.
+// Or returns the limits with zero members replaced by those of d.
 func (l TurnLimits) Or(d TurnLimits) TurnLimits {
 	pick := func(a *int, b int) {
 		if *a <= 0 {
@@ -120,17 +121,17 @@ func (l TurnLimits) Or(d TurnLimits) TurnLimits {
 	return l
 }
 
-// DefaultTurnLimits are those of agents that have none of their own.
+// DefaultTurnLimits returns the limits of agents that set none.
 func DefaultTurnLimits() TurnLimits {
 	return TurnLimits{Turns: 8, Calls: 16, CallSeconds: 60, Seconds: 600, Tokens: 200_000}
 }
 
-// MaxTurnLimits are above what any run may be given.
+// MaxTurnLimits returns the highest limits that a brain may set.
 func MaxTurnLimits() TurnLimits {
 	return TurnLimits{Turns: 100, Calls: 1000, CallSeconds: 600, Seconds: 3600, Tokens: 10_000_000}
 }
 
-// Check refuses what no run may be given.
+// Check returns an error if a limit is negative or above MaxTurnLimits.
 func (l TurnLimits) Check() error {
 	most := MaxTurnLimits()
 	for _, x := range []struct {

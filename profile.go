@@ -2,26 +2,28 @@ package junctor
 
 import "slices"
 
-// Profile is what a family of MCP clients takes of the schemas of generated
-// tools. What is stored, checked and hashed is the same for all.
+// Profile is the subset of JSON Schema that a family of MCP clients accepts in
+// the schemas of generated tools. It only affects what is listed; stored tools,
+// argument checks and digests are the same for all.
 type Profile string
 
-// Profiles.
+// The profiles.
 const (
-	ProfileNone   Profile = ""               // as it is stored
-	ProfileClaude Profile = "claude"         // takes what is stored
-	ProfileOpenAI Profile = "openai"         // strict mode: every property is required and may be null, nothing else is taken
-	ProfileGemini Profile = "gemini"         // a small set of keywords, one kind for each value, no references
+	ProfileNone   Profile = ""               // schemas as stored
+	ProfileClaude Profile = "claude"         // schemas as stored; Claude accepts them
+	ProfileOpenAI Profile = "openai"         // strict mode: every property is required and may be null, no other properties are accepted
+	ProfileGemini Profile = "gemini"         // a small set of keywords, one type per value, no references
 	ProfileNoDefs Profile = "no-defs"        // no $defs: cycles are cut
-	ProfileStrict Profile = "strict-2020-12" // all of JSON Schema 2020-12, and says so
+	ProfileStrict Profile = "strict-2020-12" // all of JSON Schema 2020-12, with $schema
 )
 
-// Profiles are all that can be asked for.
+// Profiles lists all profiles.
 func Profiles() []Profile {
 	return []Profile{ProfileClaude, ProfileOpenAI, ProfileGemini, ProfileNoDefs, ProfileStrict}
 }
 
-// CheckProfile refuses what is no profile, and says what there is.
+// CheckProfile returns an error that lists the profiles if p is not one of
+// them.
 func CheckProfile(p Profile) error {
 	if p == ProfileNone || slices.Contains(Profiles(), p) {
 		return nil

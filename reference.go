@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// References say where a credential is read from when it is used. What they name
-// is on the machine of the instance, so only some principals may enter one.
+// The prefixes of references: texts from which a credential is read when it is
+// used. They name things on the machine of the instance, so only some
+// principals may enter one (package admission).
 const (
 	ReferenceEnv     = "env:"  // an environment variable: env:NAME
 	ReferenceFile    = "file:" // a file: file:/path
-	ReferenceCommand = "cmd:"  // what a program prints: cmd:program args
+	ReferenceCommand = "cmd:"  // the output of a program: cmd:program args
 )
 
 // Places of a connection where a credential may stand.
 const (
 	PlaceAuth      = "auth"
 	PlaceSubject   = "auth/subject"
-	PlaceIDPSecret = "auth/idp_secret" //nolint:gosec // a place, no secret
+	PlaceIDPSecret = "auth/idp_secret" //nolint:gosec // a place, not a secret
 	PlaceQuery     = "query"
-	PlaceHeaders   = "headers/" // and the name of the header
-	PlaceEnv       = "env/"     // and the name of the variable
+	PlaceHeaders   = "headers/" // followed by the name of the header
+	PlaceEnv       = "env/"     // followed by the name of the variable
 )
 
-// IsReference reports whether a text at a place of a connection says where to read
-// a credential. Place "" stands for a text that is a credential and nothing else. A
-// whole query can be env:NAME alone: the other kinds cannot be told from a query.
+// IsReference reports whether a text at a place of a connection is a reference.
+// Place "" stands for a text that is nothing but a credential. At PlaceQuery
+// only env:NAME counts, because other prefixes also occur in ordinary queries.
 func IsReference(place, text string) bool {
 	if place == PlaceQuery {
 		ok, _ := regexp.MatchString(`^env:[A-Za-z_][A-Za-z0-9_]*$`, text)
@@ -38,8 +39,8 @@ func IsReference(place, text string) bool {
 // IsCommandReference reports whether a reference runs a program.
 func IsCommandReference(reference string) bool { return strings.HasPrefix(reference, ReferenceCommand) }
 
-// MapCredentials gives a copy of the connection in which each text at a place of
-// credentials is what f makes of it.
+// MapCredentials returns a copy of the connection in which f has replaced each
+// text at a place of credentials.
 func (c Connection) MapCredentials(f func(place, text string) string) Connection {
 	if c.Auth != nil {
 		auth := *c.Auth
@@ -75,7 +76,7 @@ func (c Connection) References() (refs []string) {
 	return refs
 }
 
-// PlacedReference is a reference and where in a connection it stands.
+// PlacedReference is a reference and its place in a connection.
 type PlacedReference struct{ Place, Text string }
 
 // PlacedReferences lists the references of a connection with their places.

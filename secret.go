@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MinSigningSecret is how many bytes a secret to sign with has at least, without
-// a prefix and after decoding.
+// MinSigningSecret is the least length of a signing secret in bytes, without a
+// prefix and after decoding.
 const MinSigningSecret = 16
 
 // The prefixes of keys in Standard Webhooks.
@@ -19,16 +19,17 @@ const (
 	prefixPrivate = "whsk_"
 )
 
-// CheckWebhookSecret refuses what cannot be a secret of Standard Webhooks: whsec_
-// and base64, whpk_ and the base64 of an ed25519 public key, or any other text of
-// MinSigningSecret bytes. The error does not repeat the secret.
+// CheckWebhookSecret returns an error if secret is not a valid secret of
+// Standard Webhooks: whsec_ and base64, whpk_ and the base64 of an ed25519
+// public key, or any other text of at least MinSigningSecret bytes. The error
+// does not repeat the secret.
 func CheckWebhookSecret(secret string) error {
 	_, _, err := webhookKey(secret)
 	return err
 }
 
-// CheckSigningSecret refuses what cannot be the key of an HMAC, as it is entered.
-// The error does not repeat the secret.
+// CheckSigningSecret returns an error if secret, as entered, is not a valid
+// HMAC key. The error does not repeat the secret.
 func CheckSigningSecret(secret string) error {
 	if err := checkNotPublic(secret); err != nil {
 		return err
@@ -39,14 +40,16 @@ func CheckSigningSecret(secret string) error {
 	return checkLength(strings.TrimPrefix(secret, prefixSecret))
 }
 
-// webhookKey decodes a secret: the key of an HMAC, or a public key.
+// webhookKey decodes a secret. public is whether it is a public key; otherwise
+// it is the key of an HMAC.
 func webhookKey(secret string) (key []byte, public bool, err error) {
 	if err := checkNotPublic(secret); err != nil {
 		return nil, false, err
 	}
 	switch {
 	case hasPrefixFold(secret, prefixPublic):
-		// A public key that is mistyped must never become the key of an HMAC.
+		// A mistyped public key must never become an HMAC key: everybody knows
+		// it.
 		text, exact := strings.CutPrefix(secret, prefixPublic)
 		key, err := base64.StdEncoding.DecodeString(text)
 		if !exact || err != nil || len(key) != ed25519.PublicKeySize {
@@ -67,7 +70,8 @@ func webhookKey(secret string) (key []byte, public bool, err error) {
 	return []byte(secret), false, checkLength(secret)
 }
 
-// checkNotPublic refuses keys in forms that are never a shared secret.
+// checkNotPublic returns an error for forms of keys that are never a shared
+// secret, such as key files and the private key of a sender.
 func checkNotPublic(secret string) error {
 	switch {
 	case strings.TrimSpace(secret) == "":
@@ -93,8 +97,8 @@ func hasPrefixFold(text, prefix string) bool {
 	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
 }
 
-// forgeable says whether a public key is a point of small order, such as one that
-// is all zeros: signatures that fit it can be made without a private key.
+// forgeable reports whether a public key is a point of small order, such as one
+// of zeros. Anybody can make signatures that such a key verifies.
 func forgeable(public ed25519.PublicKey) bool {
 	y := slices.Clone(public)
 	y[len(y)-1] &= 0x7f // the sign of x

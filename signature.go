@@ -78,6 +78,10 @@ func WebhookTime(stamp string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
+// webhookFits reports whether one of the signatures fits the secret. An invalid
+// secret fits none. It compares in constant time and looks at no more than
+// maxWebhookSignatures, because the header comes from an unauthenticated
+// sender.
 func webhookFits(secret, signatures, id, stamp string, body []byte) bool {
 	key, public, err := webhookKey(secret)
 	if err != nil {

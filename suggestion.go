@@ -2,7 +2,7 @@ package junctor
 
 import "time"
 
-// ToolFace is how a tool is shown, and whom it is for.
+// ToolFace is how a tool is presented: name, description and roles.
 type ToolFace struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -10,19 +10,19 @@ type ToolFace struct {
 	Category    string `json:"category,omitempty"`
 }
 
-// ToolSuggestion is what a model would change about a tool of a generated server,
-// until a person has decided on it.
+// ToolSuggestion is a change to the presentation of a generated tool that a
+// model proposed. It has no effect until a person accepts it.
 type ToolSuggestion struct {
-	ID     string    `json:"id"`   // of this one: what is suggested later for the same tool has another
-	Tool   string    `json:"tool"` // the server's own name
-	Key    string    `json:"key"`  // of its operation: method and path
-	To     ToolFace  `json:"to"`   // what is empty stays as it is
-	Now    ToolFace  `json:"now"`  // as it is at this moment
+	ID     string    `json:"id"`   // unique per suggestion: a later one for the same tool has another id
+	Tool   string    `json:"tool"` // name at the server
+	Key    string    `json:"key"`  // key of the operation: method and path
+	To     ToolFace  `json:"to"`   // proposed values; empty members stay unchanged
+	Now    ToolFace  `json:"now"`  // current values
 	Model  string    `json:"model"`
 	MadeAt time.Time `json:"made_at"`
 }
 
-// LeftOut is something that a model suggested and that was not taken.
+// LeftOut is a proposal of a model that was rejected, with the reason.
 type LeftOut struct {
 	Tool   string `json:"tool"`
 	Reason string `json:"reason"`

@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// ToolTag is what people say a tool is for, in place of what the rules found.
+// ToolTag is the classification that a person gave a tool. It overrides the
+// rules.
 type ToolTag struct {
 	Server   string    `json:"server"`
-	Tool     string    `json:"tool"`            // the server's own name
-	Roles    []Role    `json:"roles,omitempty"` // none leaves them to the rules
+	Tool     string    `json:"tool"`            // name at the server
+	Roles    []Role    `json:"roles,omitempty"` // empty: the rules decide
 	Category string    `json:"category,omitempty"`
-	By       string    `json:"tagged_by"` // as Principal.ID says
+	By       string    `json:"tagged_by"` // Principal.ID
 	At       time.Time `json:"tagged_at"`
 }
 
-// CheckCategory refuses what cannot name a category.
+// CheckCategory returns an error if name is not a valid category.
 func CheckCategory(name string) error {
 	if !nameFits(name, 40) {
 		return Errorf(CodeInvalid, "a category has 1 to 40 characters, no control characters, no slash and no space at its ends, not %q", name)
@@ -23,32 +24,32 @@ func CheckCategory(name string) error {
 	return nil
 }
 
-// Class is what a tool is for, and how that is known.
+// Class is the roles and category of a tool, and the evidence for them.
 type Class struct {
 	Roles      []Role     `json:"roles" nullable:"false"`
 	Category   string     `json:"category"`
-	Confidence float64    `json:"confidence"` // of the rules, from 0 to 1; 1 where people said so
+	Confidence float64    `json:"confidence"` // confidence of the rules, from 0 to 1; 1 if a person decided
 	Evidence   []Evidence `json:"evidence" nullable:"false"`
-	Tag        *ToolTag   `json:"tag,omitempty"` // what people said, where they did
+	Tag        *ToolTag   `json:"tag,omitempty"` // the tag, if a person set one
 }
 
-// Evidence is one thing that speaks for a role.
+// Evidence is one reason for a role.
 type Evidence struct {
 	Role   Role   `json:"role"`
 	Where  string `json:"where"` // tag, name, title, description, annotations or server
-	Text   string `json:"text"`  // what stands there
+	Text   string `json:"text"`  // the matching text
 	Weight int    `json:"weight"`
 }
 
-// ToolChange is a tool that its server offers otherwise than before.
+// ToolChange is a difference between two lists of a server's tools.
 type ToolChange struct {
 	ID           string          `json:"id"`
 	Server       string          `json:"server"`
-	Tool         string          `json:"tool"`             // the server's own name
-	What         []string        `json:"what,omitempty"`   // the members that differ; none for a tool that is new or gone
-	BeforeDigest string          `json:"before_digest"`    // "" for a tool that is new
-	AfterDigest  string          `json:"after_digest"`     // "" for a tool that is gone
-	Before       json.RawMessage `json:"before,omitempty"` // the definition, as it was offered
+	Tool         string          `json:"tool"`             // name at the server
+	What         []string        `json:"what,omitempty"`   // the members that differ; empty for an added or removed tool
+	BeforeDigest string          `json:"before_digest"`    // "" if the tool was added
+	AfterDigest  string          `json:"after_digest"`     // "" if the tool was removed
+	Before       json.RawMessage `json:"before,omitempty"` // the former definition
 	After        json.RawMessage `json:"after,omitempty"`
 	SeenAt       time.Time       `json:"seen_at"`
 }

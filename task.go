@@ -2,17 +2,17 @@ package junctor
 
 import "time"
 
-// Task is a call of a tool that goes on behind its answer: a server works on it,
-// and the principal who began it comes back for its state and its result.
+// Task is a tool call that continues after its response: the server works on
+// it, and the principal who made the call returns for its state and result.
 type Task struct {
-	ID      string // as its principal knows it
-	Issuer  string // whose it is
+	ID      string // the id that Junctor gave it
+	Issuer  string // owner: issuer and subject of the principal
 	Subject string
 	Server  string
-	Tool    string // the server's own name
+	Tool    string // name at the server
 	Version string // of the tool
-	Own     string // as the server knows it; "" where it ended before it was one, and State is all there is
-	State   []byte // as it was last seen; how it is written is for whoever reads it
+	Own     string // id at the server; "" if the call ended before the server made a task, so that State is final
+	State   []byte // last known state, as guard stored it
 	Created time.Time
 	Expires time.Time
 }

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// TenantID names a tenant: the wall between customers. It is part of every
-// stored row.
+// TenantID names a tenant. Every stored row has one.
 type TenantID string
 
-// DefaultTenant is the tenant of an instance that serves one party.
+// DefaultTenant is the tenant of an instance that serves one party. Its admins
+// are operators of the instance.
 const DefaultTenant TenantID = "default"
 
-// CheckTenantID refuses what is not the id of a tenant, and says what one is.
+// CheckTenantID returns an error that explains the allowed form if id is not
+// valid.
 func CheckTenantID(id TenantID) error {
 	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,31}$`, string(id)); !ok {
 		return Errorf(CodeInvalid, "%q is not the name of a tenant: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", string(id))
@@ -20,7 +21,8 @@ func CheckTenantID(id TenantID) error {
 	return nil
 }
 
-// Tenant is one party whose servers, keys and calls no other party sees.
+// Tenant is a closed part of an instance: no other tenant sees its users,
+// servers and calls.
 type Tenant struct {
 	ID        TenantID  `json:"id"`
 	Name      string    `json:"name"`

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// UserRole is what a person may do in their tenant.
+// UserRole is what a user may do in their tenant.
 type UserRole string
 
 // The roles of users.
 const (
 	UserAdmin     UserRole = "admin"     // everything inside the tenant
 	UserDeveloper UserRole = "developer" // servers, agents, calls, keys of their own
-	UserViewer    UserRole = "viewer"    // looks, and changes nothing
+	UserViewer    UserRole = "viewer"    // reads, and changes nothing
 )
 
 // UserRoles lists every role of a user, strongest first.
 func UserRoles() []UserRole { return []UserRole{UserAdmin, UserDeveloper, UserViewer} }
 
-// Scopes is what the role allows. A key of the user carries some of these.
+// Scopes returns the scopes that the role allows. A key of the user carries
+// some of them.
 func (r UserRole) Scopes() []Scope {
 	switch r {
 	case UserAdmin:
@@ -34,7 +35,7 @@ func (r UserRole) Scopes() []Scope {
 	return nil
 }
 
-// Cut gives those of a key's scopes that the role has.
+// Cut returns those of a key's scopes that the role allows.
 func (r UserRole) Cut(scopes []Scope) []Scope {
 	var out []Scope
 	has := r.Scopes()
@@ -49,27 +50,28 @@ func (r UserRole) Cut(scopes []Scope) []Scope {
 	return out
 }
 
-// Sources is whose tools a user's default door shows, beside the built-in ones.
+// Sources selects the servers whose tools a user sees on the default endpoint,
+// beside the built-in ones.
 type Sources string
 
-// The choices of a user.
+// The selections.
 const (
 	SourcesGenerated Sources = "auto-generated" // servers made from API documents
-	SourcesBYO       Sources = "bring-your-own" // MCP servers that people brought
+	SourcesBYO       Sources = "bring-your-own" // upstream servers
 	SourcesBoth      Sources = "both"
 )
 
-// Shows says whether the choice shows servers of a mode. What is built in, it
-// always shows. The zero choice is both.
+// Shows reports whether the selection includes servers of a mode. Built-in
+// servers are always included; the zero value includes all.
 func (s Sources) Shows(m Mode) bool {
 	return m == ModeBuiltin || s == "" || s == SourcesBoth || string(s) == string(m)
 }
 
-// User is a person.
+// User is a person's account.
 type User struct {
 	ID        string    `json:"id"`
 	Tenant    TenantID  `json:"-"`
-	Name      string    `json:"name"` // to sign in with; unique in the tenant
+	Name      string    `json:"name"` // name to sign in with; unique in the tenant
 	Role      UserRole  `json:"role"`
 	Sources   Sources   `json:"sources"`
 	Tier      string    `json:"tier"`
@@ -78,21 +80,21 @@ type User struct {
 	UpdatedAt time.Time `json:"updated_at"`
 	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 
-	Password string `json:"-"` // argon2id, in PHC form; "" where the user has none
+	Password string `json:"-"` // argon2id in PHC form; "" if the user has no password
 }
 
-// UserOwner is how rows name a user as their owner, the same as Principal.ID.
+// UserOwner returns the owner text of a user in rows. It equals Principal.ID.
 func UserOwner(id string) string { return IssuerUser + ":" + id }
 
-// UserSecret names the sealed credentials that a user has entered for a server;
-// their owner is the user.
+// UserSecret returns the name of the sealed credentials that a user entered for
+// a server. Their owner is the user.
 func UserSecret(server string) string { return "mine-" + server }
 
-// UserPins names where the OAuth client that a user has entered for a server sent its
-// secret; their owner is the user.
+// UserPins returns the name of the stored destinations to which the user's
+// OAuth client for a server sent its secret. Their owner is the user.
 func UserPins(server string) string { return "pins-" + server }
 
-// Check refuses what is not a user, and says what is wrong.
+// Check returns an error that names the first invalid member, if there is one.
 func (u *User) Check() error {
 	switch {
 	case !nameFits(u.Name, 100):

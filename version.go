@@ -2,9 +2,9 @@ package junctor
 
 import "time"
 
-// CheckVersion refuses a change that was made for one version of a stored thing where
-// it has another one by now. The version of a thing is its UpdatedAt; a zero want is a
-// change that is for whatever version there is.
+// CheckVersion returns an error if a change was made for a version other than
+// the stored one. The version of a stored thing is its UpdatedAt; a zero want
+// accepts every version.
 func CheckVersion(want, have time.Time) error {
 	if want.IsZero() || want.Equal(have) {
 		return nil

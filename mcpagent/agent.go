@@ -20,11 +20,11 @@ import (
 
 // Options configure an Agent. All members are optional.
 type Options struct {
-	Version string   // version of the agent; by default "1"
-	Token   string   // required from callers, as a bearer token or in X-Agent-Token or X-API-Key; "" admits everybody
-	Secrets []string // tool calls must be signed with one of them, according to Standard Webhooks; empty requires no signature
-	Seen    Seen     // remembers handled deliveries; by default a Memory
-	Now     func() time.Time
+	Version      string       // version of the agent; by default "1"
+	Token        string       // required from callers, as a bearer token or in X-Agent-Token or X-API-Key; "" admits everybody
+	Secrets      []string     // tool calls must be signed with one of them, according to Standard Webhooks; empty requires no signature
+	Deduplicator Deduplicator // remembers handled deliveries; by default a MemoryDeduplicator
+	Now          func() time.Time
 
 	HTTP HTTPOptions // settings of the HTTP server
 }
@@ -89,13 +89,13 @@ type Agent struct {
 	http   http.Handler
 }
 
-// New returns an agent without tools. Add them with [On].
+// New returns an agent without tools. Add them with [AddHandler].
 func New(name string, o Options) *Agent {
 	if o.Version == "" {
 		o.Version = "1"
 	}
-	if o.Seen == nil {
-		o.Seen = NewMemory(DefaultMemory)
+	if o.Deduplicator == nil {
+		o.Deduplicator = NewMemoryDeduplicator(DefaultRememberedIDs)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -131,10 +131,10 @@ type Ack struct {
 // Handler handles one delivery. After an error, the sender may deliver it again.
 type Handler[In any] func(ctx context.Context, d Delivery, in In) error
 
-// On adds a tool that receives events. It derives the tool's schema from In, whose
+// AddHandler adds a tool that receives events. It derives the tool's schema from In, whose
 // fields are the members of the payload. It panics if that is not possible, like
 // [mcp.AddTool].
-func On[In any](a *Agent, tool, description string, h Handler[In]) {
+func AddHandler[In any](a *Agent, tool, description string, h Handler[In]) {
 	mcp.AddTool(a.server, &mcp.Tool{Name: tool, Description: description, Annotations: &mcp.ToolAnnotations{IdempotentHint: true}},
 		func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Ack, error) {
 			d := Delivery{Tool: tool}
@@ -150,7 +150,7 @@ func On[In any](a *Agent, tool, description string, h Handler[In]) {
 			if d.ID == "" { // without an id, a repetition cannot be recognized
 				return nil, Ack{Acknowledged: true}, h(ctx, d, in)
 			}
-			first, err := a.opts.Seen.Once(ctx, tool+"/"+d.ID, func() error { return h(ctx, d, in) })
+			first, err := a.opts.Deduplicator.RunOnce(ctx, tool+"/"+d.ID, func() error { return h(ctx, d, in) })
 			if err != nil {
 				return nil, Ack{}, err
 			}

@@ -56,9 +56,9 @@ func TestDeliveries(t *testing.T) {
 	var got []mcpagent.Delivery
 	fails := true
 	agent := mcpagent.New("a", mcpagent.Options{})
-	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback", func(_ context.Context, d mcpagent.Delivery, f mcpagent.Feedback) error {
+	mcpagent.AddHandler(agent, mcpagent.ReceiveFeedbackTool, "Feedback", func(_ context.Context, d mcpagent.Delivery, f mcpagent.Feedback) error {
 		got = append(got, d)
-		if *f.Score != 20 || f.Worth().FloatString(1) != "20.5" {
+		if *f.Score != 20 || f.Rating().FloatString(1) != "20.5" {
 			t.Errorf("payload %+v", f)
 		}
 		if fails {
@@ -78,7 +78,7 @@ func TestDeliveries(t *testing.T) {
 	if status, text := post(t, server.URL, call("d1")); status != 200 || !strings.Contains(text, `"repeated":true`) {
 		t.Errorf("the same again: %d %s", status, text)
 	}
-	want := mcpagent.Delivery{Tool: mcpagent.ReceiveFeedback, ID: "d1", Event: "e1", Type: "NewFeedback", Source: "chain", Agent: "42", Attempt: 2}
+	want := mcpagent.Delivery{Tool: mcpagent.ReceiveFeedbackTool, ID: "d1", Event: "e1", Type: "NewFeedback", Source: "chain", Agent: "42", Attempt: 2}
 	if len(got) != 2 || got[0] != want || got[1] != want {
 		t.Errorf("handled %+v", got)
 	}
@@ -87,12 +87,12 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-func TestWhoMayCall(t *testing.T) {
+func TestWhoCanCall(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var n atomic.Int32
 	agent := mcpagent.New("a", mcpagent.Options{Token: "open-sesame", Secrets: []string{"old secret of a test", "new secret of a test"}})
-	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback", func(context.Context, mcpagent.Delivery, mcpagent.Feedback) error {
+	mcpagent.AddHandler(agent, mcpagent.ReceiveFeedbackTool, "Feedback", func(context.Context, mcpagent.Delivery, mcpagent.Feedback) error {
 		n.Add(1)
 		return nil
 	})
@@ -135,7 +135,7 @@ func TestWhoMayCall(t *testing.T) {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		seen := mcpagent.NewMemory(100)
+		seen := mcpagent.NewMemoryDeduplicator(100)
 		ids := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 20).Draw(t, "ids")
 		failures := rapid.IntRange(0, 3).Draw(t, "failures")
 		var mu sync.Mutex
@@ -143,7 +143,7 @@ func TestOnce(t *testing.T) {
 		var work sync.WaitGroup
 		for i, id := range ids {
 			work.Go(func() {
-				_, _ = seen.Once(context.Background(), id, func() error {
+				_, _ = seen.RunOnce(context.Background(), id, func() error {
 					mu.Lock()
 					defer mu.Unlock()
 					if i < failures {
@@ -161,9 +161,9 @@ func TestOnce(t *testing.T) {
 			}
 		}
 	})
-	small := mcpagent.NewMemory(2)
+	small := mcpagent.NewMemoryDeduplicator(2)
 	for _, id := range []string{"a", "b", "c", "a"} {
-		if first, err := small.Once(t.Context(), id, func() error { return nil }); !first || err != nil {
+		if first, err := small.RunOnce(t.Context(), id, func() error { return nil }); !first || err != nil {
 			t.Errorf("%s: %v, %v", id, first, err)
 		}
 	}
@@ -181,8 +181,8 @@ func TestWorth(t *testing.T) {
 		`{"value":5,"valueDecimals":99999999}`: false,
 	} {
 		var f mcpagent.Feedback
-		if err := json.Unmarshal([]byte(text), &f); err != nil || f.Low(40) != low {
-			t.Errorf("%s: %v (%v)", text, f.Low(40), err)
+		if err := json.Unmarshal([]byte(text), &f); err != nil || f.IsBelow(40) != low {
+			t.Errorf("%s: %v (%v)", text, f.IsBelow(40), err)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestCancelledDeliveryEnds(t *testing.T) {
 	t.Parallel()
 	begun, ended, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	agent := mcpagent.New("a", mcpagent.Options{})
-	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback", func(ctx context.Context, _ mcpagent.Delivery, _ mcpagent.Feedback) error {
+	mcpagent.AddHandler(agent, mcpagent.ReceiveFeedbackTool, "Feedback", func(ctx context.Context, _ mcpagent.Delivery, _ mcpagent.Feedback) error {
 		close(begun)
 		select {
 		case <-ctx.Done():
@@ -216,7 +216,7 @@ func TestCancelledDeliveryEnds(t *testing.T) {
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
-		"Mcp-Method": "tools/call", "Mcp-Name": mcpagent.ReceiveFeedback,
+		"Mcp-Method": "tools/call", "Mcp-Name": mcpagent.ReceiveFeedbackTool,
 	} {
 		r.Header.Set(name, value)
 	}
@@ -241,7 +241,7 @@ func TestOlderSenderCancels(t *testing.T) {
 	t.Parallel()
 	begun, ended, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	agent := mcpagent.New("a", mcpagent.Options{HTTP: mcpagent.HTTPOptions{SessionTimeout: time.Minute}})
-	mcpagent.On(agent, "wait", "Waits", func(ctx context.Context, _ mcpagent.Delivery, _ struct{}) error {
+	mcpagent.AddHandler(agent, "wait", "Waits", func(ctx context.Context, _ mcpagent.Delivery, _ struct{}) error {
 		close(begun)
 		select {
 		case <-ctx.Done():

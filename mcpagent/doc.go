@@ -3,7 +3,7 @@
 // work. A receiver takes about ten lines:
 //
 //	agent := mcpagent.New("trader", mcpagent.Options{Token: os.Getenv("AGENT_TOKEN")})
-//	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback on what I did",
+//	mcpagent.AddHandler(agent, mcpagent.ReceiveFeedbackTool, "Feedback on what I did",
 //		func(ctx context.Context, d mcpagent.Delivery, f mcpagent.Feedback) error {
 //			if f.Low(40) {
 //				careful.Store(true)

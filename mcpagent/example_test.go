@@ -19,8 +19,8 @@ func newTrader() (*trader, *mcpagent.Agent) {
 	t := &trader{}
 	t.margin.Store(30)
 	agent := mcpagent.New("trader", mcpagent.Options{})
-	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback on my quotes", func(_ context.Context, _ mcpagent.Delivery, f mcpagent.Feedback) error {
-		if f.Low(40) {
+	mcpagent.AddHandler(agent, mcpagent.ReceiveFeedbackTool, "Feedback on my quotes", func(_ context.Context, _ mcpagent.Delivery, f mcpagent.Feedback) error {
+		if f.IsBelow(40) {
 			t.margin.Store(t.margin.Load() / 2)
 		}
 		return nil
@@ -49,7 +49,7 @@ func Example() {
 	fmt.Println("before:", trader.quote(100))
 	for _, id := range []string{"d1", "d1", "d2"} {
 		_, err := session.CallTool(ctx, &mcp.CallToolParams{
-			Name:      mcpagent.ReceiveFeedback,
+			Name:      mcpagent.ReceiveFeedbackTool,
 			Arguments: map[string]any{"score": 20, "clientAddress": "0xab", "feedbackIndex": 1},
 			Meta:      mcp.Meta{"junctor/delivery": map[string]any{"id": id}},
 		})

@@ -5,21 +5,21 @@ import (
 	"sync"
 )
 
-// Seen remembers handled deliveries by id.
-type Seen interface {
+// Deduplicator remembers handled deliveries by id.
+type Deduplicator interface {
 	// Once runs do, unless do has succeeded before under the same id. first is true
 	// if do ran now and succeeded. If several callers use the same id at the same
 	// time, one of them runs do and the others wait for it.
-	Once(ctx context.Context, id string, do func() error) (first bool, err error)
+	RunOnce(ctx context.Context, id string, do func() error) (first bool, err error)
 }
 
-// DefaultMemory is the number of ids that an agent remembers by default.
-const DefaultMemory = 10_000
+// DefaultRememberedIDs is the number of ids that an agent remembers by default.
+const DefaultRememberedIDs = 10_000
 
-// Memory is a Seen that remembers the newest ids in memory and loses them when the
-// process ends. An agent that must not handle an event twice even then needs a Seen
+// MemoryDeduplicator is a Deduplicator that remembers the newest ids in memory and loses them when the
+// process ends. An agent that must not handle an event twice even then needs a Deduplicator
 // of its own, best in the database that holds the results of its work.
-type Memory struct {
+type MemoryDeduplicator struct {
 	mu             sync.Mutex
 	maxIDs         int
 	doneIDs        map[string]bool
@@ -27,13 +27,13 @@ type Memory struct {
 	runningIDs     map[string]chan struct{}
 }
 
-// NewMemory returns a Memory for the given number of ids, at least one.
-func NewMemory(most int) *Memory {
-	return &Memory{maxIDs: max(1, most), doneIDs: map[string]bool{}, runningIDs: map[string]chan struct{}{}}
+// NewMemoryDeduplicator returns a MemoryDeduplicator for the given number of ids, at least one.
+func NewMemoryDeduplicator(most int) *MemoryDeduplicator {
+	return &MemoryDeduplicator{maxIDs: max(1, most), doneIDs: map[string]bool{}, runningIDs: map[string]chan struct{}{}}
 }
 
-// Once implements Seen. After an error of do, a waiting caller runs its own do.
-func (m *Memory) Once(ctx context.Context, id string, do func() error) (bool, error) {
+// RunOnce implements Deduplicator. After an error of do, a waiting caller runs its own do.
+func (m *MemoryDeduplicator) RunOnce(ctx context.Context, id string, do func() error) (bool, error) {
 	for {
 		m.mu.Lock()
 		if m.doneIDs[id] {

@@ -7,9 +7,9 @@ import (
 
 // Names of tools that senders of feedback and validations expect.
 const (
-	ReceiveFeedback     = "agent.receiveFeedback"
-	ReceiveValidation   = "agent.receiveValidation"
-	UpdateConfiguration = "agent.updateConfiguration"
+	ReceiveFeedbackTool     = "agent.receiveFeedback"
+	ReceiveValidationTool   = "agent.receiveValidation"
+	UpdateConfigurationTool = "agent.updateConfiguration"
 )
 
 // Feedback is feedback on an agent's work. It has a value with decimals or, from
@@ -33,10 +33,10 @@ type Feedback struct {
 	Timestamp       int64  `json:"timestamp,omitempty"`
 }
 
-// Worth returns the value, or the score if there is no valid value; nil if there is
+// Rating returns the value, or the score if there is no valid value; nil if there is
 // neither. It rejects values of excessive length, whose conversion would be
 // expensive in CPU.
-func (f *Feedback) Worth() *big.Rat {
+func (f *Feedback) Rating() *big.Rat {
 	var text string
 	switch v := f.Value.(type) {
 	case string:
@@ -60,10 +60,10 @@ const (
 	maxDecimals = 18
 )
 
-// Low reports whether the feedback has a worth below a limit. Feedback without a
+// IsBelow reports whether the feedback has a worth below a limit. Feedback without a
 // worth is not low.
-func (f *Feedback) Low(limit int64) bool {
-	worth := f.Worth()
+func (f *Feedback) IsBelow(limit int64) bool {
+	worth := f.Rating()
 	return worth != nil && worth.Cmp(big.NewRat(limit, 1)) < 0
 }
 

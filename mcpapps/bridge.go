@@ -8,17 +8,17 @@ import (
 //go:embed bridge.js
 var bridgeScript string
 
-// Bridge returns the script with which a page talks to its host. It defines one
+// BridgeScript returns the script with which a page talks to its host. It defines one
 // global function, mcpApp, and needs no build step; the comment at its top explains
 // its use.
-func Bridge() string { return bridgeScript }
+func BridgeScript() string { return bridgeScript }
 
-// BridgeTag is the placeholder for [Bridge] in a page. The page of an App is a
-// single file, so [WithBridge] replaces the tag by the script itself.
+// BridgeTag is the placeholder for [BridgeScript] in a page. The page of an App is a
+// single file, so [InsertBridge] replaces the tag by the script itself.
 const BridgeTag = `<script src="mcpapps.js"></script>`
 
-// WithBridge replaces the first [BridgeTag] of a page by the bridge script. A page
+// InsertBridge replaces the first [BridgeTag] of a page by the bridge script. A page
 // without the tag stays as it is.
-func WithBridge(page string) string {
+func InsertBridge(page string) string {
 	return strings.Replace(page, BridgeTag, "<script>\n"+bridgeScript+"</script>", 1)
 }

@@ -12,8 +12,8 @@ type ClientCapabilities struct {
 	MIMETypes []string `json:"mimeTypes,omitzero"`
 }
 
-// Declare announces in a client's capabilities that it shows Views.
-func Declare(caps *mcp.ClientCapabilities) {
+// DeclareClient announces in a client's capabilities that it shows Views.
+func DeclareClient(caps *mcp.ClientCapabilities) {
 	caps.AddExtension(ExtensionID, map[string]any{"mimeTypes": []any{MIMEType}})
 }
 
@@ -22,10 +22,10 @@ func DeclareServer(caps *mcp.ServerCapabilities) {
 	caps.AddExtension(ExtensionID, map[string]any{"mimeTypes": []any{MIMEType}})
 }
 
-// Supported reports whether a client shows Views. Use the capabilities of the
+// ClientSupportsApps reports whether a client shows Views. Use the capabilities of the
 // request (req.ClientCapabilities()): they are correct both for clients with a
 // session and for newer ones that send them with every request.
-func Supported(caps *mcp.ClientCapabilities) bool {
+func ClientSupportsApps(caps *mcp.ClientCapabilities) bool {
 	if caps == nil {
 		return false
 	}
@@ -33,9 +33,9 @@ func Supported(caps *mcp.ClientCapabilities) bool {
 	return err == nil && supportsApps(data)
 }
 
-// ParseSupport is like [Supported], for the raw JSON of a client's capabilities.
+// ParseClientSupport is like [ClientSupportsApps], for the raw JSON of a client's capabilities.
 // Capabilities that it cannot parse count as no support.
-func ParseSupport(capabilities json.RawMessage) bool {
+func ParseClientSupport(capabilities json.RawMessage) bool {
 	var in struct {
 		Extensions json.RawMessage `json:"extensions"`
 	}
@@ -48,15 +48,15 @@ func supportsApps(extensions json.RawMessage) bool {
 	var in struct {
 		UI ClientCapabilities `json:"io.modelcontextprotocol/ui"`
 	}
-	return len(extensions) > 0 && decodeStrict(extensions, &in) == nil && slices.ContainsFunc(in.UI.MIMETypes, IsApp)
+	return len(extensions) > 0 && decodeStrict(extensions, &in) == nil && slices.ContainsFunc(in.UI.MIMETypes, IsAppMIMEType)
 }
 
 // Experimental holds capabilities outside the specification, by name.
 type Experimental map[string]map[string]any
 
-// ListChanged is the capability to list tools or resources. Its member says that
+// ListCapability is the capability to list tools or resources. Its member says that
 // changes of the list are announced by notification.
-type ListChanged struct {
+type ListCapability struct {
 	ListChanged bool `json:"listChanged,omitzero"`
 }
 
@@ -88,8 +88,8 @@ type HostCapabilities struct {
 	Experimental       Experimental          `json:"experimental,omitzero"`
 	OpenLinks          Flag                  `json:"openLinks,omitzero"`
 	DownloadFile       Flag                  `json:"downloadFile,omitzero"`
-	ServerTools        *ListChanged          `json:"serverTools,omitzero"`
-	ServerResources    *ListChanged          `json:"serverResources,omitzero"`
+	ServerTools        *ListCapability       `json:"serverTools,omitzero"`
+	ServerResources    *ListCapability       `json:"serverResources,omitzero"`
 	Logging            Flag                  `json:"logging,omitzero"`
 	Sandbox            *SandboxCapabilities  `json:"sandbox,omitzero"`
 	UpdateModelContext *Modalities           `json:"updateModelContext,omitzero"`
@@ -99,7 +99,7 @@ type HostCapabilities struct {
 
 // AppCapabilities are what a View can do.
 type AppCapabilities struct {
-	Experimental          Experimental  `json:"experimental,omitzero"`
-	Tools                 *ListChanged  `json:"tools,omitzero"` // the View's own tools, for the agent
-	AvailableDisplayModes []DisplayMode `json:"availableDisplayModes,omitzero"`
+	Experimental          Experimental    `json:"experimental,omitzero"`
+	Tools                 *ListCapability `json:"tools,omitzero"` // the View's own tools, for the agent
+	AvailableDisplayModes []DisplayMode   `json:"availableDisplayModes,omitzero"`
 }

@@ -10,12 +10,12 @@ const (
 	// not the version of MCP.
 	ProtocolVersion = "2026-01-26"
 	// Scheme is the prefix of every page's URI.
-	Scheme = "ui://"
+	URIScheme = "ui://"
 
 	// MetaKey is the key in _meta under which tools and resources have their
 	// metadata.
 	MetaKey = "ui"
 	// FlatKey is the older key in _meta for the URI of a tool's page. It is read
 	// and written beside MetaKey, because some hosts still use it.
-	FlatKey = "ui/resourceUri"
+	LegacyURIKey = "ui/resourceUri"
 )

@@ -7,18 +7,18 @@ type Theme string
 
 // Themes.
 const (
-	Light Theme = "light"
-	Dark  Theme = "dark"
+	ThemeLight Theme = "light"
+	ThemeDark  Theme = "dark"
 )
 
-// DisplayMode says how much space a View has.
+// DisplayMode is how much space a View has.
 type DisplayMode string
 
 // Display modes.
 const (
-	Inline     DisplayMode = "inline"
-	Fullscreen DisplayMode = "fullscreen"
-	PIP        DisplayMode = "pip"
+	DisplayInline     DisplayMode = "inline"
+	DisplayFullscreen DisplayMode = "fullscreen"
+	DisplayPIP        DisplayMode = "pip"
 )
 
 // Platform is the kind of device on which the host runs.
@@ -26,9 +26,9 @@ type Platform string
 
 // Platforms.
 const (
-	Web     Platform = "web"
-	Desktop Platform = "desktop"
-	Mobile  Platform = "mobile"
+	PlatformWeb     Platform = "web"
+	PlatformDesktop Platform = "desktop"
+	PlatformMobile  Platform = "mobile"
 )
 
 // HostContext describes the environment of a View. In a host-context-changed
@@ -64,8 +64,8 @@ func (c *HostContext) UnmarshalJSON(data []byte) error {
 
 // ToolInfo is the tool call for which the View was opened.
 type ToolInfo struct {
-	ID   any            `json:"id,omitzero"` // id of the tools/call request: a string or a number
-	Tool Core[mcp.Tool] `json:"tool"`
+	ID   any           `json:"id,omitzero"` // id of the tools/call request: a string or a number
+	Tool Raw[mcp.Tool] `json:"tool"`
 }
 
 // ContainerDimensions is the size of the View's container in pixels. A dimension is

@@ -15,7 +15,7 @@ const (
 	maxSourceLength = 300 // of one source
 )
 
-// Validate returns an error for each declared source that [Policy.Header] would
+// Validate returns an error for each declared source that [Policy.HeaderValue] would
 // leave out; nil if all are valid.
 func (c *CSP) Validate() error {
 	if c == nil {
@@ -44,9 +44,9 @@ func (c *CSP) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Allowed returns a copy of c with only the valid sources: those that a host grants
+// FilterInvalid returns a copy of c with only the valid sources: those that a host grants
 // and announces to the View in its capabilities. It returns nil for nil.
-func (c *CSP) Allowed() *CSP {
+func (c *CSP) FilterInvalid() *CSP {
 	if c == nil {
 		return nil
 	}
@@ -65,20 +65,20 @@ type Policy struct {
 	FrameAncestors []string
 	// Eval allows eval and WebAssembly, which some frameworks need. Set it only for
 	// pages that a person approved.
-	Eval bool
+	AllowEval bool
 	// Opaque gives the page an opaque origin. Use it if the host cannot serve each
 	// page from an origin of its own.
-	Opaque bool
+	OpaqueOrigin bool
 	// ReportURI receives the browser's reports of violations: a path or an http
 	// URL. An invalid one is left out.
 	ReportURI string
 }
 
-// Header returns the value of Content-Security-Policy for a page that declares c;
+// HeaderValue returns the value of Content-Security-Policy for a page that declares c;
 // nil declares nothing. It includes only sources that are origins with an optional
 // path. A declaration can therefore not add a directive, a keyword or a wildcard
 // for all hosts.
-func (p Policy) Header(c *CSP) string {
+func (p Policy) HeaderValue(c *CSP) string {
 	if c == nil {
 		c = &CSP{}
 	}
@@ -86,7 +86,7 @@ func (p Policy) Header(c *CSP) string {
 	// needed. Everything that is not declared stays forbidden by default-src.
 	resources := keepValidSources(c.ResourceDomains)
 	script := []string{"'self'", "'unsafe-inline'"}
-	if p.Eval {
+	if p.AllowEval {
 		script = append(script, "'unsafe-eval'", "'wasm-unsafe-eval'")
 	}
 	var b strings.Builder
@@ -114,7 +114,7 @@ func (p Policy) Header(c *CSP) string {
 	directive("object-src", []string{"'none'"})
 	directive("form-action", []string{"'none'"})
 	directive("frame-ancestors", sourcesOr(keepValidSources(p.FrameAncestors), "'none'"))
-	if p.Opaque {
+	if p.OpaqueOrigin {
 		directive("sandbox", []string{"allow-scripts", "allow-forms"})
 	}
 	if reportPathPattern.MatchString(p.ReportURI) || checkSource(p.ReportURI) == nil {

@@ -14,7 +14,7 @@ func TestHeaderOfAPageThatDeclaresNothing(t *testing.T) {
 		"img-src 'self' data: blob:; font-src 'self' data: blob:; media-src 'self' data: blob:; worker-src 'self' blob:; " +
 		"connect-src 'none'; frame-src 'none'; base-uri 'self'; object-src 'none'; form-action 'none'; frame-ancestors 'none'"
 	for _, c := range []*mcpapps.CSP{nil, {}, {ConnectDomains: []string{}}} {
-		if got := (mcpapps.Policy{}).Header(c); got != want {
+		if got := (mcpapps.Policy{}).HeaderValue(c); got != want {
 			t.Errorf("of %+v:\n got %s\nwant %s", c, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestHeaderHoldsWhatIsDeclared(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	h := mcpapps.Policy{FrameAncestors: []string{"http://p-1.junctor.localhost:8718"}, Eval: true, Opaque: true, ReportURI: "/report/1"}.Header(c)
+	h := mcpapps.Policy{FrameAncestors: []string{"http://p-1.junctor.localhost:8718"}, AllowEval: true, OpaqueOrigin: true, ReportURI: "/report/1"}.HeaderValue(c)
 	for _, want := range []string{
 		"connect-src https://api.example.com wss://live.example.com:8443;",
 		"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' https://*.cdn.example.com https://api.example.com/assets/;",
@@ -68,7 +68,7 @@ func bad() []string {
 
 func TestBadSourcesAreNamedAndLeftOut(t *testing.T) {
 	t.Parallel()
-	empty := mcpapps.Policy{}.Header(nil)
+	empty := mcpapps.Policy{}.HeaderValue(nil)
 	for _, s := range bad() {
 		for _, c := range []*mcpapps.CSP{
 			{ConnectDomains: []string{s}}, {ResourceDomains: []string{s}}, {FrameDomains: []string{s}}, {BaseURIDomains: []string{s}},
@@ -76,7 +76,7 @@ func TestBadSourcesAreNamedAndLeftOut(t *testing.T) {
 			if c.Validate() == nil {
 				t.Errorf("%q is allowed in %+v", s, c)
 			}
-			if got := (mcpapps.Policy{FrameAncestors: []string{s}, ReportURI: s}).Header(c); got != empty {
+			if got := (mcpapps.Policy{FrameAncestors: []string{s}, ReportURI: s}).HeaderValue(c); got != empty {
 				t.Errorf("%q reached the header: %s", s, got)
 			}
 			if got := c.ConnectionAllowlist(); got != "(response-origin)" {
@@ -95,10 +95,10 @@ func TestTooManySourcesAreCut(t *testing.T) {
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "1000") {
 		t.Errorf("no word of the 1000: %v", err)
 	}
-	if n := strings.Count(mcpapps.Policy{}.Header(c), "a.example"); n != 64 {
+	if n := strings.Count(mcpapps.Policy{}.HeaderValue(c), "a.example"); n != 64 {
 		t.Errorf("%d sources, not 64", n)
 	}
-	if n := len(c.Allowed().ConnectDomains); n != 64 {
+	if n := len(c.FilterInvalid().ConnectDomains); n != 64 {
 		t.Errorf("%d allowed, not 64", n)
 	}
 }
@@ -119,7 +119,7 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
 		csp := &mcpapps.CSP{ConnectDomains: []string{a}, ResourceDomains: []string{b, a}, FrameDomains: []string{c}, BaseURIDomains: []string{d}}
 		declared := map[string]bool{a: true, b: true, c: true, d: true}
-		header := mcpapps.Policy{FrameAncestors: []string{d}}.Header(csp)
+		header := mcpapps.Policy{FrameAncestors: []string{d}}.HeaderValue(csp)
 		parts := strings.Split(header, ";")
 		if len(parts) != len(directives) {
 			t.Fatalf("%d directives in %q", len(parts), header)
@@ -140,7 +140,7 @@ func FuzzHeader(f *testing.F) {
 				t.Fatalf("%q in a header", r)
 			}
 		}
-		if csp.Validate() == nil != (len(csp.Allowed().ConnectDomains)+len(csp.Allowed().ResourceDomains)+len(csp.Allowed().FrameDomains)+len(csp.Allowed().BaseURIDomains) == 5) {
+		if csp.Validate() == nil != (len(csp.FilterInvalid().ConnectDomains)+len(csp.FilterInvalid().ResourceDomains)+len(csp.FilterInvalid().FrameDomains)+len(csp.FilterInvalid().BaseURIDomains) == 5) {
 			t.Fatal("Validate and Allowed disagree")
 		}
 	})

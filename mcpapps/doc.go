@@ -3,19 +3,19 @@
 // and imports nothing else of this module. It serves three kinds of programs.
 //
 // A server shows a View, an HTML page, with its tool. [New] takes an SDK server,
-// [Tool] adds a tool with typed arguments and data and binds a View to it, and
-// [AppOnly] adds a tool that only the View may call. [Reply] separates what the
+// [AddTool] adds a tool with typed arguments and data and binds a View to it, and
+// [AddAppOnlyTool] adds a tool that only the View may call. [Reply] separates what the
 // model reads from what the View draws. Clients that cannot show Views get the text
-// ([Supported]). A page needs no bundler: [Bridge] is the script that talks to the
+// ([ClientSupportsApps]). A page needs no bundler: [BridgeScript] is the script that talks to the
 // host, and [HTML] and [File] insert it into the page.
 //
-// A gateway combines servers whose pages may have the same URIs: [Namespace] and
-// [Denamespace]. It reads metadata as servers write it: [ParseToolMeta],
-// [ParseResourceMeta], [ParsePage] and [ParseSupport].
+// A gateway combines servers whose pages may have the same URIs: [AddNamespace] and
+// [SplitNamespace]. It reads metadata as servers write it: [ParseToolMeta],
+// [ParseResourceMeta], [ParsePage] and [ParseClientSupport].
 //
 // A host runs pages that it does not trust. [Methods] lists every message with its
 // direction. [CSP.Validate] reports what is wrong with the declarations of a page,
-// and [Policy.Header] writes a content security policy from which no declaration
+// and [Policy.HeaderValue] writes a content security policy from which no declaration
 // can escape.
 //
 // The types follow the release 2026-01-26, with the additions of its draft that the

@@ -38,7 +38,7 @@ func Example() {
 </script>`),
 		Meta: mcpapps.ResourceMeta{PrefersBorder: new(true)},
 	}
-	err = mcpapps.Tool(apps, dash, &mcp.Tool{Name: "sales", Description: "Sales of a year."},
+	err = mcpapps.AddTool(apps, dash, &mcp.Tool{Name: "sales", Description: "Sales of a year."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in Year) (mcpapps.Reply[Sales], error) {
 			s := Sales{Total: 42 * in.Year}
 			return mcpapps.Reply[Sales]{Text: fmt.Sprintf("Sold %d in %d.", s.Total, in.Year), Data: s}, nil
@@ -46,7 +46,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = mcpapps.AppOnly(apps, &mcp.Tool{Name: "refresh"},
+	err = mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "refresh"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (mcpapps.Reply[Sales], error) {
 			return mcpapps.Reply[Sales]{Text: "fresh", Data: Sales{Total: 7}}, nil
 		})
@@ -59,11 +59,11 @@ func Example() {
 }
 
 // What a page declares becomes a policy; what does not belong there is left out.
-func ExamplePolicy_Header() {
+func ExamplePolicy_HeaderValue() {
 	declared := &mcpapps.CSP{ConnectDomains: []string{"https://api.example.com", "https://x; script-src *"}}
 	fmt.Println(declared.Validate())
-	fmt.Println(mcpapps.Policy{FrameAncestors: []string{"https://host.example"}}.Header(declared)[:45])
-	fmt.Println(declared.Allowed().ConnectDomains)
+	fmt.Println(mcpapps.Policy{FrameAncestors: []string{"https://host.example"}}.HeaderValue(declared)[:45])
+	fmt.Println(declared.FilterInvalid().ConnectDomains)
 	// Output:
 	// mcpapps: csp.connectDomains[1]: "https://x; script-src *" is no source: write scheme and host, like https://api.example.com or wss://*.example.com:8443
 	// default-src 'none'; script-src 'self' 'unsafe
@@ -71,20 +71,20 @@ func ExamplePolicy_Header() {
 }
 
 // A gateway gives every server's pages addresses of their own.
-func ExampleNamespace() {
-	shown := mcpapps.Namespace("map", "ui://view.html")
-	server, original, _ := mcpapps.Denamespace(shown)
+func ExampleAddNamespace() {
+	shown := mcpapps.AddNamespace("map", "ui://view.html")
+	server, original, _ := mcpapps.SplitNamespace(shown)
 	fmt.Println(shown, server, original)
 	// Output: ui://map/view.html map ui://view.html
 }
 
 // A host asks whether a page may send what it sent, and reads it.
-func ExampleLookup() {
-	m, ok := mcpapps.Lookup(mcpapps.PartyView, "ui/open-link")
-	params, err := m.Params(json.RawMessage(`{"url":"https://example.com"}`))
-	fmt.Println(ok, m.Request, params.(*mcpapps.OpenLinkParams).URL, err)
+func ExampleFindMethod() {
+	m, ok := mcpapps.FindMethod(mcpapps.PartyView, "ui/open-link")
+	params, err := m.DecodeParams(json.RawMessage(`{"url":"https://example.com"}`))
+	fmt.Println(ok, m.IsRequest, params.(*mcpapps.OpenLinkParams).URL, err)
 
-	_, ok = mcpapps.Lookup(mcpapps.PartyView, mcpapps.NoteToolResult) // only hosts say this
+	_, ok = mcpapps.FindMethod(mcpapps.PartyView, mcpapps.NotificationToolResult) // only hosts say this
 	fmt.Println(ok)
 	// Output:
 	// true true https://example.com <nil>
@@ -94,6 +94,6 @@ func ExampleLookup() {
 // An agent's list leaves tools away that are for pages alone.
 func ExampleParseToolMeta() {
 	meta := mcpapps.ParseToolMeta(json.RawMessage(`{"ui":{"visibility":["app"]},"ui/resourceUri":"ui://old"}`))
-	fmt.Println(meta.Visible(mcpapps.Model), meta.Visible(mcpapps.App), meta.ResourceURI)
+	fmt.Println(meta.IsVisibleTo(mcpapps.VisibleToModel), meta.IsVisibleTo(mcpapps.VisibleToApp), meta.ResourceURI)
 	// Output: false true ui://old
 }

@@ -27,7 +27,7 @@ func waiting(t *testing.T) (s *mcp.Server, begun, ended chan struct{}) {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) }) // a server is closed when its calls have ended
 	view := &mcpapps.View{URI: "ui://waiting", Page: mcpapps.HTML("<!doctype html>")}
-	err = mcpapps.Tool(apps, view, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (mcpapps.Reply[weather], error) {
+	err = mcpapps.AddTool(apps, view, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (mcpapps.Reply[weather], error) {
 		close(begun)
 		select {
 		case <-ctx.Done():

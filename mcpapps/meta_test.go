@@ -26,13 +26,13 @@ func TestToolMetadataAsServersWriteIt(t *testing.T) {
 		"page":                      {`{"ui":{"resourceUri":"ui://a"}}`, mcpapps.ToolMeta{ResourceURI: "ui://a"}},
 		"flat key only":             {`{"ui/resourceUri":"ui://a"}`, mcpapps.ToolMeta{ResourceURI: "ui://a"}},
 		"both keys: the newer wins": {`{"ui/resourceUri":"ui://b","ui":{"resourceUri":"ui://a"}}`, mcpapps.ToolMeta{ResourceURI: "ui://a"}},
-		"app only":                  {`{"ui":{"visibility":["app"]}}`, mcpapps.ToolMeta{Visibility: []mcpapps.Visibility{mcpapps.App}}},
+		"app only":                  {`{"ui":{"visibility":["app"]}}`, mcpapps.ToolMeta{Visibility: []mcpapps.Visibility{mcpapps.VisibleToApp}}},
 		"nobody":                    {`{"ui":{"visibility":[]}}`, mcpapps.ToolMeta{Visibility: nobody}},
 		"visibility is no list":     {`{"ui":{"resourceUri":"ui://a","visibility":"app"}}`, mcpapps.ToolMeta{ResourceURI: "ui://a", Visibility: nobody}},
 		"visibility is null":        {`{"ui":{"visibility":null}}`, mcpapps.ToolMeta{Visibility: nobody}},
 		"said twice":                {`{"ui":{"visibility":["app"]},"ui":{}}`, mcpapps.ToolMeta{Visibility: nobody}},
 		"said twice inside":         {`{"ui":{"visibility":["app"],"visibility":["model"]}}`, mcpapps.ToolMeta{Visibility: nobody}},
-		"another case is no twin":   {`{"ui":{"visibility":["app"],"Visibility":["model"]}}`, mcpapps.ToolMeta{Visibility: []mcpapps.Visibility{mcpapps.App}}},
+		"another case is no twin":   {`{"ui":{"visibility":["app"],"Visibility":["model"]}}`, mcpapps.ToolMeta{Visibility: []mcpapps.Visibility{mcpapps.VisibleToApp}}},
 		"page is no page":           {`{"ui":{"resourceUri":"https://a"}}`, mcpapps.ToolMeta{}},
 		"page is no text":           {`{"ui":{"resourceUri":7}}`, mcpapps.ToolMeta{}},
 		"ui is no object":           {`{"ui":"x"}`, mcpapps.ToolMeta{Visibility: nobody}},
@@ -59,8 +59,8 @@ func TestWhoSeesATool(t *testing.T) {
 		{[]mcpapps.Visibility{"someone"}, false, false},
 	} {
 		m := mcpapps.ToolMeta{Visibility: c.visibility}
-		if m.Visible(mcpapps.Model) != c.model || m.Visible(mcpapps.App) != c.app {
-			t.Errorf("%v: model %t, app %t", c.visibility, m.Visible(mcpapps.Model), m.Visible(mcpapps.App))
+		if m.IsVisibleTo(mcpapps.VisibleToModel) != c.model || m.IsVisibleTo(mcpapps.VisibleToApp) != c.app {
+			t.Errorf("%v: model %t, app %t", c.visibility, m.IsVisibleTo(mcpapps.VisibleToModel), m.IsVisibleTo(mcpapps.VisibleToApp))
 		}
 		tool := &mcp.Tool{Meta: mcp.Meta{"ui": m}}
 		if got := mcpapps.ToolMetaOf(tool); cmp.Diff(m, got) != "" {
@@ -113,7 +113,7 @@ func TestAllowAttribute(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"camera":{},"clipboardWrite":{},"Microphone":{}}`), &p); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Allow(); got != "camera; clipboard-write" {
+	if got := p.AllowAttribute(); got != "camera; clipboard-write" {
 		t.Error(got)
 	}
 }
@@ -130,44 +130,44 @@ func TestSupport(t *testing.T) {
 		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":"text/html;profile=mcp-app"}}}`:             false,
 		`{"experimental":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}},"x":[1]}`: false,
 	} {
-		if got := mcpapps.ParseSupport([]byte(caps)); got != want {
+		if got := mcpapps.ParseClientSupport([]byte(caps)); got != want {
 			t.Errorf("%s: %t", caps, got)
 		}
 	}
 	caps := &mcp.ClientCapabilities{}
-	if mcpapps.Supported(nil) || mcpapps.Supported(caps) {
+	if mcpapps.ClientSupportsApps(nil) || mcpapps.ClientSupportsApps(caps) {
 		t.Error("supported before it is declared")
 	}
-	if mcpapps.Declare(caps); !mcpapps.Supported(caps) {
+	if mcpapps.DeclareClient(caps); !mcpapps.ClientSupportsApps(caps) {
 		t.Error("not supported after it was declared")
 	}
 	data, err := json.Marshal(caps)
-	if err != nil || !mcpapps.ParseSupport(data) {
+	if err != nil || !mcpapps.ParseClientSupport(data) {
 		t.Errorf("%s, %v", data, err)
 	}
 }
 
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	if got := mcpapps.Namespace("map", "ui://cesium-map/mcp-app.html"); got != "ui://map/cesium-map/mcp-app.html" {
+	if got := mcpapps.AddNamespace("map", "ui://cesium-map/mcp-app.html"); got != "ui://map/cesium-map/mcp-app.html" {
 		t.Error(got)
 	}
 	for _, uri := range []string{"", "file:///x", "ui:/x", "UI://x", "ui://", "ui://x", "ui:///x"} {
-		if _, _, ok := mcpapps.Denamespace(uri); ok {
+		if _, _, ok := mcpapps.SplitNamespace(uri); ok {
 			t.Errorf("%q was made by Namespace?", uri)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		server := rapid.StringMatching(`[a-z][a-z0-9-]{0,31}`).Draw(t, "server")
 		uri := rapid.OneOf(rapid.Map(rapid.String(), func(s string) string { return "ui://" + s }), rapid.String()).Draw(t, "uri")
-		named := mcpapps.Namespace(server, uri)
+		named := mcpapps.AddNamespace(server, uri)
 		if !strings.HasPrefix(uri, "ui://") {
 			if named != uri {
 				t.Fatalf("%q became %q", uri, named)
 			}
 			return
 		}
-		s, u, ok := mcpapps.Denamespace(named)
+		s, u, ok := mcpapps.SplitNamespace(named)
 		if !ok || s != server || u != uri {
 			t.Fatalf("%q of %q became %q and came back as %q of %q (%t)", uri, server, named, u, s, ok)
 		}

@@ -28,33 +28,33 @@ const (
 	MethodRequestDisplayMode = "ui/request-display-mode"
 	MethodResourceTeardown   = "ui/resource-teardown"
 
-	NoteInitialized          = "ui/notifications/initialized"
-	NoteSizeChanged          = "ui/notifications/size-changed"
-	NoteRequestTeardown      = "ui/notifications/request-teardown"
-	NoteToolInput            = "ui/notifications/tool-input"
-	NoteToolInputPartial     = "ui/notifications/tool-input-partial"
-	NoteToolResult           = "ui/notifications/tool-result"
-	NoteToolCancelled        = "ui/notifications/tool-cancelled"
-	NoteHostContextChanged   = "ui/notifications/host-context-changed"
-	NoteSandboxProxyReady    = "ui/notifications/sandbox-proxy-ready"
-	NoteSandboxResourceReady = "ui/notifications/sandbox-resource-ready"
+	NotificationInitialized          = "ui/notifications/initialized"
+	NotificationSizeChanged          = "ui/notifications/size-changed"
+	NotificationRequestTeardown      = "ui/notifications/request-teardown"
+	NotificationToolInput            = "ui/notifications/tool-input"
+	NotificationToolInputPartial     = "ui/notifications/tool-input-partial"
+	NotificationToolResult           = "ui/notifications/tool-result"
+	NotificationToolCancelled        = "ui/notifications/tool-cancelled"
+	NotificationHostContextChanged   = "ui/notifications/host-context-changed"
+	NotificationSandboxProxyReady    = "ui/notifications/sandbox-proxy-ready"
+	NotificationSandboxResourceReady = "ui/notifications/sandbox-resource-ready"
 )
 
 // Method describes a message that one party may send to another.
 type Method struct {
-	Name    string
-	From    Party
-	To      Party
-	Request bool // a request, which is answered; otherwise a notification
+	Name      string
+	From      Party
+	To        Party
+	IsRequest bool // a request, which is answered; otherwise a notification
 
 	params, result func(json.RawMessage) (any, error)
 }
 
-// Params decodes the message's params strictly: names are case-sensitive,
+// DecodeParams decodes the message's params strictly: names are case-sensitive,
 // duplicates are errors, and required members must be present. The result is a
 // pointer to the type that belongs to the method, such as *OpenLinkParams. Absent
 // params count as empty.
-func (m Method) Params(data json.RawMessage) (any, error) {
+func (m Method) DecodeParams(data json.RawMessage) (any, error) {
 	v, err := m.params(data)
 	if err != nil {
 		return nil, fmt.Errorf("mcpapps: params of %s: %w", m.Name, err)
@@ -62,10 +62,10 @@ func (m Method) Params(data json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// Result decodes the answer to a request, as strictly as Params. For a notification
+// DecodeResult decodes the answer to a request, as strictly as Params. For a notification
 // it returns an error.
-func (m Method) Result(data json.RawMessage) (any, error) {
-	if !m.Request {
+func (m Method) DecodeResult(data json.RawMessage) (any, error) {
+	if !m.IsRequest {
 		return nil, fmt.Errorf("mcpapps: %s is a notification and has no answer", m.Name)
 	}
 	v, err := m.result(data)
@@ -75,9 +75,9 @@ func (m Method) Result(data json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// Lookup returns the message with a name that a party sends. It does not find
+// FindMethod returns the message with a name that a party sends. It does not find
 // messages that the party may not send.
-func Lookup(from Party, name string) (Method, bool) {
+func FindMethod(from Party, name string) (Method, bool) {
 	for _, m := range Methods() {
 		if m.From == from && m.Name == name {
 			return m, true
@@ -91,40 +91,40 @@ func Lookup(from Party, name string) (Method, bool) {
 func Methods() []Method {
 	return []Method{
 		newRequest[InitializeParams, InitializeResult](PartyView, MethodInitialize),
-		newRequest[OpenLinkParams, Outcome](PartyView, MethodOpenLink),
-		newRequest[DownloadFileParams, Outcome](PartyView, MethodDownloadFile),
-		newRequest[MessageParams, Outcome](PartyView, MethodMessage),
-		newRequest[UpdateModelContextParams, OpenResult](PartyView, MethodUpdateModelContext),
+		newRequest[OpenLinkParams, ActionResult](PartyView, MethodOpenLink),
+		newRequest[DownloadFileParams, ActionResult](PartyView, MethodDownloadFile),
+		newRequest[MessageParams, ActionResult](PartyView, MethodMessage),
+		newRequest[UpdateModelContextParams, UntypedResult](PartyView, MethodUpdateModelContext),
 		newRequest[RequestDisplayModeParams, RequestDisplayModeResult](PartyView, MethodRequestDisplayMode),
-		newRequest[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyView, "tools/call"),
-		newRequest[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyView, "tools/list"),
-		newRequest[Core[mcp.ReadResourceParams], Core[mcp.ReadResourceResult]](PartyView, "resources/read"),
-		newRequest[Core[mcp.ListResourcesParams], Core[mcp.ListResourcesResult]](PartyView, "resources/list"),
-		newRequest[Core[mcp.ListResourceTemplatesParams], Core[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
-		newRequest[Core[mcp.ListPromptsParams], Core[mcp.ListPromptsResult]](PartyView, "prompts/list"),
-		newRequest[Core[mcp.CreateMessageWithToolsParams], Core[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // deprecated in MCP, but Views still use it
-		newRequest[Core[mcp.PingParams], OpenResult](PartyView, "ping"),
-		newNotification[None](PartyView, PartyHost, NoteInitialized),
-		newNotification[SizeChangedParams](PartyView, PartyHost, NoteSizeChanged),
-		newNotification[None](PartyView, PartyHost, NoteRequestTeardown),
-		newNotification[Core[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // deprecated in MCP, but Views still log
-		newNotification[Core[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
+		newRequest[Raw[mcp.CallToolParams], Raw[mcp.CallToolResult]](PartyView, "tools/call"),
+		newRequest[Raw[mcp.ListToolsParams], Raw[mcp.ListToolsResult]](PartyView, "tools/list"),
+		newRequest[Raw[mcp.ReadResourceParams], Raw[mcp.ReadResourceResult]](PartyView, "resources/read"),
+		newRequest[Raw[mcp.ListResourcesParams], Raw[mcp.ListResourcesResult]](PartyView, "resources/list"),
+		newRequest[Raw[mcp.ListResourceTemplatesParams], Raw[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
+		newRequest[Raw[mcp.ListPromptsParams], Raw[mcp.ListPromptsResult]](PartyView, "prompts/list"),
+		newRequest[Raw[mcp.CreateMessageWithToolsParams], Raw[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // deprecated in MCP, but Views still use it
+		newRequest[Raw[mcp.PingParams], UntypedResult](PartyView, "ping"),
+		newNotification[Empty](PartyView, PartyHost, NotificationInitialized),
+		newNotification[SizeChangedParams](PartyView, PartyHost, NotificationSizeChanged),
+		newNotification[Empty](PartyView, PartyHost, NotificationRequestTeardown),
+		newNotification[Raw[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // deprecated in MCP, but Views still log
+		newNotification[Raw[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
 
-		newRequest[ResourceTeardownParams, OpenResult](PartyHost, MethodResourceTeardown),
-		newRequest[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyHost, "tools/call"),
-		newRequest[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyHost, "tools/list"),
-		newRequest[Core[mcp.PingParams], OpenResult](PartyHost, "ping"),
-		newNotification[ToolInputParams](PartyHost, PartyView, NoteToolInput),
-		newNotification[ToolInputParams](PartyHost, PartyView, NoteToolInputPartial),
-		newNotification[Core[mcp.CallToolResult]](PartyHost, PartyView, NoteToolResult),
-		newNotification[ToolCancelledParams](PartyHost, PartyView, NoteToolCancelled),
-		newNotification[HostContext](PartyHost, PartyView, NoteHostContextChanged),
-		newNotification[Core[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
-		newNotification[Core[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
-		newNotification[Core[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
+		newRequest[ResourceTeardownParams, UntypedResult](PartyHost, MethodResourceTeardown),
+		newRequest[Raw[mcp.CallToolParams], Raw[mcp.CallToolResult]](PartyHost, "tools/call"),
+		newRequest[Raw[mcp.ListToolsParams], Raw[mcp.ListToolsResult]](PartyHost, "tools/list"),
+		newRequest[Raw[mcp.PingParams], UntypedResult](PartyHost, "ping"),
+		newNotification[ToolInputParams](PartyHost, PartyView, NotificationToolInput),
+		newNotification[ToolInputParams](PartyHost, PartyView, NotificationToolInputPartial),
+		newNotification[Raw[mcp.CallToolResult]](PartyHost, PartyView, NotificationToolResult),
+		newNotification[ToolCancelledParams](PartyHost, PartyView, NotificationToolCancelled),
+		newNotification[HostContext](PartyHost, PartyView, NotificationHostContextChanged),
+		newNotification[Raw[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
+		newNotification[Raw[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
+		newNotification[Raw[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
 
-		newNotification[None](PartyProxy, PartyHost, NoteSandboxProxyReady),
-		newNotification[SandboxResourceReadyParams](PartyHost, PartyProxy, NoteSandboxResourceReady),
+		newNotification[Empty](PartyProxy, PartyHost, NotificationSandboxProxyReady),
+		newNotification[SandboxResourceReadyParams](PartyHost, PartyProxy, NotificationSandboxResourceReady),
 	}
 }
 
@@ -135,7 +135,7 @@ func newRequest[P, R any](from Party, name string) Method {
 	if from == PartyHost {
 		to = PartyView
 	}
-	return Method{Name: name, From: from, To: to, Request: true, params: decodeParams[P], result: decodeParams[R]}
+	return Method{Name: name, From: from, To: to, IsRequest: true, params: decodeParams[P], result: decodeParams[R]}
 }
 
 // newNotification returns a notification.

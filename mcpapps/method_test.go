@@ -50,7 +50,7 @@ func TestTranscripts(t *testing.T) {
 func transcript(t *testing.T, file txtar.File) {
 	t.Helper()
 	from, name, _ := strings.Cut(file.Name, " ")
-	m, ok := mcpapps.Lookup(mcpapps.Party(from), name)
+	m, ok := mcpapps.FindMethod(mcpapps.Party(from), name)
 	if !ok {
 		t.Fatal("it is not known")
 	}
@@ -63,27 +63,27 @@ func transcript(t *testing.T, file txtar.File) {
 		}
 		switch kind {
 		case ">":
-			v, err := m.Params(f.Params)
+			v, err := m.DecodeParams(f.Params)
 			same(t, f.Params, v, err)
 			if f.Method != name {
 				t.Errorf("the message is called %s", f.Method)
 			}
 		case "<":
 			answered = true
-			v, err := m.Result(f.Result)
+			v, err := m.DecodeResult(f.Result)
 			same(t, f.Result, v, err)
 		case "!":
-			if v, err := m.Params(f.Params); err == nil {
+			if v, err := m.DecodeParams(f.Params); err == nil {
 				t.Errorf("%s was read as %+v", text, v)
 			}
 		default:
 			t.Errorf("a line begins with %q", kind)
 		}
 	}
-	if answered != m.Request {
-		t.Errorf("a request is %t, an answer is there %t", m.Request, answered)
+	if answered != m.IsRequest {
+		t.Errorf("a request is %t, an answer is there %t", m.IsRequest, answered)
 	}
-	if _, err := m.Result([]byte("{}")); !m.Request && err == nil {
+	if _, err := m.DecodeResult([]byte("{}")); !m.IsRequest && err == nil {
 		t.Error("a notification was answered")
 	}
 }
@@ -116,16 +116,16 @@ func TestDirections(t *testing.T) {
 		name string
 		want bool
 	}{
-		{mcpapps.PartyView, mcpapps.NoteInitialized, true},
-		{mcpapps.PartyHost, mcpapps.NoteInitialized, false},
-		{mcpapps.PartyView, mcpapps.NoteToolResult, false},
-		{mcpapps.PartyView, mcpapps.NoteSandboxProxyReady, false},
-		{mcpapps.PartyView, mcpapps.NoteSandboxResourceReady, false},
+		{mcpapps.PartyView, mcpapps.NotificationInitialized, true},
+		{mcpapps.PartyHost, mcpapps.NotificationInitialized, false},
+		{mcpapps.PartyView, mcpapps.NotificationToolResult, false},
+		{mcpapps.PartyView, mcpapps.NotificationSandboxProxyReady, false},
+		{mcpapps.PartyView, mcpapps.NotificationSandboxResourceReady, false},
 		{mcpapps.PartyView, "Tools/Call", false},
 		{mcpapps.PartyView, "resources/subscribe", false},
 		{"", "ping", false},
 	} {
-		if _, ok := mcpapps.Lookup(c.from, c.name); ok != c.want {
+		if _, ok := mcpapps.FindMethod(c.from, c.name); ok != c.want {
 			t.Errorf("%s from %q: %t", c.name, c.from, ok)
 		}
 	}
@@ -133,8 +133,8 @@ func TestDirections(t *testing.T) {
 
 func TestOneBlockInPlaceOfAList(t *testing.T) {
 	t.Parallel()
-	m, _ := mcpapps.Lookup(mcpapps.PartyView, mcpapps.MethodMessage)
-	v, err := m.Params([]byte(`{"role":"user","content":{"type":"text","text":"hi"}}`))
+	m, _ := mcpapps.FindMethod(mcpapps.PartyView, mcpapps.MethodMessage)
+	v, err := m.DecodeParams([]byte(`{"role":"user","content":{"type":"text","text":"hi"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestOneBlockInPlaceOfAList(t *testing.T) {
 	if err != nil || string(got) != `{"role":"user","content":[{"type":"text","text":"hi"}]}` {
 		t.Errorf("%s, %v", got, err)
 	}
-	c, err := v.(*mcpapps.MessageParams).Content[0].Content()
+	c, err := v.(*mcpapps.MessageParams).Content[0].Decode()
 	if text, ok := c.(*mcp.TextContent); err != nil || !ok || text.Text != "hi" {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -155,7 +155,7 @@ func TestCoreValuesKeepWhatTheSDKDoesNotKnow(t *testing.T) {
 	if err := json.Unmarshal([]byte(in), &info); err != nil {
 		t.Fatal(err)
 	}
-	tool, err := info.Tool.Get()
+	tool, err := info.Tool.Decode()
 	if err != nil || tool.Name != "a" {
 		t.Errorf("%+v, %v", tool, err)
 	}
@@ -181,11 +181,11 @@ func FuzzParams(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, from, name string, params []byte) {
-		m, ok := mcpapps.Lookup(mcpapps.Party(from), name)
+		m, ok := mcpapps.FindMethod(mcpapps.Party(from), name)
 		if !ok {
 			return
 		}
-		v, err := m.Params(params)
+		v, err := m.DecodeParams(params)
 		if err != nil {
 			return
 		}
@@ -193,7 +193,7 @@ func FuzzParams(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s was read and cannot be written: %v", params, err)
 		}
-		again, err := m.Params(once)
+		again, err := m.DecodeParams(once)
 		if err != nil {
 			t.Fatalf("%s became %s, which cannot be read: %v", params, once, err)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// None is empty params, or an empty result.
-type None struct{}
+// Empty is empty params, or an empty result.
+type Empty struct{}
 
 // InitializeParams start the conversation of a View with its host.
 type InitializeParams struct {
@@ -61,7 +61,7 @@ func (p *OpenLinkParams) checkParams() error {
 // DownloadFileParams ask the host to save files: embedded resources, or links to
 // resources.
 type DownloadFileParams struct {
-	Contents []Block `json:"contents"`
+	Contents []ContentBlock `json:"contents"`
 }
 
 func (p *DownloadFileParams) checkParams() error {
@@ -75,8 +75,8 @@ func (p *DownloadFileParams) checkParams() error {
 
 // MessageParams add a message to the conversation in the person's name.
 type MessageParams struct {
-	Role    string `json:"role"` // always "user"
-	Content Blocks `json:"content"`
+	Role    string        `json:"role"` // always "user"
+	Content ContentBlocks `json:"content"`
 }
 
 func (p *MessageParams) checkParams() error {
@@ -86,28 +86,28 @@ func (p *MessageParams) checkParams() error {
 	return nil
 }
 
-// Outcome is the result of open-link, download-file and message.
-type Outcome struct {
+// ActionResult is the result of open-link, download-file and message.
+type ActionResult struct {
 	IsError bool `json:"isError,omitzero"` // the host or the person refused the request
 
 	Extra map[string]any `json:",embed"`
 }
 
 // MarshalJSON writes Extra beside the field.
-func (o Outcome) MarshalJSON() ([]byte, error) {
-	type plain Outcome
+func (o ActionResult) MarshalJSON() ([]byte, error) {
+	type plain ActionResult
 	return encodeDeterministic(plain(o))
 }
 
 // UnmarshalJSON reads members that have no field into Extra.
-func (o *Outcome) UnmarshalJSON(data []byte) error {
-	type plain Outcome
+func (o *ActionResult) UnmarshalJSON(data []byte) error {
+	type plain ActionResult
 	return decodeStrict(data, (*plain)(o))
 }
 
 // UpdateModelContextParams replace the context that the model gets from the View.
 type UpdateModelContextParams struct {
-	Content           []Block        `json:"content,omitzero"`
+	Content           []ContentBlock `json:"content,omitzero"`
 	StructuredContent map[string]any `json:"structuredContent,omitzero"`
 }
 
@@ -118,7 +118,7 @@ type RequestDisplayModeParams struct {
 
 func (p *RequestDisplayModeParams) checkParams() error {
 	switch p.Mode {
-	case Inline, Fullscreen, PIP:
+	case DisplayInline, DisplayFullscreen, DisplayPIP:
 		return nil
 	}
 	return fmt.Errorf("mode is inline, fullscreen or pip, not %q", p.Mode)
@@ -157,8 +157,8 @@ type ResourceTeardownParams struct {
 	Reason string `json:"reason,omitzero"`
 }
 
-// OpenResult is a result without defined members.
-type OpenResult map[string]any
+// UntypedResult is a result without defined members.
+type UntypedResult map[string]any
 
 // ToolInputParams are the arguments of the call for which the View was opened:
 // complete in tool-input, the part that has arrived in tool-input-partial.

@@ -10,13 +10,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Core is a value of MCP itself inside a message of this extension, such as a tool,
+// Raw is a value of MCP itself inside a message of this extension, such as a tool,
 // a call or a result. It keeps the original JSON, so that members of later MCP
-// versions pass through unchanged. [Core.Get] decodes it.
-type Core[T any] json.RawMessage
+// versions pass through unchanged. [Raw.Decode] decodes it.
+type Raw[T any] json.RawMessage
 
-// CoreOf encodes v as a Core.
-func CoreOf[T any](v *T) (Core[T], error) {
+// NewRaw encodes v as a Raw.
+func NewRaw[T any](v *T) (Raw[T], error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("mcpapps: %T does not become JSON: %w", v, err)
@@ -24,8 +24,8 @@ func CoreOf[T any](v *T) (Core[T], error) {
 	return data, nil
 }
 
-// Get decodes the value into the SDK's type.
-func (c Core[T]) Get() (*T, error) {
+// Decode decodes the value into the SDK's type.
+func (c Raw[T]) Decode() (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(c, v); err != nil {
 		return nil, fmt.Errorf("mcpapps: not a %T: %w", *v, err)
@@ -33,8 +33,8 @@ func (c Core[T]) Get() (*T, error) {
 	return v, nil
 }
 
-// MarshalJSON returns the original JSON, or an empty object for an empty Core.
-func (c Core[T]) MarshalJSON() ([]byte, error) {
+// MarshalJSON returns the original JSON, or an empty object for an empty Raw.
+func (c Raw[T]) MarshalJSON() ([]byte, error) {
 	if len(c) == 0 {
 		return []byte("{}"), nil
 	}
@@ -42,7 +42,7 @@ func (c Core[T]) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON copies the JSON of an object. Anything else is an error.
-func (c *Core[T]) UnmarshalJSON(data []byte) error {
+func (c *Raw[T]) UnmarshalJSON(data []byte) error {
 	if !isObject(data) {
 		var want T
 		return fmt.Errorf("mcpapps: a %T is an object, not %.20q", want, data)
@@ -51,18 +51,18 @@ func (c *Core[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Block is one content block. It keeps the original JSON; [Block.Content] decodes
+// ContentBlock is one content block. It keeps the original JSON; [ContentBlock.Decode] decodes
 // it.
-type Block json.RawMessage
+type ContentBlock json.RawMessage
 
-// Text returns a block with text.
-func Text(s string) Block {
-	b, _ := BlockOf(&mcp.TextContent{Text: s}) // a string always encodes
+// NewTextBlock returns a block with text.
+func NewTextBlock(s string) ContentBlock {
+	b, _ := NewContentBlock(&mcp.TextContent{Text: s}) // a string always encodes
 	return b
 }
 
-// BlockOf encodes content as a Block.
-func BlockOf(c mcp.Content) (Block, error) {
+// NewContentBlock encodes content as a ContentBlock.
+func NewContentBlock(c mcp.Content) (ContentBlock, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("mcpapps: content does not become JSON: %w", err)
@@ -70,13 +70,13 @@ func BlockOf(c mcp.Content) (Block, error) {
 	return data, nil
 }
 
-// Content decodes the block into the SDK's types.
-func (b Block) Content() (mcp.Content, error) {
+// Decode decodes the block into the SDK's types.
+func (b ContentBlock) Decode() (mcp.Content, error) {
 	// The SDK decodes content only as a member of a result.
 	var in struct {
-		Content []Block `json:"content"`
+		Content []ContentBlock `json:"content"`
 	}
-	in.Content = []Block{b}
+	in.Content = []ContentBlock{b}
 	data, err := json.Marshal(in)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (b Block) Content() (mcp.Content, error) {
 
 // Type returns the kind of content: text, image, audio, resource or resource_link.
 // It is "" if the block has no type.
-func (b Block) Type() string {
+func (b ContentBlock) Type() string {
 	var in struct {
 		Type string `json:"type"`
 	}
@@ -104,7 +104,7 @@ func (b Block) Type() string {
 }
 
 // MarshalJSON returns the original JSON. An empty block is an error.
-func (b Block) MarshalJSON() ([]byte, error) {
+func (b ContentBlock) MarshalJSON() ([]byte, error) {
 	if len(b) == 0 {
 		return nil, errors.New("mcpapps: a block of content is empty")
 	}
@@ -112,7 +112,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON copies the JSON of an object. Anything else is an error.
-func (b *Block) UnmarshalJSON(data []byte) error {
+func (b *ContentBlock) UnmarshalJSON(data []byte) error {
 	if !isObject(data) {
 		return fmt.Errorf("mcpapps: a block of content is an object, not %.20q", data)
 	}
@@ -120,17 +120,17 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Blocks is a list of content blocks. The text of the specification shows a single
+// ContentBlocks is a list of content blocks. The text of the specification shows a single
 // block where its schema has a list, so both are read; a list is written.
-type Blocks []Block
+type ContentBlocks []ContentBlock
 
 // UnmarshalJSON reads a list or a single block.
-func (b *Blocks) UnmarshalJSON(data []byte) error {
+func (b *ContentBlocks) UnmarshalJSON(data []byte) error {
 	if isObject(data) {
-		*b = Blocks{bytes.Clone(data)}
+		*b = ContentBlocks{bytes.Clone(data)}
 		return nil
 	}
-	return strict.Unmarshal(data, (*[]Block)(b))
+	return strict.Unmarshal(data, (*[]ContentBlock)(b))
 }
 
 // Flag is a capability or permission. In JSON, a set flag is an empty object and an

@@ -42,9 +42,9 @@ func (p *Permissions) UnmarshalJSON(data []byte) error {
 	return decodeStrict(data, (*plain)(p))
 }
 
-// Allow returns the value of an iframe's allow attribute that grants p; "" if p
+// AllowAttribute returns the value of an iframe's allow attribute that grants p; "" if p
 // requests nothing.
-func (p *Permissions) Allow() string {
+func (p *Permissions) AllowAttribute() string {
 	if p == nil {
 		return ""
 	}
@@ -136,7 +136,7 @@ func ParsePage(uri string, result, listed json.RawMessage) (Page, error) {
 		if c.URI != uri && len(in.Contents) > 1 {
 			continue
 		}
-		if !IsApp(c.MIMEType) {
+		if !IsAppMIMEType(c.MIMEType) {
 			return Page{}, fmt.Errorf("mcpapps: %s is %q; the page of an App is %q", uri, c.MIMEType, MIMEType)
 		}
 		html, err := pageText(c.Text, c.Blob)
@@ -152,9 +152,9 @@ func ParsePage(uri string, result, listed json.RawMessage) (Page, error) {
 	return Page{}, fmt.Errorf("mcpapps: %s: the server's answer has no content with this address", uri)
 }
 
-// IsApp reports whether a MIME type is that of an App's page. It ignores case, and
+// IsAppMIMEType reports whether a MIME type is that of an App's page. It ignores case, and
 // spaces around the semicolon.
-func IsApp(mimeType string) bool {
+func IsAppMIMEType(mimeType string) bool {
 	kind, profile, ok := strings.Cut(mimeType, ";")
 	return ok && strings.EqualFold(strings.TrimSpace(kind), "text/html") && strings.EqualFold(strings.TrimSpace(profile), "profile=mcp-app")
 }

@@ -36,7 +36,7 @@ func New(s *mcp.Server) (*Server, error) {
 	return &Server{mcp: s, views: map[string]*View{}, tools: map[string]bool{}}, nil
 }
 
-// AddView adds a View without a tool; [Tool] adds the View that it binds. It reads
+// AddView adds a View without a tool; [AddTool] adds the View that it binds. It reads
 // the page once: a page that is missing, empty or not HTML is an error.
 func (s *Server) AddView(v *View) error {
 	if err := checkPage(v); err != nil {
@@ -59,12 +59,12 @@ func checkPage(v *View) error {
 	if v == nil {
 		return errors.New("mcpapps: there is no View to add")
 	}
-	if err := v.Check(); err != nil {
+	if err := v.Validate(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pageReadTimeout)
 	defer cancel()
-	_, err := v.Read(ctx)
+	_, err := v.ReadResource(ctx)
 	return err
 }
 
@@ -82,7 +82,7 @@ func (s *Server) addView(v *View) {
 		return
 	}
 	s.mcp.AddResource(v.Resource(), func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return v.Read(ctx)
+		return v.ReadResource(ctx)
 	})
 	s.views[v.URI] = v
 }
@@ -97,7 +97,7 @@ type Reply[Out any] struct {
 	Data Out      // for the page: the result's structuredContent
 	Meta mcp.Meta // more for the page, outside the tool's output schema
 
-	// IsError says that the tool failed. Unlike an error of the handler, such a
+	// IsError means that the tool failed. Unlike an error of the handler, such a
 	// result has Data for the page.
 	IsError bool
 
@@ -106,22 +106,22 @@ type Reply[Out any] struct {
 	// calls again with the answers (req.Params.InputResponses) and State
 	// (req.Params.RequestState). The client can change State, so sign it if that
 	// matters.
-	Input mcp.InputRequestMap
-	State string
+	InputRequests mcp.InputRequestMap
+	RequestState  string
 }
 
 // Handler runs a tool. The model reads an error as the result of the call; use
 // [Reply.IsError] for failures that have data.
 type Handler[In, Out any] func(ctx context.Context, req *mcp.CallToolRequest, in In) (Reply[Out], error)
 
-// Tool adds a tool and the View v that shows its results. It derives schemas from
+// AddTool adds a tool and the View v that shows its results. It derives schemas from
 // In and Out like [mcp.AddTool], and keeps a visibility in t's metadata. It does
 // not change t. If it fails, it adds neither.
 //
 // It is an error if a tool of that name was added here, or if Out is not an object:
 // clients of protocol versions before 2026-07-28 cannot read the tool list of a
 // server that has such a tool.
-func Tool[In, Out any](s *Server, v *View, t *mcp.Tool, h Handler[In, Out]) error {
+func AddTool[In, Out any](s *Server, v *View, t *mcp.Tool, h Handler[In, Out]) error {
 	if err := checkPage(v); err != nil {
 		return err
 	}
@@ -130,10 +130,10 @@ func Tool[In, Out any](s *Server, v *View, t *mcp.Tool, h Handler[In, Out]) erro
 	return addTool(s, v, t, meta, h)
 }
 
-// AppOnly adds a tool that only the server's pages may call, for example to fetch
+// AddAppOnlyTool adds a tool that only the server's pages may call, for example to fetch
 // the next page of a table. No model sees it.
-func AppOnly[In, Out any](s *Server, t *mcp.Tool, h Handler[In, Out]) error {
-	return addTool(s, nil, t, ToolMeta{Visibility: []Visibility{App}}, h)
+func AddAppOnlyTool[In, Out any](s *Server, t *mcp.Tool, h Handler[In, Out]) error {
+	return addTool(s, nil, t, ToolMeta{Visibility: []Visibility{VisibleToApp}}, h)
 }
 
 // addTool adds a tool, and a checked View unless it is nil: both or neither.
@@ -224,12 +224,12 @@ func checkOutput[Out any](t *mcp.Tool) error {
 
 // toResult converts the reply to the SDK's result. The SDK adds the data.
 func (r Reply[Out]) toResult() *mcp.CallToolResult {
-	if r.Input != nil || r.State != "" {
-		asked := r.Input
+	if r.InputRequests != nil || r.RequestState != "" {
+		asked := r.InputRequests
 		if asked == nil {
 			asked = mcp.InputRequestMap{}
 		}
-		return &mcp.CallToolResult{Meta: r.Meta, InputRequests: asked, RequestState: r.State}
+		return &mcp.CallToolResult{Meta: r.Meta, InputRequests: asked, RequestState: r.RequestState}
 	}
 	res := &mcp.CallToolResult{Meta: r.Meta, Content: r.Content, IsError: r.IsError}
 	if r.Text != "" {
@@ -261,8 +261,8 @@ func announceExtension(next mcp.MethodHandler) mcp.MethodHandler {
 // For such clients, a call of one fails like a call of a tool that does not exist.
 func hideAppTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil && !Supported(call.ClientCapabilities()) {
-			if t := findTool(ctx, next, call); t != nil && !ToolMetaOf(t).Visible(Model) {
+		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil && !ClientSupportsApps(call.ClientCapabilities()) {
+			if t := findTool(ctx, next, call); t != nil && !ToolMetaOf(t).IsVisibleTo(VisibleToModel) {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", call.Params.Name)}
 			}
 		}
@@ -272,12 +272,12 @@ func hideAppTools(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, err
 		}
 		asked, ok := req.(*mcp.ListToolsRequest)
-		shows := ok && Supported(asked.ClientCapabilities())
+		shows := ok && ClientSupportsApps(asked.ClientCapabilities())
 		shown := *list
 		shown.Tools = make([]*mcp.Tool, 0, len(list.Tools))
 		shown.CacheScope = "private" // the list depends on the client
 		for _, t := range list.Tools {
-			if shows || ToolMetaOf(t).Visible(Model) {
+			if shows || ToolMetaOf(t).IsVisibleTo(VisibleToModel) {
 				shown.Tools = append(shown.Tools, t)
 			}
 		}

@@ -42,19 +42,19 @@ func forecast(t *testing.T) *mcp.Server {
 	}
 	show := &mcp.Tool{Name: "weather", Meta: mcp.Meta{"mine": 1}}
 	err = errors.Join(
-		mcpapps.Tool(apps, view, show, func(_ context.Context, r *mcp.CallToolRequest, in place) (mcpapps.Reply[weather], error) {
+		mcpapps.AddTool(apps, view, show, func(_ context.Context, r *mcp.CallToolRequest, in place) (mcpapps.Reply[weather], error) {
 			if in.Name == "nowhere" {
 				return mcpapps.Reply[weather]{}, errors.New("there is no such place")
 			}
 			return mcpapps.Reply[weather]{
-				Text: fmt.Sprintf("20 degrees in %s; page %t", in.Name, mcpapps.Supported(r.ClientCapabilities())),
+				Text: fmt.Sprintf("20 degrees in %s; page %t", in.Name, mcpapps.ClientSupportsApps(r.ClientCapabilities())),
 				Data: weather{20}, Meta: mcp.Meta{"station": "north"},
 			}, nil
 		}),
-		mcpapps.AppOnly(apps, &mcp.Tool{Name: "refresh"}, func(context.Context, *mcp.CallToolRequest, struct{}) (mcpapps.Reply[weather], error) {
+		mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "refresh"}, func(context.Context, *mcp.CallToolRequest, struct{}) (mcpapps.Reply[weather], error) {
 			return mcpapps.Reply[weather]{Data: weather{21}}, nil
 		}),
-		mcpapps.Tool(apps, view, &mcp.Tool{Name: "secret", Meta: mcp.Meta{"ui": map[string]any{"visibility": []any{"model"}}}},
+		mcpapps.AddTool(apps, view, &mcp.Tool{Name: "secret", Meta: mcp.Meta{"ui": map[string]any{"visibility": []any{"model"}}}},
 			func(context.Context, *mcp.CallToolRequest, struct{}) (mcpapps.Reply[any], error) {
 				return mcpapps.Reply[any]{Text: "for the model"}, nil
 			}),
@@ -76,11 +76,11 @@ func TestAViewInBothEras(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			h := mcpappstest.Connect(t, forecast(t), mcpappstest.Options{ProtocolVersion: version})
-			tool := h.Tools(mcpapps.Model)["weather"]
-			if tool == nil || tool.Meta[mcpapps.FlatKey] != "ui://weather/now.html" || tool.Meta["mine"] == nil {
+			tool := h.Tools(mcpapps.VisibleToModel)["weather"]
+			if tool == nil || tool.Meta[mcpapps.LegacyURIKey] != "ui://weather/now.html" || tool.Meta["mine"] == nil {
 				t.Fatalf("the tool is %+v", tool)
 			}
-			v := h.Open("weather", place{"Bern"})
+			v := h.OpenView("weather", place{"Bern"})
 			if !strings.Contains(v.Page.HTML, "function mcpApp") || v.Page.Meta.PrefersBorder == nil || *v.Page.Meta.PrefersBorder {
 				t.Errorf("the page is %+v", v.Page)
 			}
@@ -91,7 +91,7 @@ func TestAViewInBothEras(t *testing.T) {
 				t.Errorf("the page is told %v", v.Result.Meta)
 			}
 			v.Initialize()
-			if d := v.Call("refresh", nil).StructuredContent.(map[string]any); d["degrees"] != 21.0 {
+			if d := v.CallTool("refresh", nil).StructuredContent.(map[string]any); d["degrees"] != 21.0 {
 				t.Errorf("the page gets %v", d)
 			}
 			var refusal *mcpappstest.Error
@@ -108,17 +108,17 @@ func TestAClientWithoutViewsGetsText(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			h := mcpappstest.Connect(t, forecast(t), mcpappstest.Options{ProtocolVersion: version, TextOnly: true})
-			if tools := h.Tools(mcpapps.App); tools["refresh"] != nil {
+			if tools := h.Tools(mcpapps.VisibleToApp); tools["refresh"] != nil {
 				t.Error("its model sees a tool that is for pages")
 			}
-			res := h.Call("weather", place{"Bern"})
+			res := h.CallTool("weather", place{"Bern"})
 			if text := res.Content[0].(*mcp.TextContent).Text; text != "20 degrees in Bern; page false" {
 				t.Errorf("it reads %q", text)
 			}
 			if _, err := h.Session().CallTool(t.Context(), &mcp.CallToolParams{Name: "refresh"}); err == nil || !strings.Contains(err.Error(), `unknown tool "refresh"`) {
 				t.Errorf("its model calls a tool that is for pages: %v", err)
 			}
-			if res := h.Call("weather", place{"nowhere"}); !res.IsError || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "no such place") {
+			if res := h.CallTool("weather", place{"nowhere"}); !res.IsError || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "no such place") {
 				t.Errorf("an error is %+v", res)
 			}
 		})
@@ -130,7 +130,7 @@ func TestTheServerAnnouncesTheExtension(t *testing.T) {
 	for _, version := range eras() {
 		h := mcpappstest.Connect(t, forecast(t), mcpappstest.Options{ProtocolVersion: version})
 		data, err := json.Marshal(h.Session().InitializeResult().Capabilities)
-		if err != nil || !mcpapps.ParseSupport(data) {
+		if err != nil || !mcpapps.ParseClientSupport(data) {
 			t.Errorf("%s: %s, %v", version, data, err)
 		}
 	}
@@ -166,20 +166,20 @@ func TestMistakesAreSaid(t *testing.T) {
 		"two bad domains": {apps.AddView(&mcpapps.View{URI: "ui://c", Page: page, Meta: mcpapps.ResourceMeta{Domain: "a b"}}), "domain"},
 		"a domain":        {apps.AddView(&mcpapps.View{URI: "ui://d", Page: page, Meta: mcpapps.ResourceMeta{Domain: "a.example"}}), ""},
 		"an origin":       {apps.AddView(&mcpapps.View{URI: "ui://e", Page: mcpapps.HTML("\ufeff <!-- x -->\n<HTML lang=en>"), Meta: mcpapps.ResourceMeta{Domain: "https://a.example:8443"}}), ""},
-		"no name":         {mcpapps.Tool(apps, good, &mcp.Tool{}, reply), "name"},
-		"a list": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "list"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[[]weather], error) {
+		"no name":         {mcpapps.AddTool(apps, good, &mcp.Tool{}, reply), "name"},
+		"a list": {mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "list"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[[]weather], error) {
 			return mcpapps.Reply[[]weather]{}, nil
 		}), "no object"},
-		"a time": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "time"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[time.Time], error) {
+		"a time": {mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "time"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[time.Time], error) {
 			return mcpapps.Reply[time.Time]{}, nil
 		}), "no object"},
-		"a schema of its own": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "own", OutputSchema: json.RawMessage(`{"type":"array"}`)}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[any], error) {
+		"a schema of its own": {mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "own", OutputSchema: json.RawMessage(`{"type":"array"}`)}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[any], error) {
 			return mcpapps.Reply[any]{}, nil
 		}), "no object"},
 		"two of one name": {apps.AddView(&mcpapps.View{URI: "ui://a", Page: page}), "two Views"},
-		"no handler":      {mcpapps.Tool[place, weather](apps, good, &mcp.Tool{Name: "x"}, nil), "handler"},
-		"no tool":         {mcpapps.Tool(apps, good, nil, reply), "definition"},
-		"no such arguments": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.CallToolRequest, func()) (mcpapps.Reply[weather], error) {
+		"no handler":      {mcpapps.AddTool[place, weather](apps, good, &mcp.Tool{Name: "x"}, nil), "handler"},
+		"no tool":         {mcpapps.AddTool(apps, good, nil, reply), "definition"},
+		"no such arguments": {mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "x"}, func(context.Context, *mcp.CallToolRequest, func()) (mcpapps.Reply[weather], error) {
 			return mcpapps.Reply[weather]{}, nil
 		}), `tool "x"`},
 	} {
@@ -212,16 +212,16 @@ func TestToolIsAddedWholeOrNotAtAll(t *testing.T) {
 	bad := func(context.Context, *mcp.CallToolRequest, func()) (mcpapps.Reply[weather], error) {
 		return mcpapps.Reply[weather]{}, nil
 	}
-	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://bad", Page: page}, &mcp.Tool{Name: "bad"}, bad); err == nil {
+	if err := mcpapps.AddTool(apps, &mcpapps.View{URI: "ui://bad", Page: page}, &mcp.Tool{Name: "bad"}, bad); err == nil {
 		t.Error("a tool that cannot be described was added")
 	}
-	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://one", Page: page}, &mcp.Tool{Name: "one"}, degrees(1)); err != nil {
+	if err := mcpapps.AddTool(apps, &mcpapps.View{URI: "ui://one", Page: page}, &mcp.Tool{Name: "one"}, degrees(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://two", Page: page}, &mcp.Tool{Name: "one"}, degrees(2)); err == nil || !strings.Contains(err.Error(), "two tools") {
+	if err := mcpapps.AddTool(apps, &mcpapps.View{URI: "ui://two", Page: page}, &mcp.Tool{Name: "one"}, degrees(2)); err == nil || !strings.Contains(err.Error(), "two tools") {
 		t.Errorf("a second tool of the name: %v", err)
 	}
-	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://one", Page: page}, &mcp.Tool{Name: "three"}, degrees(3)); err == nil {
+	if err := mcpapps.AddTool(apps, &mcpapps.View{URI: "ui://one", Page: page}, &mcp.Tool{Name: "three"}, degrees(3)); err == nil {
 		t.Error("two Views of one address were added")
 	}
 	h := mcpappstest.Connect(t, s, mcpappstest.Options{})
@@ -229,10 +229,10 @@ func TestToolIsAddedWholeOrNotAtAll(t *testing.T) {
 	if err != nil || len(resources.Resources) != 1 || resources.Resources[0].URI != "ui://one" {
 		t.Errorf("resources: %+v, %v", resources, err)
 	}
-	if tools := h.Tools(mcpapps.Model); len(tools) != 1 || tools["one"] == nil {
+	if tools := h.Tools(mcpapps.VisibleToModel); len(tools) != 1 || tools["one"] == nil {
 		t.Errorf("tools: %v", tools)
 	}
-	if d := h.Call("one", place{"x"}).StructuredContent.(map[string]any); d["degrees"] != 1.0 {
+	if d := h.CallTool("one", place{"x"}).StructuredContent.(map[string]any); d["degrees"] != 1.0 {
 		t.Errorf("the tool answers %v", d)
 	}
 }
@@ -248,12 +248,12 @@ func TestFailureWithData(t *testing.T) {
 	}
 	view := &mcpapps.View{URI: "ui://x", Page: mcpapps.HTML("<!doctype html>")}
 	err = errors.Join(
-		mcpapps.Tool(apps, view, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[weather], error) {
+		mcpapps.AddTool(apps, view, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[weather], error) {
 			return mcpapps.Reply[weather]{Text: "too cold", Data: weather{-40}, IsError: true}, nil
 		}),
-		mcpapps.Tool(apps, view, &mcp.Tool{Name: "ask"}, func(_ context.Context, req *mcp.CallToolRequest, _ place) (mcpapps.Reply[weather], error) {
+		mcpapps.AddTool(apps, view, &mcp.Tool{Name: "ask"}, func(_ context.Context, req *mcp.CallToolRequest, _ place) (mcpapps.Reply[weather], error) {
 			if len(req.Params.InputResponses) == 0 {
-				return mcpapps.Reply[weather]{State: "asked", Input: mcp.InputRequestMap{"where": &mcp.ElicitParams{
+				return mcpapps.Reply[weather]{RequestState: "asked", InputRequests: mcp.InputRequestMap{"where": &mcp.ElicitParams{
 					Message: "Where?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string"}}}`),
 				}}}, nil
 			}
@@ -264,7 +264,7 @@ func TestFailureWithData(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := mcpappstest.Connect(t, s, mcpappstest.Options{})
-	res := h.Call("fail", place{"x"})
+	res := h.CallTool("fail", place{"x"})
 	if d, _ := res.StructuredContent.(map[string]any); !res.IsError || d["degrees"] != -40.0 || res.Content[0].(*mcp.TextContent).Text != "too cold" {
 		t.Errorf("a failure with data: %+v", res)
 	}
@@ -338,10 +338,10 @@ func TestAPageThatCannotBeRead(t *testing.T) {
 
 func TestTheBridgeFitsIntoAPage(t *testing.T) {
 	t.Parallel()
-	if strings.Contains(strings.ToLower(mcpapps.Bridge()), "</script") || len(mcpapps.Bridge()) > 8<<10 {
-		t.Errorf("%d bytes", len(mcpapps.Bridge()))
+	if strings.Contains(strings.ToLower(mcpapps.BridgeScript()), "</script") || len(mcpapps.BridgeScript()) > 8<<10 {
+		t.Errorf("%d bytes", len(mcpapps.BridgeScript()))
 	}
-	page := mcpapps.WithBridge("<!doctype html>" + mcpapps.BridgeTag + "<p>" + mcpapps.BridgeTag)
+	page := mcpapps.InsertBridge("<!doctype html>" + mcpapps.BridgeTag + "<p>" + mcpapps.BridgeTag)
 	if strings.Count(page, "function mcpApp") != 1 || !strings.HasSuffix(page, "<p>"+mcpapps.BridgeTag) {
 		t.Error(page)
 	}

@@ -34,5 +34,5 @@ func StyleVariables() []StyleVariable {
 	return all
 }
 
-// Known reports whether the specification has the name.
-func (v StyleVariable) Known() bool { return slices.Contains(StyleVariables(), v) }
+// IsKnown reports whether the specification has the name.
+func (v StyleVariable) IsKnown() bool { return slices.Contains(StyleVariables(), v) }

@@ -13,8 +13,8 @@ type Visibility string
 
 // The parties that may use a tool.
 const (
-	Model Visibility = "model" // the model sees and calls it
-	App   Visibility = "app"   // pages of the same server call it
+	VisibleToModel Visibility = "model" // the model sees and calls it
+	VisibleToApp   Visibility = "app"   // pages of the same server call it
 )
 
 // ToolMeta is the member ui in the _meta of a tool.
@@ -29,8 +29,8 @@ func (m *ToolMeta) UnmarshalJSON(data []byte) error {
 	return decodeStrict(data, (*plain)(m))
 }
 
-// Visible reports whether the tool is visible to a party.
-func (m ToolMeta) Visible(who Visibility) bool {
+// IsVisibleTo reports whether the tool is visible to a party.
+func (m ToolMeta) IsVisibleTo(who Visibility) bool {
 	return m.Visibility == nil || slices.Contains(m.Visibility, who)
 }
 
@@ -81,7 +81,7 @@ func ToolMetaOf(t *mcp.Tool) ToolMeta {
 // parsePageURI returns the URI of a page; "" if it is not a ui:// URI.
 func parsePageURI(raw json.RawMessage) string {
 	var s string
-	if len(raw) == 0 || decodeStrict(raw, &s) != nil || !strings.HasPrefix(s, Scheme) {
+	if len(raw) == 0 || decodeStrict(raw, &s) != nil || !strings.HasPrefix(s, URIScheme) {
 		return ""
 	}
 	return s

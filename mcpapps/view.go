@@ -19,42 +19,42 @@ type View struct {
 	Name        string // for programs; by default the URI
 	Title       string // for people
 	Description string
-	Page        Source // source of its HTML
+	Page        PageSource // source of its HTML
 	// TTL is how long hosts and gateways may cache the page. 0 means that they read
 	// it every time, which suits development.
 	TTL  time.Duration
 	Meta ResourceMeta // what the page needs from the host
 }
 
-// Source returns the HTML of a page. It is called once when the View is added, and
+// PageSource returns the HTML of a page. It is called once when the View is added, and
 // whenever a host reads the page.
-type Source func(context.Context) (string, error)
+type PageSource func(context.Context) (string, error)
 
 // HTML returns the source of a constant page. It replaces [BridgeTag] in it.
-func HTML(page string) Source {
-	page = WithBridge(page)
+func HTML(page string) PageSource {
+	page = InsertBridge(page)
 	return func(context.Context) (string, error) { return page, nil }
 }
 
 // File returns the source of a page in a file system, usually an embed.FS. It reads
 // the file every time, so that with os.DirFS a page can be edited while its server
 // runs. It replaces [BridgeTag] in it.
-func File(files fs.FS, name string) Source {
+func File(files fs.FS, name string) PageSource {
 	return func(context.Context) (string, error) {
 		page, err := fs.ReadFile(files, name)
 		if err != nil {
 			return "", fmt.Errorf("mcpapps: page %s: %w", name, err)
 		}
-		return WithBridge(string(page)), nil
+		return InsertBridge(string(page)), nil
 	}
 }
 
-// Check returns an error if the View is incomplete or its declarations are invalid.
+// Validate returns an error if the View is incomplete or its declarations are invalid.
 // It does not read the page.
-func (v *View) Check() error {
-	rest, ok := strings.CutPrefix(v.URI, Scheme)
+func (v *View) Validate() error {
+	rest, ok := strings.CutPrefix(v.URI, URIScheme)
 	if !ok || rest == "" {
-		return fmt.Errorf("mcpapps: the address of a View begins with %s and goes on; %q does not", Scheme, v.URI)
+		return fmt.Errorf("mcpapps: the address of a View begins with %s and goes on; %q does not", URIScheme, v.URI)
 	}
 	if _, err := url.Parse(v.URI); err != nil {
 		return fmt.Errorf("mcpapps: the address of a View is a URI: %w", err)
@@ -120,9 +120,9 @@ func (v *View) Resource() *mcp.Resource {
 	return &mcp.Resource{URI: v.URI, Name: name, Title: v.Title, Description: v.Description, MIMEType: MIMEType, Meta: v.newMeta()}
 }
 
-// Read returns the View's answer to resources/read. An empty page, or one that is
+// ReadResource returns the View's answer to resources/read. An empty page, or one that is
 // not HTML, is an error.
-func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
+func (v *View) ReadResource(ctx context.Context) (*mcp.ReadResourceResult, error) {
 	page, err := v.Page(ctx)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (v *View) newMeta() mcp.Meta {
 func (m ToolMeta) Meta() mcp.Meta {
 	meta := mcp.Meta{MetaKey: m}
 	if m.ResourceURI != "" {
-		meta[FlatKey] = m.ResourceURI
+		meta[LegacyURIKey] = m.ResourceURI
 	}
 	return meta
 }

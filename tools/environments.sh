@@ -197,16 +197,16 @@ fi
 gomodcache=$(go env GOMODCACHE)
 # Long forms are parts of their own; here each test runs in its short form.
 unset JUNCTOR_LONG JUNCTOR_PROVE
-export GOCACHE=$(go env GOCACHE) GOMODCACHE=$gomodcache GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+export GOCACHE=$(go env GOCACHE) GOMODCACHE=$gomodcache GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath"
 export JUNCTOR_TEST_NODE=$node JUNCTOR_TEST_BINARY=$work/bin/junctor
 export work module node gomodcache RUN="${RUN:-}" TIMEOUT="${TIMEOUT:-}"
 
 echo "building $(wc -w <<<"$packages") test programs" >&2
-[[ -x $JUNCTOR_TEST_BINARY ]] || go build -o "$JUNCTOR_TEST_BINARY" ./cmd/junctor
+[[ -x $JUNCTOR_TEST_BINARY ]] || go build -ldflags=-w -o "$JUNCTOR_TEST_BINARY" ./cmd/junctor
 go build -o "$work/test2json" cmd/test2json
 (cd tools && go build -o "$work/" ./confine ./skips)
 for package in $packages; do
-	[[ -x $(program "$package") ]] || go test -c -vet=off -o "$(program "$package")" "./$package"
+	[[ -x $(program "$package") ]] || go test -c -vet=off -ldflags=-w -o "$(program "$package")" "./$package"
 done
 
 failed=0

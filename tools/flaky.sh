@@ -73,14 +73,14 @@ list_unfinished() {
 		ran[$1] < (failed[$1] ? often : runs)' "$counts" -
 }
 
-tools/install.sh node debian
-go build -o "$JUNCTOR_TEST_BINARY" ./cmd/junctor
 if [[ $# -gt 0 ]]; then
 	packages=("$@")
 else
 	mapfile -t packages < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed "s|^$module/\?||; s|^\$|.|")
 fi
 mapfile -t unfinished < <(list_unfinished)
+tools/install.sh node debian
+if printf '%s\n' "${unfinished[@]}" | grep -q '^test/'; then go build -ldflags=-w -o "$JUNCTOR_TEST_BINARY" ./cmd/junctor; fi
 for package in "${unfinished[@]}"; do
 	go test -c -vet=off -ldflags=-w -o "$binaries/${package//\//-}.test" "./$package"
 done

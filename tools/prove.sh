@@ -21,7 +21,7 @@ chapters() {
 		Conformance: conformance replicas
 		Real clients: clients
 		Real servers: servers
-		Every door: doors
+		Every endpoint: endpoints
 		Agents: agents talk bank a2a
 		Generated servers: apis
 		MCP Apps: apps hostile mcpapps
@@ -60,8 +60,8 @@ run() {
 	conformance) tests "$log" -skip 'TestReplicas' ./test/conformance && figures "$log" && peer Node ;;
 	replicas) tests "$log" -run 'TestReplicas' ./test/conformance && figures "$log" && peer Node && peer PostgreSQL ;;
 	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
-	servers) tests "$log" ./test/real && figures "$log" && peer Node ;;
-	doors) tests "$log" ./test/doors ./test/routes && passed "$log" && figures "$log" ;;
+	servers) tests "$log" ./test/realservers && figures "$log" && peer Node ;;
+	endpoints) tests "$log" ./test/endpoints ./test/routes && passed "$log" && figures "$log" ;;
 	agents)
 		tests "$log" -skip '/replicas' ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"

@@ -35,8 +35,13 @@ export RAPID_CHECKS="${RAPID_CHECKS:-30}"
 # Cancelling the run ends the children too, so that no server stays behind.
 trap 'exit 130' INT TERM
 
-# list_tested prints each package that has tests, with its folder.
-list_tested() { go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...; }
+# list_tested prints each package that has tests, with its folder. Those with the most
+# test code come first: a long one that starts last would keep one core waiting.
+list_tested() {
+	local package dir
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... |
+		while read -r package dir; do echo "$(cat "$dir"/*_test.go | wc -c) $package $dir"; done | sort -rn | cut -d' ' -f2-
+}
 
 if [[ ${1:-} == quick ]]; then
 	unset CI
@@ -59,6 +64,17 @@ elif [[ -n ${SINCE:-} ]]; then
 	[[ -n $wanted ]] || { echo "no test depends on what changed since $SINCE"; exit; }
 fi
 
+# Sources with concurrency of their own start goroutines. What only guards its state
+# counts if its tests start goroutines: the detector sees nothing in tests that do not.
+starting='^[[:space:]]+go [a-zA-Z]|\.Go\(|AfterFunc\('
+guarding='sync\.(Mutex|RWMutex|Map|Cond|WaitGroup)|atomic\.'
+has_concurrency() { # has_concurrency FOLDER
+	local sources tests
+	mapfile -t sources < <(find "$1" -maxdepth 1 -name '*.go' ! -name '*_test.go')
+	mapfile -t tests < <(find "$1" -maxdepth 1 -name '*_test.go')
+	grep -qE "$starting" "${sources[@]}" || { grep -qE "$guarding" "${sources[@]}" && grep -qE "$starting" "${tests[@]}"; }
+}
+
 racing=()  # unit tests of packages with concurrency of their own
 plain=()   # other unit tests, and those that start whole programs, which are slow under the detector
 counted=() # packages among racing that count allocations, which the detector adds to
@@ -70,8 +86,7 @@ while read -r package dir; do
 	*/test/*) whole+=("$package") ;;
 	*/internal/bench | */internal/cli) plain+=("$package") ;;
 	*)
-		mapfile -t sources < <(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go')
-		if grep -qE '^[[:space:]]+go [a-zA-Z]|\.Go\(|sync\.(Mutex|RWMutex|Map|Cond|WaitGroup)|atomic\.' "${sources[@]}"; then
+		if has_concurrency "$dir"; then
 			racing+=("$package")
 			if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$package"); fi
 		else
@@ -85,7 +100,7 @@ done < <(list_tested)
 export JUNCTOR_TEST_BINARY="$PWD/bin/test/junctor"
 build_all() {
 	mkdir -p bin/test
-	go build -o bin/test/ ./...
+	go build "${link[@]}" -o bin/test/ ./...
 }
 check_other_systems() {
 	(cd tools && go build -o ../bin/test/typecheck ./typecheck)
@@ -110,10 +125,11 @@ if [[ $wanted == all ]]; then
 	step format tools/lint.sh format
 	step modules go mod tidy -diff
 	step build build_all
-	step lint .cache/bin/golangci-lint run ./...
-	step "other systems" check_other_systems
-	step tools check_tools
-	step console tools/console.sh check
+	# The tests wait for much of their time. These do not.
+	begin lint .cache/bin/golangci-lint run ./...
+	begin "other systems" check_other_systems
+	begin tools check_tools
+	begin console tools/console.sh check
 else
 	step build build_all
 fi
@@ -121,5 +137,6 @@ run_tests "unit, race" "${race[@]}" "${busy[@]}" -shuffle=on -- "${racing[@]}"
 run_tests "unit" "${busy[@]}" -shuffle=on -- "${plain[@]}"
 run_tests allocations -run Alloc -- "${counted[@]}"
 run_tests "whole programs" -p=3 -- "${whole[@]}"
+finish
 printf '\nskipped:\n'
 tools/skips.sh "$results"/*.json

@@ -27,12 +27,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *listen); err != nil && !errors.Is(err, context.Canceled) {
+	if err := serveSales(ctx, *listen); err != nil && !errors.Is(err, context.Canceled) {
 		log.Fatal(err) //nolint:gocritic // stop has nothing left to undo
 	}
 }
 
-func run(ctx context.Context, listen string) error {
+// serveSales serves the example at an address until ctx ends.
+func serveSales(ctx context.Context, listen string) error {
 	s, err := newServer() //nolint:contextcheck // pages are read when they are added, before there is a request
 	if err != nil {
 		return err

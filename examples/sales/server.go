@@ -43,6 +43,8 @@ type orders struct {
 	List []order `json:"list"`
 }
 
+// newServer makes an MCP server with one App: the tool sales and the page that
+// draws its result.
 func newServer() (*mcp.Server, error) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "sales", Title: "Sales", Version: "1.0.0"}, nil)
 	apps, err := mcpapps.New(s)
@@ -55,12 +57,14 @@ func newServer() (*mcp.Server, error) {
 		Meta: mcpapps.ResourceMeta{PrefersBorder: new(true)},
 	}
 	return s, errors.Join(
-		mcpapps.Tool(apps, view, &mcp.Tool{Name: "sales", Title: "Sales", Description: "Reports the sales of a year by quarter."}, sales),
-		mcpapps.AppOnly(apps, &mcp.Tool{Name: "orders", Description: "A part of the orders of a year."}, someOrders),
+		mcpapps.AddTool(apps, view, &mcp.Tool{Name: "sales", Title: "Sales", Description: "Reports the sales of a year by quarter."}, showSales),
+		mcpapps.AddAppOnlyTool(apps, &mcp.Tool{Name: "orders", Description: "A part of the orders of a year."}, someOrders),
 	)
 }
 
-func sales(_ context.Context, _ *mcp.CallToolRequest, in query) (mcpapps.Reply[report], error) {
+// showSales is the tool. It returns a text for the model and structured content for
+// the page.
+func showSales(_ context.Context, _ *mcp.CallToolRequest, in query) (mcpapps.Reply[report], error) {
 	all, err := ordersOf(in.Year)
 	if err != nil {
 		return mcpapps.Reply[report]{}, err

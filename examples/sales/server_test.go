@@ -17,24 +17,24 @@ func TestReportAndOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := mcpappstest.Connect(t, s, mcpappstest.Options{})
-	view := host.Open("sales", query{Year: 2024})
+	view := host.OpenView("sales", query{Year: 2024})
 	if text := view.Result.Content[0].(*mcp.TextContent).Text; !strings.HasPrefix(text, "2024: ") {
 		t.Errorf("the model reads %q", text)
 	}
 	view.Initialize()
 	seen := 0.0
 	for of := 1.0; seen < of; {
-		data := view.Call("orders", part{Year: 2024, From: int(seen)}).StructuredContent.(map[string]any)
+		data := view.CallTool("orders", part{Year: 2024, From: int(seen)}).StructuredContent.(map[string]any)
 		seen += float64(len(data["list"].([]any)))
 		of = data["of"].(float64)
 	}
 	if want := view.Result.StructuredContent.(map[string]any)["orders"].(float64); seen != want {
 		t.Errorf("the page saw %v of %v orders", seen, want)
 	}
-	if host.Tools(mcpapps.Model)["orders"] != nil {
+	if host.Tools(mcpapps.VisibleToModel)["orders"] != nil {
 		t.Error("the model sees the page's tool")
 	}
-	if res := host.Call("sales", query{Year: 1999}); !res.IsError {
+	if res := host.CallTool("sales", query{Year: 1999}); !res.IsError {
 		t.Errorf("1999 has %+v", res)
 	}
 }

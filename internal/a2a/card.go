@@ -98,7 +98,7 @@ func (s *Server) newCard(ctx context.Context, a *junctor.Agent, address string) 
 		},
 		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true, Extensions: listExtensions(s.Catalogs(ctx, a.Tenant))},
 		DefaultInputModes:    []string{mediaText, mediaJSON},
-		DefaultOutputModes:   []string{mediaText, mediaJSON, a2ui.MimeType},
+		DefaultOutputModes:   []string{mediaText, mediaJSON, a2ui.MIMEType},
 		SecuritySchemes:      a2a.NamedSecuritySchemes{keyScheme: a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "A key with the scope tools:call"}},
 		SecurityRequirements: a2a.SecurityRequirementsOptions{{keyScheme: {}}},
 		Skills: []a2a.AgentSkill{{

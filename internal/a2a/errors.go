@@ -48,7 +48,7 @@ func findMapping(err error) errorMapping {
 	return all[len(all)-1]
 }
 
-// toProtocolError converts an error of ours to one of the protocol. Errors of the
+// toProtocolError converts a Junctor error to an error of A2A. Errors of the
 // protocol and nil stay as they are.
 func toProtocolError(err error) error {
 	if err == nil {

@@ -47,42 +47,42 @@ func (d *drawer) Get(_ context.Context, tenant junctor.TenantID, owner, name str
 // "write" call a tool that changes something.
 type parrot struct{ heard chan string }
 
-func (p *parrot) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
-	return func(yield func(agent.Piece, error) bool) {
+func (p *parrot) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(yield func(agent.AnswerChunk, error) bool) {
 		last := r.Messages[len(r.Messages)-1]
 		if p.heard != nil {
 			p.heard <- last.Text
 		}
 		switch {
 		case last.Role == agent.RoleTool && last.Results[0].Denied:
-			yield(agent.Piece{Text: "not written: " + last.Results[0].Text}, nil)
+			yield(agent.AnswerChunk{Text: "not written: " + last.Results[0].Text}, nil)
 		case last.Role == agent.RoleTool:
-			yield(agent.Piece{Text: "written"}, nil)
+			yield(agent.AnswerChunk{Text: "written"}, nil)
 		case last.Text == "wait":
-			if yield(agent.Piece{Text: "one moment"}, nil) {
+			if yield(agent.AnswerChunk{Text: "one moment"}, nil) {
 				<-ctx.Done()
-				yield(agent.Piece{}, ctx.Err())
+				yield(agent.AnswerChunk{}, ctx.Err())
 			}
 		case last.Text == "show":
-			yield(agent.Piece{Surface: &a2ui.Surface{ID: "card", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"Text","text":{"path":"/word"}}`)}, Data: json.RawMessage(`{"word":"hello"}`)}}, nil)
+			yield(agent.AnswerChunk{Surface: &a2ui.Surface{ID: "card", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"Text","text":{"path":"/word"}}`)}, Data: json.RawMessage(`{"word":"hello"}`)}}, nil)
 		case last.Text == "gauge":
-			yield(agent.Piece{Surface: &a2ui.Surface{ID: "gauge", Catalogs: []string{"x:fleet"}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"fleet:Gauge","label":"Speed"}`)}}}, nil)
-		case last.Text == "app" && r.Apps:
-			yield(agent.Piece{Surface: &a2ui.Surface{
-				ID: "app", Catalogs: []string{a2ui.AppsCatalog}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"mcp:AppFrame","server":"map","resourceUri":"ui://a/b","toolName":"show","toolInput":{"n":1}}`)},
+			yield(agent.AnswerChunk{Surface: &a2ui.Surface{ID: "gauge", Catalogs: []string{"https://x/fleet"}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"fleet:Gauge","label":"Speed"}`)}}}, nil)
+		case last.Text == "app" && r.ShowsApps:
+			yield(agent.AnswerChunk{Surface: &a2ui.Surface{
+				ID: "app", Catalogs: []string{a2ui.AppsCatalogID}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"mcp:AppFrame","server":"map","resourceUri":"ui://a/b","toolName":"show","toolInput":{"n":1}}`)},
 			}}, nil)
 		case last.Action != nil:
-			yield(agent.Piece{Text: "pressed " + last.Action.Name + " of " + last.Action.Surface + " " + string(last.Action.Context)}, nil)
+			yield(agent.AnswerChunk{Text: "pressed " + last.Action.Name + " of " + last.Action.Surface + " " + string(last.Action.Context)}, nil)
 		case last.Text == "fail":
-			yield(agent.Piece{}, &agent.FaultError{Message: "the parrot is tired"})
+			yield(agent.AnswerChunk{}, &agent.ProviderError{Message: "the parrot is tired"})
 		case last.Text == "write":
-			yield(agent.Piece{Call: &agent.Call{ID: "c1", Name: "notes__write", Arguments: json.RawMessage(`{"a":1}`)}}, nil)
+			yield(agent.AnswerChunk{Call: &agent.Call{ID: "c1", Name: "notes__write", Arguments: json.RawMessage(`{"a":1}`)}}, nil)
 		default:
 			for i, word := range strings.SplitAfter(last.Text, " ") {
 				if i == 0 {
 					word = "Polly heard " + word
 				}
-				if !yield(agent.Piece{Text: word}, nil) {
+				if !yield(agent.AnswerChunk{Text: word}, nil) {
 					return
 				}
 			}
@@ -97,14 +97,14 @@ type quill struct {
 }
 
 func (q *quill) List(context.Context) ([]agent.Tool, error) {
-	return []agent.Tool{{Name: "notes__write", Server: "notes", Own: "write"}}, nil
+	return []agent.Tool{{Name: "notes__write", Server: "notes", OriginalName: "write"}}, nil
 }
 
 func (q *quill) Resolve(context.Context, agent.Call) (agent.Tool, error) {
-	return agent.Tool{Name: "notes__write", Server: "notes", Own: "write"}, nil
+	return agent.Tool{Name: "notes__write", Server: "notes", OriginalName: "write"}, nil
 }
 
-func (q *quill) Refuse(context.Context, agent.Call, error) string { return "" }
+func (q *quill) RecordRefusal(context.Context, agent.Call, error) string { return "" }
 
 func (q *quill) Call(_ context.Context, c agent.Call) agent.Result {
 	q.uses.Add(1)
@@ -147,14 +147,14 @@ func (p *post) start() {
 	ok(p, err)
 	p.Server, err = New(Options{
 		Store: p.store, Vault: &drawer{}, Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
-		Mind: func(context.Context, junctor.TenantID, string) (agent.Turn, error) {
+		NewTurn: func(context.Context, junctor.TenantID, string) (agent.Turn, error) {
 			return agent.Turn{Agent: "parrot", Provider: p.mind, Tools: p.quill}, nil
 		},
 		Catalogs: func(context.Context, junctor.TenantID) *a2ui.Catalogs {
 			if p.known != nil {
 				return p.known
 			}
-			return a2ui.Builtin()
+			return a2ui.BuiltinCatalogs()
 		},
 		Tools: func(context.Context, *junctor.Agent) ([]junctor.Tool, error) {
 			return []junctor.Tool{{Server: "notes", Name: "write", Exposed: "notes__write"}}, nil
@@ -173,12 +173,12 @@ func (p *post) start() {
 			}
 			return who, nil
 		},
-		URL: func() string { return "https://junctor.example" }, Now: time.Now, Node: "n1", MaxBody: 1 << 20, Log: slog.New(slog.DiscardHandler),
+		URL: func() string { return "https://junctor.example" }, Now: time.Now, Replica: "n1", MaxBody: 1 << 20, Log: slog.New(slog.DiscardHandler),
 	})
 	ok(p, err)
 	mux := &http.ServeMux{}
-	p.Routes(mux)
-	p.Begin(p.Context())
+	p.RegisterRoutes(mux)
+	p.RecoverTasks(p.Context())
 	p.web = httptest.NewServer(mux)
 	p.Cleanup(p.end)
 }

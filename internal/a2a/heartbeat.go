@@ -10,10 +10,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// Begin marks the tasks as lost that a killed process of this replica left
+// RecoverTasks marks the tasks as lost that a killed process of this replica left
 // behind. The caller calls it once, before it accepts requests: every task that
 // starts later belongs to this process.
-func (s *Server) Begin(ctx context.Context) { s.logFailure(ctx, s.failLostTasks(ctx, s.Node)) }
+func (s *Server) RecoverTasks(ctx context.Context) {
+	s.logFailure(ctx, s.failLostTasks(ctx, s.Replica))
+}
 
 // Run reports to the other replicas that the tasks of this process go on, and
 // marks the tasks of dead replicas as lost. It returns when ctx ends.
@@ -34,7 +36,7 @@ func (s *Server) reportTasks(ctx context.Context) error {
 	if !busy { // an idle replica does not write
 		return nil
 	}
-	stop, err := s.Store.BeatAgentTasks(ctx, s.Node, s.Now())
+	stop, err := s.Store.BeatAgentTasks(ctx, s.Replica, s.Now())
 	for i := range stop {
 		if l := s.findLiveTask(stop[i].Tenant, stop[i].ID); l != nil {
 			l.cancel()
@@ -47,8 +49,8 @@ func (s *Server) reportTasks(ctx context.Context) error {
 // whose replica did not report for agent.HeartbeatTimeout, and those of the given
 // replica. They are not repeated, because nobody knows whether their last call took
 // effect.
-func (s *Server) failLostTasks(ctx context.Context, node string) error {
-	rows, err := s.Store.LostAgentTasks(ctx, node, s.Now().Add(-agent.HeartbeatTimeout))
+func (s *Server) failLostTasks(ctx context.Context, replica string) error {
+	rows, err := s.Store.LostAgentTasks(ctx, replica, s.Now().Add(-agent.HeartbeatTimeout))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func TestLostTasksBehindOneThatCannotBeRead(t *testing.T) {
 	rows := p.store.For(junctor.DefaultTenant)
 	old := p.Now().Add(-time.Hour)
 	for _, one := range []struct{ id, body string }{{"1", `{"id":`}, {"2", `{"id":"2","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}`}, {"3", `[]`}, {"4", `{"id":"4","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}`}} {
-		task := &junctor.AgentTask{ID: one.id, Agent: "parrot", Owner: "user:x", Context: "c", State: "TASK_STATE_WORKING", Running: true, Body: []byte(one.body), Story: []byte(`[]`), Node: "gone", BegunAt: old, At: old}
+		task := &junctor.AgentTask{ID: one.id, Agent: "parrot", Owner: "user:x", Context: "c", State: "TASK_STATE_WORKING", Running: true, Body: []byte(one.body), Messages: []byte(`[]`), Replica: "gone", BegunAt: old, At: old}
 		if err := rows.AddAgentTask(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}

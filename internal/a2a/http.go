@@ -110,7 +110,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	if err != nil {
 		return nil, http.StatusRequestEntityTooLarge, newProblem(a2a.ErrInvalidRequest, fmt.Sprintf("the body cannot be read, or is longer than %d bytes", s.MaxBody))
 	}
-	if err := wire.Check(body); err != nil {
+	if err := wire.CheckJSON(body); err != nil {
 		return nil, 0, newProblem(a2a.ErrParseError, "the body is not JSON as it is taken here: "+err.Error())
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {

@@ -214,7 +214,7 @@ func FuzzReadRPC(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"task_id":"x","metadata":{"task_id":[{}]}}}`))
 	f.Add([]byte(`{"id":-0}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if wire.Check(body) != nil {
+		if wire.CheckJSON(body) != nil {
 			return
 		}
 		q, err := parseRPC(body)
@@ -225,7 +225,7 @@ func FuzzReadRPC(f *testing.F) {
 			t.Errorf("%s passes as %+v", body, q)
 		}
 		if out, err := q.normalizeNames(body); err == nil {
-			if err := wire.Check(out); err != nil {
+			if err := wire.CheckJSON(out); err != nil {
 				t.Errorf("%s became %s: %v", body, out, err)
 			}
 		}

@@ -88,7 +88,7 @@ func normalizeValue(value []byte, where string, jsonNames map[string]string) ([]
 			if own, ok := jsonNames[name]; ok {
 				name = own
 			}
-			// wire.Check rejects duplicates, but not the same member in both
+			// wire.CheckJSON rejects duplicates, but not the same member in both
 			// styles.
 			if seen[name] {
 				return nil, newProblem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s is there twice, under both of its names", name, where))

@@ -158,8 +158,8 @@ func checkMessage(m *a2a.Message) error {
 // decodeConversation returns the messages in a task's row.
 func decodeConversation(row *junctor.AgentTask) ([]agent.Message, error) {
 	var out []agent.Message
-	if err := json.Unmarshal(row.Story, &out); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the story of the task %q cannot be read: %w", row.ID, err)
+	if err := json.Unmarshal(row.Messages, &out); err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the messages of the task %q cannot be read: %w", row.ID, err)
 	}
 	return out, nil
 }

@@ -366,7 +366,7 @@ func TestRestart(t *testing.T) {
 	p := open(t)
 	done := p.say("hello", "}")
 	works := decode[struct{ Task task }](t, p.call("SendMessage", strings.TrimSuffix(said("wait", ""), "}")+`,"configuration":{"returnImmediately":true}}`).Result).Task
-	// As kill -9 leaves it: a row that says that the node works on it.
+	// As kill -9 leaves it: a row that says that the replica works on it.
 	row, err := p.store.For("default").AgentTask(t.Context(), "parrot", "user:ann", works.ID)
 	ok(t, err)
 	p.end()
@@ -426,7 +426,7 @@ func TestCard(t *testing.T) {
 		}
 	}
 	if a := p.send("POST", "/a2a/parrot", `{}`); a.status != http.StatusNotFound {
-		t.Errorf("its door: %d", a.status)
+		t.Errorf("its endpoint: %d", a.status)
 	}
 }
 

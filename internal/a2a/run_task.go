@@ -61,7 +61,7 @@ func (d *requestHandler) startTask(ctx context.Context, in *a2a.SendMessageReque
 	}
 	// The agent is loaded before the row is written: a message to a broken agent
 	// must not leave a task behind.
-	turn, err := d.Mind(ctx, c.principal.Tenant, c.agent.Name)
+	turn, err := d.NewTurn(ctx, c.principal.Tenant, c.agent.Name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,13 +78,13 @@ func (d *requestHandler) startTask(ctx context.Context, in *a2a.SendMessageReque
 		// vain.
 		if _, err := d.storePushConfig(ctx, c, &l.row, push); err != nil {
 			l.stop()
-			d.finishTask(l, nil, agent.End{Outcome: agent.Failed, Reason: junctor.AsError(err).Message}) //nolint:contextcheck // the end is stored although the client may have disconnected
+			d.finishTask(l, nil, agent.TurnResult{Outcome: agent.OutcomeFailed, Reason: junctor.AsError(err).Message}) //nolint:contextcheck // the end is stored although the client may have disconnected
 			d.removeLiveTask(l, c.principal.Party())
 			return nil, nil, err
 		}
 	}
 	before, surfaces := l.snapshot(), d.newSurfaceEncoder(ctx, c, in, turn.Messages)
-	turn.Apps = surfaces.showsApps()
+	turn.ShowsApps = surfaces.showsApps()
 	go d.runTask(l, c, turn, parsed.message, surfaces) //nolint:contextcheck // the work outlives the request
 	return l, before, nil
 }
@@ -104,7 +104,7 @@ func (d *requestHandler) openTask(ctx context.Context, c *caller, m *a2a.Message
 		if task.ContextID == "" {
 			task.ContextID = a2a.NewContextID()
 		}
-		row = junctor.AgentTask{Tenant: c.principal.Tenant, ID: string(task.ID), Agent: c.agent.Name, Owner: c.principal.ID(), Context: task.ContextID, Story: []byte("[]"), BegunAt: at}
+		row = junctor.AgentTask{Tenant: c.principal.Tenant, ID: string(task.ID), Agent: c.agent.Name, Owner: c.principal.ID(), Context: task.ContextID, Messages: []byte("[]"), BegunAt: at}
 	} else {
 		var had *a2a.Task
 		var err error
@@ -148,7 +148,7 @@ func (d *requestHandler) openTask(ctx context.Context, c *caller, m *a2a.Message
 	working.Status.State = a2a.TaskStateWorking
 	var err error
 	if m.TaskID == "" {
-		if err = fillRow(&l.row, &working, true, d.Node, at); err == nil {
+		if err = fillRow(&l.row, &working, true, d.Replica, at); err == nil {
 			err = rows.AddAgentTask(ctx, &l.row)
 		}
 	} else {
@@ -174,7 +174,7 @@ func (d *requestHandler) loadConversation(ctx context.Context, row *junctor.Agen
 	size := 0
 	// The newest tasks stay if not all fit.
 	for i, one := range slices.Backward(list) {
-		if size += len(one.Story); size > maxHistoryBytes {
+		if size += len(one.Messages); size > maxHistoryBytes {
 			list = list[i+1:]
 			break
 		}
@@ -220,7 +220,7 @@ func (d *requestHandler) runTask(l *liveTask, c *caller, turn agent.Turn, messag
 
 // finishTask stores how a task ended and then publishes it, so that a client that
 // reads the task after the last event finds it settled. rec may be nil.
-func (d *requestHandler) finishTask(l *liveTask, rec *turnRecorder, end agent.End) {
+func (d *requestHandler) finishTask(l *liveTask, rec *turnRecorder, end agent.TurnResult) {
 	// Waiting requests continue only after the end is stored and published.
 	defer close(l.done)
 	rec.flushText(true)
@@ -228,18 +228,18 @@ func (d *requestHandler) finishTask(l *liveTask, rec *turnRecorder, end agent.En
 	state, text := a2a.TaskStateFailed, end.Reason
 	var message *a2a.Message
 	switch end.Outcome {
-	case agent.Done:
+	case agent.OutcomeDone:
 		state, text = a2a.TaskStateCompleted, ""
-	case agent.Waiting:
+	case agent.OutcomeWaiting:
 		state, text, message = a2a.TaskStateInputRequired, "", newApprovalRequest(now, end.Waiting)
 	// Only the owner's cancellation is the state canceled. A stop of the instance
 	// is a failure: the owner did not ask for it.
-	case agent.Cancelled:
+	case agent.OutcomeCancelled:
 		text = "the instance was stopped in the middle of it"
 		if l.wasCanceled() {
 			state, text = a2a.TaskStateCanceled, ""
 		}
-	case agent.Failed, agent.Limit:
+	case agent.OutcomeFailed, agent.OutcomeLimit:
 	}
 	if text != "" {
 		message = a2a.NewMessageForTask(a2a.MessageRoleAgent, now, a2a.NewTextPart(text))
@@ -250,7 +250,7 @@ func (d *requestHandler) finishTask(l *liveTask, rec *turnRecorder, end agent.En
 	defer cancel()
 	if conversation, err := decodeConversation(&l.row); err == nil {
 		if text, err := json.Marshal(append(conversation, end.Messages...)); err == nil {
-			l.row.Story = text
+			l.row.Messages = text
 		}
 	}
 	if err := d.storeTask(ctx, &l.row, &ended, false); err != nil {
@@ -273,19 +273,19 @@ func (s *Server) storeTask(ctx context.Context, row *junctor.AgentTask, t *a2a.T
 	if t.Status.Timestamp != nil {
 		at = *t.Status.Timestamp
 	}
-	if err := fillRow(row, t, running, s.Node, at); err != nil {
+	if err := fillRow(row, t, running, s.Replica, at); err != nil {
 		return err
 	}
 	return s.Store.For(row.Tenant).UpdateAgentTask(ctx, row)
 }
 
 // fillRow copies the state of a task into its row.
-func fillRow(row *junctor.AgentTask, t *a2a.Task, running bool, node string, at time.Time) error {
+func fillRow(row *junctor.AgentTask, t *a2a.Task, running bool, replica string, at time.Time) error {
 	body, err := json.Marshal(t)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInternal, "the task %q cannot be written: %w", row.ID, err)
 	}
-	row.State, row.Running, row.Body, row.Node, row.At = string(t.Status.State), running, body, node, at
+	row.State, row.Running, row.Body, row.Replica, row.At = string(t.Status.State), running, body, replica, at
 	return nil
 }
 

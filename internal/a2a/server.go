@@ -35,7 +35,7 @@ type Options struct {
 	Vault Vault
 	// Mind returns a turn of a published agent without messages. The agent acts
 	// with its own permissions, for every caller.
-	Mind func(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
+	NewTurn func(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
 	// Tools lists the tools of a published agent, for its extended card.
 	Tools func(ctx context.Context, a *junctor.Agent) ([]junctor.Tool, error)
 	// Catalogs returns the A2UI component catalogs that agents of a tenant may use.
@@ -45,7 +45,7 @@ type Options struct {
 	Client       *http.Client  // of egress, for push notifications
 	URL          func() string // public base URL of this instance
 	Now          func() time.Time
-	Node         string // name of this replica
+	Replica      string // name of this replica
 	MaxBody      int64
 	Log          *slog.Logger
 }
@@ -74,7 +74,7 @@ type taskKey struct {
 
 // New checks the options and returns a Server.
 func New(o Options) (*Server, error) {
-	if o.Store == nil || o.Vault == nil || o.Mind == nil || o.Tools == nil || o.Catalogs == nil || o.Authenticate == nil || o.Client == nil || o.URL == nil || o.Now == nil || o.Node == "" || o.MaxBody <= 0 || o.Log == nil {
+	if o.Store == nil || o.Vault == nil || o.NewTurn == nil || o.Tools == nil || o.Catalogs == nil || o.Authenticate == nil || o.Client == nil || o.URL == nil || o.Now == nil || o.Replica == "" || o.MaxBody <= 0 || o.Log == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a2a: a part of Options is missing")
 	}
 	s := &Server{Options: o, liveTasks: map[taskKey]*liveTask{}, tasksByParty: map[string]int{}}
@@ -87,19 +87,14 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Mux is the part of http.ServeMux that Routes needs.
-type Mux interface {
-	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
-}
-
 // Paths of the endpoints.
 const (
 	cardPath = "/.well-known/agent-card.json"
 	restPath = "/rest"
 )
 
-// Routes registers the endpoints: agent cards, JSON-RPC and HTTP+JSON.
-func (s *Server) Routes(mux Mux) {
+// RegisterRoutes registers the endpoints: agent cards, JSON-RPC and HTTP+JSON.
+func (s *Server) RegisterRoutes(mux junctor.Mux) {
 	mux.HandleFunc("GET "+cardPath, s.serveDefaultCard)
 	mux.HandleFunc("GET /a2a/{agent}"+cardPath, s.serveCard)
 	// With and without a slash at the end: cards have the slash, and people leave

@@ -56,13 +56,13 @@ func (s *Server) newSurfaceEncoder(ctx context.Context, c *caller, in *a2a.SendM
 // showsApps reports whether the client can show App views: only if it names their
 // catalog, which is not part of any card.
 func (s *surfaceEncoder) showsApps() bool {
-	return s != nil && s.client.Names(a2ui.AppsCatalog, s.catalogs)
+	return s != nil && s.client.NamesCatalog(a2ui.AppsCatalogID, s.catalogs)
 }
 
 // addEndpoints returns a surface whose App views name the MCP endpoint of their
 // server, because the client does not know servers by name.
 func (s *surfaceEncoder) addEndpoints(surface *a2ui.Surface) (*a2ui.Surface, error) {
-	if !slices.Contains(surface.Catalogs, a2ui.AppsCatalog) {
+	if !slices.Contains(surface.Catalogs, a2ui.AppsCatalogID) {
 		return surface, nil
 	}
 	out := *surface
@@ -74,7 +74,7 @@ func (s *surfaceEncoder) addEndpoints(surface *a2ui.Surface) (*a2ui.Surface, err
 		}
 		// A surface of a server can name an endpoint itself, which stays.
 		server, _ := c["server"].(string)
-		if c["component"] != a2ui.AppFrame || server == "" || c["mcpEndpointUrl"] != nil {
+		if c["component"] != a2ui.AppFrameComponent || server == "" || c["mcpEndpointUrl"] != nil {
 			continue
 		}
 		c["mcpEndpointUrl"] = s.baseURL + "/mcp/s/" + url.PathEscape(server)
@@ -95,21 +95,21 @@ func (s *surfaceEncoder) toArtifact(surface *a2ui.Surface) *a2a.Artifact {
 	}
 	// The order matters: expand first, then ask whether the client can draw the
 	// result.
-	surface, err := s.catalogs.Expand(surface, func(id string) bool { return s.client.Has(id, s.catalogs) })
-	if err != nil || !s.client.Draws(surface, s.catalogs) {
+	surface, err := s.catalogs.Expand(surface, func(id string) bool { return s.client.HasCatalog(id, s.catalogs) })
+	if err != nil || !s.client.CanDraw(surface, s.catalogs) {
 		return nil
 	}
 	if surface, err = s.addEndpoints(surface); err != nil {
 		return nil
 	}
-	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.Options{Known: s.catalogs, Replaces: slices.Contains(s.shownIDs, surface.ID)})
+	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.EncodeOptions{Catalogs: s.catalogs, Replaces: slices.Contains(s.shownIDs, surface.ID)})
 	if err != nil {
 		return nil
 	}
 	s.shownIDs = append(s.shownIDs, surface.ID)
 	data := messages
 	if s.allowsLists {
-		data = s.client.Parts(messages)
+		data = s.client.DataParts(messages)
 	}
 	out := &a2a.Artifact{ID: a2a.ArtifactID("surface-" + surface.ID), Name: surface.ID}
 	if s.client.Extension != "" {
@@ -121,7 +121,7 @@ func (s *surfaceEncoder) toArtifact(surface *a2ui.Surface) *a2a.Artifact {
 			return nil
 		}
 		part := a2a.NewDataPart(value)
-		part.SetMeta(mimeTypeKey, s.client.MimeType())
+		part.SetMeta(mimeTypeKey, s.client.MIMEType())
 		out.Parts = append(out.Parts, part)
 	}
 	return out
@@ -134,7 +134,7 @@ func (h *parsedMessage) parseAction(p *a2a.Part, value any) (bool, error) {
 	kind, _ := p.Metadata[mimeTypeKey].(string)
 	object, _ := value.(map[string]any)
 	_, old := object["userAction"].(map[string]any)
-	if !a2ui.IsMimeType(kind) && !a2ui.IsMimeType(p.MediaType) && !old {
+	if !a2ui.IsMIMEType(kind) && !a2ui.IsMIMEType(p.MediaType) && !old {
 		return false, nil
 	}
 	text, err := json.Marshal(value)
@@ -147,7 +147,7 @@ func (h *parsedMessage) parseAction(p *a2a.Part, value any) (bool, error) {
 	}
 	for i := range actions {
 		h.message.Action = &actions[i]
-		h.actionTexts = append(h.actionTexts, actions[i].Sentence())
+		h.actionTexts = append(h.actionTexts, actions[i].Describe())
 	}
 	for _, r := range reports {
 		h.actionTexts = append(h.actionTexts, fmt.Sprintf("(the client could not show it: %s)", r.Error()))
@@ -159,7 +159,7 @@ func (h *parsedMessage) parseAction(p *a2a.Part, value any) (bool, error) {
 // catalogs that an agent may use in its answers.
 func listExtensions(known *a2ui.Catalogs) (out []a2a.AgentExtension) {
 	add := func(uri string, v a2ui.Version) {
-		ids := []any{a2ui.BasicCatalog(v), a2ui.BankingCatalog, a2ui.MapsCatalog}
+		ids := []any{a2ui.BasicCatalogID(v), a2ui.BankingCatalogID, a2ui.MapsCatalogID}
 		for _, c := range known.All() {
 			if c.Registered {
 				ids = append(ids, c.ID)
@@ -169,9 +169,9 @@ func listExtensions(known *a2ui.Catalogs) (out []a2a.AgentExtension) {
 			URI: uri, Description: "Answers with interface, as A2UI " + string(v), Params: map[string]any{"supportedCatalogIds": ids, "acceptsInlineCatalogs": false},
 		})
 	}
-	add(a2ui.Extension091, a2ui.V09)
+	add(a2ui.ExtensionURI091, a2ui.V09)
 	for _, v := range a2ui.Versions() {
-		add(a2ui.Extension(v), v)
+		add(a2ui.ExtensionURI(v), v)
 	}
 	return out
 }

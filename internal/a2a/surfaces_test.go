@@ -68,15 +68,15 @@ func TestAppsOutside(t *testing.T) {
 func TestRegisteredComponents(t *testing.T) {
 	t.Parallel()
 	p := open(t)
-	catalog, err := a2ui.ReadCatalog([]byte(`{"catalogId":"x:fleet","components":{"fleet:Gauge":{"properties":{"label":{"$ref":"#/$defs/DynamicString"}},"required":["label"]}},
+	catalog, err := a2ui.ReadCatalog([]byte(`{"catalogId":"https://x/fleet","components":{"fleet:Gauge":{"properties":{"label":{"$ref":"#/$defs/DynamicString"}},"required":["label"]}},
 		"fallbacks":{"fleet:Gauge":[{"id":"root","component":"Text","text":{"property":"label"}}]}}`), "")
 	ok(t, err)
-	p.known, err = a2ui.Builtin().With(catalog)
+	p.known, err = a2ui.BuiltinCatalogs().With(catalog)
 	ok(t, err)
 	const basic = "https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"
 	native, instead := `"component":"fleet:Gauge"`, `"component":"Text"`
 	for name, c := range map[string]struct{ more, want, not string }{
-		"it names it":    {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `","x:fleet"]}}}`, native, instead},
+		"it names it":    {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `","https://x/fleet"]}}}`, native, instead},
 		"it names none":  {`,"extensions":["https://a2ui.org/a2a-extension/a2ui/v0.9"]`, instead, native},
 		"it names other": {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `"]}}}`, instead, native},
 		"v0.8":           {`,"extensions":["https://a2ui.org/a2a-extension/a2ui/v0.8"]`, `"Text":{"text":{"literalString":"Speed"}}`, "fleet"},
@@ -86,7 +86,7 @@ func TestRegisteredComponents(t *testing.T) {
 		}
 	}
 	card, err := p.encodeCompatibleCard(t.Context(), &junctor.Agent{Name: "parrot", Tenant: junctor.DefaultTenant}, "parrot")
-	if err != nil || strings.Count(string(card), `"x:fleet"`) != 4 {
+	if err != nil || strings.Count(string(card), `"https://x/fleet"`) != 4 {
 		t.Errorf("%v %s", err, card)
 	}
 }

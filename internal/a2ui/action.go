@@ -20,8 +20,8 @@ type Action struct {
 	Text      string          `json:"text,omitempty"`    // description of the action, if the client sends one
 }
 
-// MostContext bounds the context of an action, in bytes.
-const MostContext = 64 << 10
+// MaxContextBytes bounds the context of an action, in bytes.
+const MaxContextBytes = 64 << 10
 
 // Check returns an error with CodeInvalid for an action that is incomplete or too
 // large.
@@ -31,8 +31,8 @@ func (a *Action) Check() error {
 		return junctor.Errorf(junctor.CodeInvalid, "action: it names the surface and what was done, as surfaceId and name")
 	case len(a.Surface) > maxIDLength || len(a.Component) > maxIDLength || len(a.Name) > maxIDLength:
 		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", maxIDLength)
-	case len(a.Context)+len(a.Text) > MostContext:
-		return junctor.Errorf(junctor.CodeInvalid, "action: its context has %d KiB at most", MostContext>>10)
+	case len(a.Context)+len(a.Text) > MaxContextBytes:
+		return junctor.Errorf(junctor.CodeInvalid, "action: its context has %d KiB at most", MaxContextBytes>>10)
 	}
 	if len(a.Context) > 0 {
 		var members map[string]json.RawMessage
@@ -43,9 +43,9 @@ func (a *Action) Check() error {
 	return nil
 }
 
-// Sentence returns a description of the action, for models and people: the text
+// Describe returns a description of the action, for models and people: the text
 // that the client sent, or the name of the action with its context.
-func (a *Action) Sentence() string {
+func (a *Action) Describe() string {
 	if text := strings.TrimSpace(a.Text); text != "" {
 		return text
 	}
@@ -56,8 +56,8 @@ func (a *Action) Sentence() string {
 	return text
 }
 
-// ReportError is a client's report that it could not draw a surface.
-type ReportError struct {
+// RenderError is a client's report that it could not draw a surface.
+type RenderError struct {
 	Code    string `json:"code,omitempty"`
 	Surface string `json:"surfaceId,omitempty"`
 	Path    string `json:"path,omitempty"`
@@ -65,7 +65,7 @@ type ReportError struct {
 }
 
 // Error returns the report as a sentence.
-func (r *ReportError) Error() string {
+func (r *RenderError) Error() string {
 	where := ""
 	if r.Path != "" {
 		where = " at " + r.Path
@@ -95,7 +95,7 @@ type clientAction struct {
 }
 
 // ReadAction parses a message of a client, of any version. If the message reports
-// an error, the returned error is a *ReportError.
+// an error, the returned error is a *RenderError.
 func ReadAction(text []byte) (Action, error) {
 	var m clientMessage
 	if err := strict.Unmarshal(text, &m); err != nil {
@@ -128,10 +128,10 @@ func ReadAction(text []byte) (Action, error) {
 
 // parseReport parses a client's error and bounds its texts. In v0.8 it can have any
 // form, so an unknown form becomes the message.
-func parseReport(raw json.RawMessage) *ReportError {
-	var r ReportError
-	if strict.Unmarshal(raw, &r) != nil || r == (ReportError{}) {
-		r = ReportError{Message: truncateText(string(raw))}
+func parseReport(raw json.RawMessage) *RenderError {
+	var r RenderError
+	if strict.Unmarshal(raw, &r) != nil || r == (RenderError{}) {
+		r = RenderError{Message: truncateText(string(raw))}
 	}
 	for _, text := range []*string{&r.Code, &r.Surface, &r.Path} {
 		*text = truncateText(*text)
@@ -146,7 +146,7 @@ func parseReport(raw json.RawMessage) *ReportError {
 const maxClientMessages = 100
 
 // ReadActions parses the data of a part: one message of a client, or a list.
-func ReadActions(data []byte) (actions []Action, reports []*ReportError, err error) {
+func ReadActions(data []byte) (actions []Action, reports []*RenderError, err error) {
 	list := []json.RawMessage{data}
 	if text := strings.TrimSpace(string(data)); strings.HasPrefix(text, "[") {
 		list = nil
@@ -161,7 +161,7 @@ func ReadActions(data []byte) (actions []Action, reports []*ReportError, err err
 	// that all of its actions were taken.
 	for _, one := range list {
 		a, err := ReadAction(one)
-		report, reported := errors.AsType[*ReportError](err)
+		report, reported := errors.AsType[*RenderError](err)
 		switch {
 		case reported:
 			reports = append(reports, report)

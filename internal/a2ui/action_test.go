@@ -32,13 +32,13 @@ func TestActionsOfEveryVersion(t *testing.T) {
 			want.Text, sentence = "show the other", "show the other"
 		}
 		got, err := a2ui.ReadAction([]byte(text))
-		if diff := cmp.Diff(want, got); err != nil || diff != "" || got.Sentence() != sentence {
-			t.Errorf("%s: %v, %s, %q", v, err, diff, got.Sentence())
+		if diff := cmp.Diff(want, got); err != nil || diff != "" || got.Describe() != sentence {
+			t.Errorf("%s: %v, %s, %q", v, err, diff, got.Describe())
 		}
 	}
 }
 
-func TestClientsSayWhatTheSchemasHave(t *testing.T) {
+func TestClientsMatchTheSchemas(t *testing.T) {
 	t.Parallel()
 	o := loadOfficial(t)
 	for v, text := range fromClients() {
@@ -56,12 +56,12 @@ const unknownComponent = `{"version":"v0.9","error":{"code":"VALIDATION_FAILED",
 func TestReportsOfClients(t *testing.T) {
 	t.Parallel()
 	_, err := a2ui.ReadAction([]byte(unknownComponent))
-	r, ok := errors.AsType[*a2ui.ReportError](err)
-	if want := (a2ui.ReportError{Code: "VALIDATION_FAILED", Surface: "s", Path: "/components/3", Message: "no component foo:Bar"}); !ok || *r != want || !strings.Contains(r.Error(), "at /components/3") {
+	r, ok := errors.AsType[*a2ui.RenderError](err)
+	if want := (a2ui.RenderError{Code: "VALIDATION_FAILED", Surface: "s", Path: "/components/3", Message: "no component foo:Bar"}); !ok || *r != want || !strings.Contains(r.Error(), "at /components/3") {
 		t.Errorf("%v", err)
 	}
 	_, err = a2ui.ReadAction([]byte(`{"error":{"anything":["goes"]}}`)) // v0.8
-	if r, ok := errors.AsType[*a2ui.ReportError](err); !ok || !strings.Contains(r.Message, "goes") {
+	if r, ok := errors.AsType[*a2ui.RenderError](err); !ok || !strings.Contains(r.Message, "goes") {
 		t.Errorf("%v", err)
 	}
 	texts := fromClients()
@@ -95,10 +95,10 @@ func TestNegotiation(t *testing.T) {
 	caps := func(name, text string) map[string]json.RawMessage {
 		return map[string]json.RawMessage{name: json.RawMessage(text)}
 	}
-	const mapsToo = `"supportedCatalogIds":["https://a2ui.org/specification/v0_9_1/catalogs/basic/catalog.json","` + a2ui.MapsCatalog + `"]`
+	const mapsToo = `"supportedCatalogIds":["https://a2ui.org/specification/v0_9_1/catalogs/basic/catalog.json","` + a2ui.MapsCatalogID + `"]`
 	plain := surface("", `{"id":"root","component":"Divider"}`)
-	maps := &a2ui.Surface{Catalogs: []string{a2ui.MapsCatalog}}
-	bank := &a2ui.Surface{Catalogs: []string{a2ui.BankingCatalog, a2ui.MapsCatalog}}
+	maps := &a2ui.Surface{Catalogs: []string{a2ui.MapsCatalogID}}
+	bank := &a2ui.Surface{Catalogs: []string{a2ui.BankingCatalogID, a2ui.MapsCatalogID}}
 	for name, c := range map[string]struct {
 		uris             []string
 		metadata         map[string]json.RawMessage
@@ -108,12 +108,12 @@ func TestNegotiation(t *testing.T) {
 	}{
 		"nothing":                     {},
 		"other extensions":            {uris: []string{"https://example.com/x"}},
-		"v0.9.1":                      {uris: []string{a2ui.Extension(a2ui.V08), a2ui.Extension091}, version: a2ui.V09, mime: a2ui.MimeType, plain: true, map_: true, all: true},
-		"v0.9":                        {uris: []string{a2ui.Extension(a2ui.V09)}, version: a2ui.V09, mime: "application/json+a2ui", plain: true, map_: true, all: true},
-		"v0.8 with its catalogues":    {[]string{a2ui.Extension(a2ui.V08)}, caps("a2uiClientCapabilities", `{"supportedCatalogIds":["`+a2ui.BasicCatalog(a2ui.V08)+`"]}`), a2ui.V08, "application/json+a2ui", true, false, false},
-		"v0.9 by capabilities alone":  {nil, caps("a2uiClientCapabilities", `{"v0.9":{`+mapsToo+`}}`), a2ui.V09, a2ui.MimeType, true, true, false},
-		"v1.0":                        {[]string{a2ui.Extension(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{`+mapsToo+`}}`), a2ui.V10, a2ui.MimeType, true, true, false},
-		"a client without catalogues": {[]string{a2ui.Extension(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{"supportedCatalogIds":[]}}`), a2ui.V10, a2ui.MimeType, false, false, false},
+		"v0.9.1":                      {uris: []string{a2ui.ExtensionURI(a2ui.V08), a2ui.ExtensionURI091}, version: a2ui.V09, mime: a2ui.MIMEType, plain: true, map_: true, all: true},
+		"v0.9":                        {uris: []string{a2ui.ExtensionURI(a2ui.V09)}, version: a2ui.V09, mime: "application/json+a2ui", plain: true, map_: true, all: true},
+		"v0.8 with its catalogues":    {[]string{a2ui.ExtensionURI(a2ui.V08)}, caps("a2uiClientCapabilities", `{"supportedCatalogIds":["`+a2ui.BasicCatalogID(a2ui.V08)+`"]}`), a2ui.V08, "application/json+a2ui", true, false, false},
+		"v0.9 by capabilities alone":  {nil, caps("a2uiClientCapabilities", `{"v0.9":{`+mapsToo+`}}`), a2ui.V09, a2ui.MIMEType, true, true, false},
+		"v1.0":                        {[]string{a2ui.ExtensionURI(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{`+mapsToo+`}}`), a2ui.V10, a2ui.MIMEType, true, true, false},
+		"a client without catalogues": {[]string{a2ui.ExtensionURI(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{"supportedCatalogIds":[]}}`), a2ui.V10, a2ui.MIMEType, false, false, false},
 		"capabilities that are none":  {nil, caps("a2uiClientCapabilities", `"v0.9"`), "", "", false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,11 +125,14 @@ func TestNegotiation(t *testing.T) {
 			if !ok {
 				return
 			}
-			known := a2ui.Builtin()
-			if client.MimeType() != c.mime || client.Draws(plain, known) != c.plain || client.Draws(maps, known) != c.map_ || client.Draws(bank, known) != c.all {
-				t.Errorf("%+v: %s %v %v %v", client, client.MimeType(), client.Draws(plain, known), client.Draws(maps, known), client.Draws(bank, known))
+			known := a2ui.BuiltinCatalogs()
+			if client.MIMEType() != c.mime || client.CanDraw(plain, known) != c.plain || client.CanDraw(maps, known) != c.map_ || client.CanDraw(bank, known) != c.all {
+				t.Errorf("%+v: %s %v %v %v", client, client.MIMEType(), client.CanDraw(plain, known), client.CanDraw(maps, known), client.CanDraw(bank, known))
 			}
-			if parts := client.Parts([]json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"b":2}`)}); (len(parts) == 2) != (c.version == a2ui.V08) {
+			if removed := (&a2ui.Surface{Catalogs: []string{"https://fleet.example.com/removed.json"}}); client.CanDraw(removed, known) {
+				t.Errorf("%+v counts as having a catalogue that is not known", client)
+			}
+			if parts := client.DataParts([]json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"b":2}`)}); (len(parts) == 2) != (c.version == a2ui.V08) {
 				t.Errorf("%s", parts)
 			}
 		})
@@ -144,7 +147,7 @@ func FuzzReadActions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		actions, _, err := a2ui.ReadActions(text)
 		for i := range actions {
-			if err != nil || actions[i].Check() != nil || actions[i].Sentence() == "" {
+			if err != nil || actions[i].Check() != nil || actions[i].Describe() == "" {
 				t.Errorf("%v, %+v", err, actions[i])
 			}
 		}
@@ -157,14 +160,14 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"version":"v1.0","createSurface":{"surfaceId":"s","components":[{"id":"root","component":"Divider","catalogId":"y","metadata":{}}],"dataModel":{"a":{}}}}`))
 	f.Add([]byte(`[{"deleteSurface":{"surfaceId":"s"}},{"surfaceUpdate":{"surfaceId":"s","components":[{"id":"r","component":{"MultipleChoice":{"selections":{"literalArray":["a"]},"options":[]}}}]}},{"beginRendering":{"surfaceId":"s","root":"r"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		list, _ := a2ui.Read(text)
+		list, _ := a2ui.ReadSurfaces(text)
 		for i := range list {
 			problems := list[i].Check(nil)
-			if err := list[i].Fault(problems, a2ui.Broken); err != nil {
+			if err := list[i].FirstProblem(problems, a2ui.GradeBroken); err != nil {
 				t.Errorf("%v", err)
 			}
-			_, err := a2ui.Encode(&list[i], a2ui.V09, a2ui.Options{})
-			if wrong := list[i].Fault(problems, a2ui.Wrong); err != nil && wrong == nil {
+			_, err := a2ui.Encode(&list[i], a2ui.V09, a2ui.EncodeOptions{})
+			if wrong := list[i].FirstProblem(problems, a2ui.GradeWrong); err != nil && wrong == nil {
 				t.Errorf("%v", err)
 			}
 		}

@@ -4,13 +4,13 @@ import "fmt"
 
 // Ids of the built-in catalogs beside the basic one.
 const (
-	BankingCatalog = "https://aibank.local/catalogs/banking-v1.json"
-	MapsCatalog    = "https://aibank.local/catalogs/googlemaps-v1.json"
-	AppsCatalog    = "https://aibank.local/catalogs/mcp-v1.json"
+	BankingCatalogID = "https://aibank.local/catalogs/banking-v1.json"
+	MapsCatalogID    = "https://aibank.local/catalogs/googlemaps-v1.json"
+	AppsCatalogID    = "https://aibank.local/catalogs/mcp-v1.json"
 )
 
-// BasicCatalog returns the id of A2UI's own catalog in a version.
-func BasicCatalog(v Version) string {
+// BasicCatalogID returns the id of A2UI's own catalog in a version.
+func BasicCatalogID(v Version) string {
 	switch v {
 	case V08:
 		return "https://a2ui.org/specification/v0_8/standard_catalog_definition.json"
@@ -21,8 +21,8 @@ func BasicCatalog(v Version) string {
 	return "https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"
 }
 
-// Builtin returns the built-in catalogs.
-func Builtin() *Catalogs {
+// BuiltinCatalogs returns the built-in catalogs.
+func BuiltinCatalogs() *Catalogs {
 	c, err := NewCatalogs(newBasicCatalog(), newBankingCatalog(), newMapsCatalog(), newAppsCatalog())
 	if err != nil {
 		return &Catalogs{} // cannot happen: a test checks that they do not conflict
@@ -40,7 +40,7 @@ func optionalProp(name string, kind Kind) Property { return Property{Name: name,
 
 // choiceProp returns an optional property with a fixed set of values.
 func choiceProp(name string, words ...string) Property {
-	return Property{Name: name, Kind: Choice, Words: words}
+	return Property{Name: name, Kind: Choice, Choices: words}
 }
 
 // newComponent returns a component with its properties.
@@ -50,13 +50,13 @@ func newComponent(name string, properties ...Property) Component {
 
 // withAbout returns the property with its description.
 func (p Property) withAbout(about string) Property {
-	p.About = about
+	p.Description = about
 	return p
 }
 
 // withAbout returns the component with its description.
 func (c Component) withAbout(about string) Component {
-	c.About = about
+	c.Description = about
 	return c
 }
 
@@ -66,9 +66,9 @@ func newBasicCatalog() Catalog {
 	justify := choiceProp("justify", "start", "center", "end", "spaceBetween", "spaceAround", "spaceEvenly", "stretch")
 	checks := optionalProp("checks", Checks)
 	return Catalog{
-		ID: BasicCatalog(V09), Basic: true,
+		ID: BasicCatalogID(V09), Basic: true,
 		Aliases: []string{
-			BasicCatalog(V08), BasicCatalog(V10),
+			BasicCatalogID(V08), BasicCatalogID(V10),
 			"https://a2ui.org/specification/v0_9_1/catalogs/basic/catalog.json", "https://a2ui.org/specification/v0_9/basic_catalog.json",
 			"https://a2ui.org/specification/v0_9/standard_catalog_definition.json",
 		},
@@ -76,7 +76,7 @@ func newBasicCatalog() Catalog {
 			newComponent("Text", requiredProp("text", BoundText), choiceProp("variant", "h1", "h2", "h3", "h4", "h5", "caption", "body")),
 			newComponent("Image", requiredProp("url", BoundText), choiceProp("fit", "contain", "cover", "fill", "none", "scaleDown"),
 				choiceProp("variant", "icon", "avatar", "smallFeature", "mediumFeature", "largeFeature", "header")),
-			newComponent("Icon", Property{Name: "name", Kind: IconName, Required: true, Words: iconNames()}),
+			newComponent("Icon", Property{Name: "name", Kind: IconName, Required: true, Choices: iconNames()}),
 			newComponent("Video", requiredProp("url", BoundText)),
 			newComponent("AudioPlayer", requiredProp("url", BoundText)),
 			newComponent("Row", requiredProp("children", Children), justify, align),
@@ -88,11 +88,11 @@ func newBasicCatalog() Catalog {
 			newComponent("Divider", choiceProp("axis", "horizontal", "vertical")),
 			newComponent("Button", requiredProp("child", Child), choiceProp("variant", "default", "primary", "borderless"), requiredProp("action", OnAction), checks),
 			newComponent("TextField", requiredProp("label", BoundText), optionalProp("value", BoundText), choiceProp("variant", "longText", "number", "shortText", "obscured"), optionalProp("validationRegexp", PlainText), checks),
-			newComponent("CheckBox", requiredProp("label", BoundText), requiredProp("value", BoundFlag), checks),
+			newComponent("CheckBox", requiredProp("label", BoundText), requiredProp("value", BoundBool), checks),
 			newComponent("ChoicePicker", optionalProp("label", BoundText), choiceProp("variant", "multipleSelection", "mutuallyExclusive"), requiredProp("options", OptionList), requiredProp("value", BoundTexts),
-				choiceProp("displayStyle", "checkbox", "chips"), optionalProp("filterable", PlainFlag), checks),
+				choiceProp("displayStyle", "checkbox", "chips"), optionalProp("filterable", PlainBool), checks),
 			newComponent("Slider", optionalProp("label", BoundText), optionalProp("min", PlainNumber), requiredProp("max", PlainNumber), requiredProp("value", BoundNumber), checks),
-			newComponent("DateTimeInput", requiredProp("value", BoundText), optionalProp("enableDate", PlainFlag), optionalProp("enableTime", PlainFlag), optionalProp("min", BoundDate), optionalProp("max", BoundDate), optionalProp("label", BoundText), checks),
+			newComponent("DateTimeInput", requiredProp("value", BoundText), optionalProp("enableDate", PlainBool), optionalProp("enableTime", PlainBool), optionalProp("min", BoundDate), optionalProp("max", BoundDate), optionalProp("label", BoundText), checks),
 		},
 	}
 }
@@ -107,7 +107,7 @@ func newBankingCatalog() Catalog {
 	kind := optionalProp("type", BoundText).withAbout("The kind of account: current, savings, credit or mortgage. It chooses the icon.")
 	pressed := "An event that is sent when %s is pressed. Its context gets the id of it as id, unless the action gives one."
 	return Catalog{
-		ID: BankingCatalog, Title: "Banking", About: "Accounts, cards, a mortgage, savings, and what moved on them.",
+		ID: BankingCatalogID, Title: "Banking", Description: "Accounts, cards, a mortgage, savings, and what moved on them.",
 		Components: []Component{
 			newComponent("AccountCard", name("The name of the account."), balance, optionalProp("accountId", BoundText).withAbout("The id of the account, for the action."), number, kind, currency,
 				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "the card"))).withAbout("One account in a line: its name, kind and balance."),
@@ -135,7 +135,7 @@ func newBankingCatalog() Catalog {
 // newMapsCatalog returns the catalog with the map component.
 func newMapsCatalog() Catalog {
 	return Catalog{
-		ID: MapsCatalog, Namespace: "googlemaps", Title: "Maps", About: "A place on a map.",
+		ID: MapsCatalogID, Namespace: "googlemaps", Title: "Maps", Description: "A place on a map.",
 		Components: []Component{newComponent("googlemaps:MapView",
 			requiredProp("latitude", BoundNumber).withAbout("The latitude in degrees, from -90 to 90."), requiredProp("longitude", BoundNumber).withAbout("The longitude in degrees, from -180 to 180."),
 			optionalProp("label", BoundText).withAbout("What stands at the marker."), optionalProp("zoom", PlainNumber).withAbout("The zoom level at which the map opens, from 1 to 19; 15 without it.")).
@@ -143,8 +143,8 @@ func newMapsCatalog() Catalog {
 	}
 }
 
-// AppFrame is the name of the component that shows an App view.
-const AppFrame = "mcp:AppFrame"
+// AppFrameComponent is the name of the component that shows an App view.
+const AppFrameComponent = "mcp:AppFrame"
 
 // newAppsCatalog returns the catalog with the component for App views, of a server
 // that is connected here or at a URL. If the component names a fallback, the view
@@ -152,9 +152,9 @@ const AppFrame = "mcp:AppFrame"
 // fallback is drawn.
 func newAppsCatalog() Catalog {
 	return Catalog{
-		ID: AppsCatalog, Namespace: "mcp", Title: "MCP Apps", About: "Pages that tools of MCP servers bring.",
+		ID: AppsCatalogID, Namespace: "mcp", Title: "MCP Apps", Description: "Pages that tools of MCP servers bring.",
 		Components: []Component{
-			newComponent(AppFrame, optionalProp("server", PlainText).withAbout("The id of the server at this instance."), optionalProp("mcpEndpointUrl", PlainText).withAbout("The address of the server, for other clients."),
+			newComponent(AppFrameComponent, optionalProp("server", PlainText).withAbout("The id of the server at this instance."), optionalProp("mcpEndpointUrl", PlainText).withAbout("The address of the server, for other clients."),
 				requiredProp("resourceUri", PlainText).withAbout("The URI of the page, which begins with ui://."), requiredProp("toolName", PlainText).withAbout("The tool whose page it is, by the server's own name."),
 				optionalProp("toolInput", BoundObject).withAbout("The arguments that the page is given."),
 				optionalProp("fallback", Child).withAbout("The component that is drawn while the App is not shown: until it has begun, where it is not approved or has not begun within 3 seconds, and when it fails.")).

@@ -13,25 +13,25 @@ import (
 // Catalog is a set of components. Its id is a URI that need not resolve. Every
 // catalog is used together with the basic one.
 type Catalog struct {
-	ID         string
-	Aliases    []string // other ids of the same catalog
-	Namespace  string   // of its components; "" if their names have none
-	Basic      bool     // A2UI's own catalog, which every client has
-	Title      string   // name for people
-	About      string   // purpose in one sentence
-	Registered bool     // registered by a user: only a client that names it counts as having it
-	Components []Component
+	ID          string
+	Aliases     []string // other ids of the same catalog
+	Namespace   string   // of its components; "" if their names have none
+	Basic       bool     // A2UI's own catalog, which every client has
+	Title       string   // name for people
+	Description string   // purpose in one sentence
+	Registered  bool     // registered by a user: only a client that names it counts as having it
+	Components  []Component
 }
 
-// Is reports whether an id is that of the catalog, or an alias.
-func (c *Catalog) Is(id string) bool { return id == c.ID || slices.Contains(c.Aliases, id) }
+// HasID reports whether an id is that of the catalog, or an alias.
+func (c *Catalog) HasID(id string) bool { return id == c.ID || slices.Contains(c.Aliases, id) }
 
 // Component is a component of a catalog: its name, with the namespace, and its
 // properties.
 type Component struct {
-	Name       string
-	About      string
-	Properties []Property
+	Name        string
+	Description string
+	Properties  []Property
 
 	// Fallback replaces the component for clients that do not know it. It consists
 	// of components of the basic catalog, in the flat form; see Expand. nil means
@@ -41,11 +41,11 @@ type Component struct {
 
 // Property is a property of a component.
 type Property struct {
-	Name     string
-	Kind     Kind
-	Required bool
-	Words    []string // allowed values of a Choice
-	About    string
+	Name        string
+	Kind        Kind
+	Required    bool
+	Choices     []string // allowed values of a Choice
+	Description string
 }
 
 // Kind is the type of a property's value.
@@ -59,7 +59,7 @@ const (
 	// BoundNumber is a number, or bound to one.
 	BoundNumber
 	// BoundFlag is true or false, or bound to one of them.
-	BoundFlag
+	BoundBool
 	// BoundTexts is a list of texts, or bound to one.
 	BoundTexts
 	// BoundValue is any value except an object, or bound to one.
@@ -74,12 +74,12 @@ const (
 	// PlainNumber is a number.
 	PlainNumber
 	// PlainFlag is true or false.
-	PlainFlag
+	PlainBool
 	// PlainObject is a JSON object.
 	PlainObject
-	// Choice is one of Property.Words.
+	// Choice is one of Property.Choices.
 	Choice
-	// IconName is one of Property.Words, a drawing {"svgPath": …}, or bound to one.
+	// IconName is one of Property.Choices, a drawing {"svgPath": …}, or bound to one.
 	IconName
 	// Child is the id of a component.
 	Child
@@ -138,7 +138,7 @@ func (c *Catalogs) addCatalog(one *Catalog) error {
 	for i, k := range one.Components {
 		// A name outside the catalog's namespace could take the place of a
 		// component that another catalog has, or will have.
-		space, _, err := SplitName(k.Name)
+		space, _, err := SplitComponentName(k.Name)
 		switch _, taken := c.byName[k.Name]; {
 		case err != nil:
 			return err
@@ -164,7 +164,7 @@ func (c *Catalogs) All() []Catalog { return slices.Clone(c.list) }
 // Catalog returns the catalog with an id or alias.
 func (c *Catalogs) Catalog(id string) (Catalog, bool) {
 	for i := range c.list {
-		if c.list[i].Is(id) {
+		if c.list[i].HasID(id) {
 			return c.list[i], true
 		}
 	}
@@ -182,7 +182,7 @@ func (c *Catalogs) Component(name string) (Component, Catalog, bool) {
 
 // explainUnknown returns the reason why a component is unknown.
 func (c *Catalogs) explainUnknown(name string) string {
-	space, own, err := SplitName(name)
+	space, own, err := SplitComponentName(name)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -205,10 +205,10 @@ var (
 	propertyPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 )
 
-// SplitName splits a component's name: googlemaps:MapView is MapView in the
+// SplitComponentName splits a component's name: googlemaps:MapView is MapView in the
 // namespace googlemaps; Text has no namespace. A name has at most one colon, so
 // that it can be split in only one way.
-func SplitName(name string) (namespace, own string, err error) {
+func SplitComponentName(name string) (namespace, own string, err error) {
 	own = name
 	if before, after, ok := strings.Cut(name, ":"); ok {
 		namespace, own = before, after
@@ -223,9 +223,4 @@ func SplitName(name string) (namespace, own string, err error) {
 }
 
 // truncateText shortens a text for an error message.
-func truncateText(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "…"
-	}
-	return text
-}
+func truncateText(text string) string { return junctor.ShortenText(text, 80) }

@@ -3,6 +3,7 @@ package a2ui
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 
 // Bounds of a registered catalog.
 const (
-	MostCatalogBytes     = 256 << 10
+	MaxCatalogBytes      = 256 << 10
 	maxCatalogComponents = 200
 	maxProperties        = 50
 	maxChoices           = 100
@@ -52,7 +53,7 @@ type catalogDocument struct {
 // learns the components and their properties.
 func (c *Catalog) Document() (json.RawMessage, error) {
 	doc := catalogDocument{
-		Schema: "https://json-schema.org/draft/2020-12/schema", URI: c.ID, Title: c.Title, About: c.About, ID: c.ID,
+		Schema: "https://json-schema.org/draft/2020-12/schema", URI: c.ID, Title: c.Title, About: c.Description, ID: c.ID,
 		Components: map[string]json.RawMessage{}, Fallbacks: map[string][]json.RawMessage{},
 	}
 	// Clients validate a component against the one schema whose name it has.
@@ -86,8 +87,8 @@ func (c *Component) toSchema() map[string]any {
 	for i := range c.Properties {
 		p := &c.Properties[i]
 		one := p.toSchema()
-		if p.About != "" {
-			one["description"] = p.About
+		if p.Description != "" {
+			one["description"] = p.Description
 		}
 		properties[p.Name] = one
 		if p.Required {
@@ -103,8 +104,8 @@ func (c *Component) toSchema() map[string]any {
 		},
 		"unevaluatedProperties": false,
 	}
-	if c.About != "" {
-		out["description"] = c.About
+	if c.Description != "" {
+		out["description"] = c.Description
 	}
 	return out
 }
@@ -112,7 +113,7 @@ func (c *Component) toSchema() map[string]any {
 // typeNameByKind returns the A2UI types of those kinds that have one.
 func typeNameByKind() map[Kind]string {
 	return map[Kind]string{
-		BoundText: "DynamicString", BoundNumber: "DynamicNumber", BoundFlag: "DynamicBoolean", BoundTexts: "DynamicStringList", BoundValue: "DynamicValue",
+		BoundText: "DynamicString", BoundNumber: "DynamicNumber", BoundBool: "DynamicBoolean", BoundTexts: "DynamicStringList", BoundValue: "DynamicValue",
 		Child: "ComponentId", Children: "ChildList", OnAction: "Action",
 	}
 }
@@ -125,14 +126,14 @@ func (p *Property) toSchema() map[string]any {
 	switch p.Kind { //nolint:exhaustive // other kinds occur only in the basic catalog, which A2UI publishes itself
 	case PlainNumber:
 		return map[string]any{"type": "number"}
-	case PlainFlag:
+	case PlainBool:
 		return map[string]any{"type": "boolean"}
 	case PlainObject:
 		return map[string]any{"type": "object"}
 	case BoundObject:
 		return map[string]any{"type": "object", "additionalProperties": map[string]any{"$ref": commonTypesURI + "DynamicValue"}}
 	case Choice:
-		return map[string]any{"type": "string", "enum": p.Words}
+		return map[string]any{"type": "string", "enum": p.Choices}
 	}
 	return map[string]any{"type": "string"}
 }
@@ -142,19 +143,19 @@ func (p *Property) toSchema() map[string]any {
 // others, and use only types of A2UI. The error has CodeInvalid or CodeTooLarge and
 // names the place in the document.
 func ReadCatalog(text []byte, id string) (Catalog, error) {
-	if len(text) > MostCatalogBytes {
-		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalogue has %d KiB; %d KiB are the most", len(text)>>10, MostCatalogBytes>>10)
+	if len(text) > MaxCatalogBytes {
+		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalogue has %d KiB; %d KiB are the most", len(text)>>10, MaxCatalogBytes>>10)
 	}
 	var doc catalogDocument
 	if err := strict.Unmarshal(text, &doc, strict.RejectUnknownMembers(true)); err != nil {
 		return Catalog{}, newCatalogError("it is no catalogue of A2UI v0.9, a JSON object with catalogId, components and fallbacks: %v", err)
 	}
-	c := Catalog{ID: doc.ID, Title: doc.Title, About: doc.About, Registered: true}
+	c := Catalog{ID: doc.ID, Title: doc.Title, Description: doc.About, Registered: true}
 	if c.ID == "" {
 		c.ID = id
 	}
-	if !isCatalogID(c.ID) {
-		return Catalog{}, newCatalogError("catalogId %q: write a URI of up to 300 characters, such as https://example.com/catalogs/fleet-v1.json", truncateText(c.ID))
+	if err := checkCatalogID(c.ID); err != nil {
+		return Catalog{}, err
 	}
 	switch {
 	case len(doc.Title) > maxTextBytes || len(doc.About) > maxTextBytes:
@@ -164,7 +165,7 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 	}
 	// In order of the names, so that the same document always gives the same error.
 	for _, name := range sortedKeys(doc.Components) {
-		space, _, err := SplitName(name)
+		space, _, err := SplitComponentName(name)
 		switch {
 		case err != nil:
 			return Catalog{}, newCatalogError("components: %v", err)
@@ -199,11 +200,20 @@ func newCatalogError(format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeInvalid, "the catalogue: "+format, args...)
 }
 
-// isCatalogID reports whether a text can be the id of a catalog: a URI without
-// spaces or quotes.
-func isCatalogID(id string) bool {
-	scheme, rest, ok := strings.Cut(id, ":")
-	return ok && scheme != "" && rest != "" && len(id) <= 300 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '"' || r == '<' || r == '>' || r == 0x7f })
+// checkCatalogID checks the id of a catalog. Clients may load it or show it as a link, so
+// it is judged like the address of a server: http or https, without a password. It also
+// has no spaces or quotes, because it appears in messages and prompts.
+func checkCatalogID(id string) error {
+	u, err := url.Parse(id)
+	switch {
+	case err == nil && u.User != nil:
+		return newCatalogError("catalogId must not hold a user or password") // and the error must not either
+	case err == nil && u.Fragment != "":
+		return newCatalogError("catalogId %q must not have a fragment", truncateText(id))
+	case len(id) > 300 || junctor.CheckServerURL(id) != nil || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '"' || r == '<' || r == '>' || r == 0x7f }):
+		return newCatalogError("catalogId %q: write an http or https address of up to 300 characters, such as https://example.com/catalogs/fleet-v1.json", truncateText(id))
+	}
+	return nil
 }
 
 // componentSchema is the supported part of a component's JSON Schema. Other members
@@ -226,8 +236,8 @@ func parseComponentSchema(name string, text json.RawMessage) (Component, error) 
 	if err := strict.Unmarshal(text, &schema, strict.RejectUnknownMembers(true)); err != nil {
 		return Component{}, fmt.Errorf(": a schema has description, properties, required and allOf: %w", err)
 	}
-	out := Component{Name: name, About: schema.About}
-	if len(out.About) > maxTextBytes {
+	out := Component{Name: name, Description: schema.About}
+	if len(out.Description) > maxTextBytes {
 		return Component{}, fmt.Errorf(".description has more than %d bytes", maxTextBytes)
 	}
 	required := map[string]bool{}
@@ -300,7 +310,7 @@ func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 	if err := strict.Unmarshal(text, &schema, strict.RejectUnknownMembers(true)); err != nil {
 		return Property{}, fmt.Errorf("a property has $ref or type, description, enum and default: %w", err)
 	}
-	p := Property{Name: name, About: schema.About, Words: schema.Words}
+	p := Property{Name: name, Description: schema.About, Choices: schema.Words}
 	// Only the last segment counts; see above.
 	for kind, ref := range typeNameByKind() {
 		if schema.Ref != "" && schema.Ref[strings.LastIndex(schema.Ref, "/")+1:] == ref {
@@ -308,19 +318,19 @@ func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 		}
 	}
 	switch {
-	case len(p.About) > maxTextBytes:
+	case len(p.Description) > maxTextBytes:
 		return p, fmt.Errorf("its description has more than %d bytes", maxTextBytes)
-	case len(p.Words) > maxChoices:
-		return p, fmt.Errorf("enum has %d words; %d are the most", len(p.Words), maxChoices)
+	case len(p.Choices) > maxChoices:
+		return p, fmt.Errorf("enum has %d words; %d are the most", len(p.Choices), maxChoices)
 	case p.Kind != 0:
-	case schema.Type == "string" && len(p.Words) > 0:
+	case schema.Type == "string" && len(p.Choices) > 0:
 		p.Kind = Choice
 	case schema.Type == "string":
 		p.Kind = PlainText
 	case schema.Type == "number" || schema.Type == "integer":
 		p.Kind = PlainNumber
 	case schema.Type == "boolean":
-		p.Kind = PlainFlag
+		p.Kind = PlainBool
 	case schema.Type == "object" && strings.Contains(string(schema.Additional), "/DynamicValue"):
 		p.Kind = BoundObject
 	case schema.Type == "object":

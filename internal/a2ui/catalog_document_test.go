@@ -59,7 +59,7 @@ func readFleet(t *testing.T) (a2ui.Catalog, *a2ui.Catalogs) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := a2ui.Builtin().With(c)
+	known, err := a2ui.BuiltinCatalogs().With(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestServedCatalogsJudge(t *testing.T) {
 	t.Parallel()
 	o := loadOfficial(t)
 	registered, _ := readFleet(t)
-	for _, c := range append(a2ui.Builtin().All(), registered) {
+	for _, c := range append(a2ui.BuiltinCatalogs().All(), registered) {
 		if c.Basic {
 			continue
 		}
@@ -151,21 +151,21 @@ func TestPropertiesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range a2ui.Builtin().All() {
+	for _, c := range a2ui.BuiltinCatalogs().All() {
 		if c.Basic {
 			continue
 		}
-		if c.Title == "" || c.About == "" {
+		if c.Title == "" || c.Description == "" {
 			t.Errorf("%s says nothing of itself", c.ID)
 		}
 		for _, one := range c.Components {
-			if one.About == "" {
+			if one.Description == "" {
 				t.Errorf("%s says nothing of itself", one.Name)
 			}
 			_, section, ok := strings.Cut(string(page), "`"+one.Name+"`")
 			row, _, _ := strings.Cut(section, "\n| `")
 			for _, p := range one.Properties {
-				if p.About == "" {
+				if p.Description == "" {
 					t.Errorf("%s.%s says nothing of itself", one.Name, p.Name)
 				}
 				if !ok || !strings.Contains(row, "`"+p.Name+"`") {
@@ -188,7 +188,7 @@ func TestExpand(t *testing.T) {
 		`{"id":"h","component":"fleet:Gauge","label":{"path":"/name"},"value":7.50}`,
 		`{"id":"s","component":"fleet:Stops","stops":{"path":"/stops"}}`,
 		`{"id":"line","component":"Divider"}`)
-	s.Catalogs = []string{a2ui.MapsCatalog, "https://fleet.example/catalogs/fleet-v1.json"}
+	s.Catalogs = []string{a2ui.MapsCatalogID, "https://fleet.example/catalogs/fleet-v1.json"}
 	got, err := known.Expand(s, nobody)
 	if err != nil {
 		t.Fatal(err)
@@ -223,14 +223,14 @@ func TestExpand(t *testing.T) {
 	if diff := cmp.Diff(list, got.Components, compactJSON()); diff != "" {
 		t.Error(diff)
 	}
-	if len(got.Catalogs) != 1 || got.Catalogs[0] != a2ui.MapsCatalog || len(s.Catalogs) != 2 || len(s.Components) != 5 {
+	if len(got.Catalogs) != 1 || got.Catalogs[0] != a2ui.MapsCatalogID || len(s.Catalogs) != 2 || len(s.Components) != 5 {
 		t.Errorf("%q; the surface itself has %d components of %q", got.Catalogs, len(s.Components), s.Catalogs)
 	}
 	// Who has the catalogue draws it as it is, and so it is written.
 	if same, err := known.Expand(s, func(id string) bool { return strings.Contains(id, "fleet") }); err != nil || same != s {
 		t.Errorf("%v %v", same, err)
 	}
-	if _, err := a2ui.Encode(s, a2ui.V09, a2ui.Options{Known: known}); err != nil {
+	if _, err := a2ui.Encode(s, a2ui.V09, a2ui.EncodeOptions{Catalogs: known}); err != nil {
 		t.Error(err)
 	}
 	// What has no fallback stays.
@@ -264,47 +264,55 @@ func TestBadCatalogs(t *testing.T) {
 	t.Parallel()
 	text := `"$ref":"x/common_types.json#/$defs/DynamicString"`
 	gauge := func(fallback string) string {
-		return `{"catalogId":"x:y","components":{"a:B":{"properties":{"t":{` + text + `},"n":{"type":"number"}},"required":["t"]}},"fallbacks":{"a:B":` + fallback + `}}`
+		return `{"catalogId":"https://x/y","components":{"a:B":{"properties":{"t":{` + text + `},"n":{"type":"number"}},"required":["t"]}},"fallbacks":{"a:B":` + fallback + `}}`
 	}
 	for doc, says := range map[string]string{
 		``:                                       "it is no catalogue",
 		`[]`:                                     "it is no catalogue",
 		`{"components":{"a:B":{}},"script":"x"}`: `unknown`,
-		`{"components":{"a:B":{}}}`:              "catalogId \"\": write a URI",
-		`{"catalogId":"no uri","components":{"a:B":{}}}`:                                                "catalogId \"no uri\"",
-		`{"catalogId":"x:y","components":{}}`:                                                           "components has 0 members",
-		`{"catalogId":"x:y","components":{"Text":{}}}`:                                                  "components.Text: its name needs a namespace",
-		`{"catalogId":"x:y","components":{"a:B":{},"c:D":{}}}`:                                          "components.c:D: all components of a catalogue have one namespace",
-		`{"catalogId":"x:y","components":{"a:B":{"properties":{"p":{"type":"date"}}}}}`:                 "components.a:B.properties.p: its type is none that is known",
-		`{"catalogId":"x:y","components":{"a:B":{"properties":{"p":{"type":"string","pattern":"x"}}}}}`: "components.a:B.properties.p: a property has",
-		`{"catalogId":"x:y","components":{"a:B":{"required":["p"]}}}`:                                   `components.a:B.required names "p"`,
-		`{"catalogId":"x:y","components":{"a:B":{"allOf":[{"$ref":"other.json#/x"}]}}}`:                 "components.a:B.allOf: $ref",
-		`{"catalogId":"x:y","components":{"a:B":{}},"fallbacks":{"a:C":[]}}`:                            "fallbacks.a:C: components has none",
+		`{"components":{"a:B":{}}}`:              "catalogId \"\": write an http or https address",
+		`{"catalogId":"javascript:alert(1)","components":{"a:B":{}}}`:                                           `catalogId "javascript:alert(1)": write an http or https address`,
+		`{"catalogId":"data:text/html,x","components":{"a:B":{}}}`:                                              "catalogId \"data:text/html,x\"",
+		`{"catalogId":"file:///etc/passwd","components":{"a:B":{}}}`:                                            "catalogId \"file:///etc/passwd\"",
+		`{"catalogId":"ftp://x/y","components":{"a:B":{}}}`:                                                     "catalogId \"ftp://x/y\"",
+		`{"catalogId":"https:x","components":{"a:B":{}}}`:                                                       "catalogId \"https:x\"",
+		`{"catalogId":"https://u:p@x/y","components":{"a:B":{}}}`:                                               "must not hold a user or password",
+		`{"catalogId":"https://x/y#z","components":{"a:B":{}}}`:                                                 "must not have a fragment",
+		`{"catalogId":"https://x/a b","components":{"a:B":{}}}`:                                                 "catalogId \"https://x/a b\"",
+		`{"catalogId":"no uri","components":{"a:B":{}}}`:                                                        "catalogId \"no uri\"",
+		`{"catalogId":"https://x/y","components":{}}`:                                                           "components has 0 members",
+		`{"catalogId":"https://x/y","components":{"Text":{}}}`:                                                  "components.Text: its name needs a namespace",
+		`{"catalogId":"https://x/y","components":{"a:B":{},"c:D":{}}}`:                                          "components.c:D: all components of a catalogue have one namespace",
+		`{"catalogId":"https://x/y","components":{"a:B":{"properties":{"p":{"type":"date"}}}}}`:                 "components.a:B.properties.p: its type is none that is known",
+		`{"catalogId":"https://x/y","components":{"a:B":{"properties":{"p":{"type":"string","pattern":"x"}}}}}`: "components.a:B.properties.p: a property has",
+		`{"catalogId":"https://x/y","components":{"a:B":{"required":["p"]}}}`:                                   `components.a:B.required names "p"`,
+		`{"catalogId":"https://x/y","components":{"a:B":{"allOf":[{"$ref":"other.json#/x"}]}}}`:                 "components.a:B.allOf: $ref",
+		`{"catalogId":"https://x/y","components":{"a:B":{}},"fallbacks":{"a:C":[]}}`:                            "fallbacks.a:C: components has none",
 		gauge(`[]`): `no component has the id "root"`,
-		gauge(`[{"id":"root","component":"mcp:AppFrame","resourceUri":"ui://x/y","toolName":"x"}]`):                                               "component 1: mcp:AppFrame is not in the basic catalogue",
-		gauge(`[{"id":"root","component":"a:B","t":"x"}]`):                                                                                        "component 1: a:B is not in the basic catalogue",
-		gauge(`[{"id":"root","component":"Text","text":{"property":"gone"}}]`):                                                                    `the component has no such property`,
-		gauge(`[{"id":"root","component":"Column","children":["nowhere"]}]`):                                                                      `there is no component "sample/nowhere"`,
-		gauge(`[{"id":"root","component":"Column","children":["root"]}]`):                                                                         "it is within itself",
-		gauge(`[{"id":"root","component":"Text","text":"x","color":"red"}]`):                                                                      "Text has no such property",
-		gauge(`[{"id":"root","component":"Slider","max":{"property":"t"},"value":1}]`):                                                            "it is to be a number",
-		`{"catalogId":"x:y","components":{"a:B":{}},"fallbacks":{"a:B":[` + strings.Repeat(`{"id":"root","component":"Divider"},`, 200) + `{}]}}`: "100 are the most",
+		gauge(`[{"id":"root","component":"mcp:AppFrame","resourceUri":"ui://x/y","toolName":"x"}]`):                                                       "component 1: mcp:AppFrame is not in the basic catalogue",
+		gauge(`[{"id":"root","component":"a:B","t":"x"}]`):                                                                                                "component 1: a:B is not in the basic catalogue",
+		gauge(`[{"id":"root","component":"Text","text":{"property":"gone"}}]`):                                                                            `the component has no such property`,
+		gauge(`[{"id":"root","component":"Column","children":["nowhere"]}]`):                                                                              `there is no component "sample/nowhere"`,
+		gauge(`[{"id":"root","component":"Column","children":["root"]}]`):                                                                                 "it is within itself",
+		gauge(`[{"id":"root","component":"Text","text":"x","color":"red"}]`):                                                                              "Text has no such property",
+		gauge(`[{"id":"root","component":"Slider","max":{"property":"t"},"value":1}]`):                                                                    "it is to be a number",
+		`{"catalogId":"https://x/y","components":{"a:B":{}},"fallbacks":{"a:B":[` + strings.Repeat(`{"id":"root","component":"Divider"},`, 200) + `{}]}}`: "100 are the most",
 	} {
 		if c, err := a2ui.ReadCatalog([]byte(doc), ""); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.120s: %v %v; it should say %q", doc, c.ID, err, says)
 		}
 	}
-	if _, err := a2ui.ReadCatalog([]byte(strings.Repeat(" ", a2ui.MostCatalogBytes+1)), ""); junctor.CodeOf(err) != junctor.CodeTooLarge {
+	if _, err := a2ui.ReadCatalog([]byte(strings.Repeat(" ", a2ui.MaxCatalogBytes+1)), ""); junctor.CodeOf(err) != junctor.CodeTooLarge {
 		t.Error(err)
 	}
 	for _, doc := range []string{
-		`{"catalogId":"` + a2ui.MapsCatalog + `","components":{"a:B":{}}}`, `{"catalogId":"x:y","components":{"mcp:B":{}}}`,
+		`{"catalogId":"` + a2ui.MapsCatalogID + `","components":{"a:B":{}}}`, `{"catalogId":"https://x/y","components":{"mcp:B":{}}}`,
 	} {
 		c, err := a2ui.ReadCatalog([]byte(doc), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a2ui.Builtin().With(c); junctor.CodeOf(err) != junctor.CodeConflict {
+		if _, err := a2ui.BuiltinCatalogs().With(c); junctor.CodeOf(err) != junctor.CodeConflict {
 			t.Errorf("%s takes the place of one that is there: %v", doc, err)
 		}
 	}
@@ -313,7 +321,7 @@ func TestBadCatalogs(t *testing.T) {
 func FuzzReadCatalog(f *testing.F) {
 	f.Add([]byte(fleet), []byte(`{"id":"root","component":"fleet:Gauge","label":"x","value":1}`))
 	f.Fuzz(func(t *testing.T, doc, one []byte) {
-		c, err := a2ui.ReadCatalog(doc, "x:y")
+		c, err := a2ui.ReadCatalog(doc, "https://x/y")
 		if err != nil {
 			return
 		}
@@ -323,7 +331,7 @@ func FuzzReadCatalog(f *testing.F) {
 		}
 		s := &a2ui.Surface{ID: "s", Components: []json.RawMessage{one}}
 		if got, err := known.Expand(s, nobody); err == nil && got != s {
-			if err := got.Fault(got.Check(nil), a2ui.Broken); err != nil {
+			if err := got.FirstProblem(got.Check(nil), a2ui.GradeBroken); err != nil {
 				t.Errorf("%v", err)
 			}
 		}

@@ -8,25 +8,25 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options control Encode.
-type Options struct {
-	Known    *Catalogs // nil means Builtin
+// EncodeOptions control Encode.
+type EncodeOptions struct {
+	Catalogs *Catalogs // nil means BuiltinCatalogs
 	Replaces bool      // the client has a surface with this id, which is deleted first
 }
 
 // Encode returns a surface as messages of a version, in the order in which the
 // client must get them. It fails if the surface is broken or wrong, or cannot be
 // expressed in that version, so that the messages are always valid.
-func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
-	if o.Known == nil {
-		o.Known = Builtin()
+func Encode(s *Surface, v Version, o EncodeOptions) ([]json.RawMessage, error) {
+	if o.Catalogs == nil {
+		o.Catalogs = BuiltinCatalogs()
 	}
 	// Unknown components pass: a client may know them, and draws a placeholder
 	// otherwise.
-	if err := s.Fault(s.Check(o.Known), Broken, Wrong); err != nil {
+	if err := s.FirstProblem(s.Check(o.Catalogs), GradeBroken, GradeWrong); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
-	e := surfaceEncoder{surface: s, known: o.Known}
+	e := surfaceEncoder{surface: s, known: o.Catalogs}
 	if o.Replaces {
 		e.addMessage(v, "deleteSurface", map[string]any{"surfaceId": s.ID})
 	}
@@ -80,7 +80,7 @@ func (e *surfaceEncoder) catalogID(v Version) string {
 	if len(e.surface.Catalogs) > 0 {
 		return e.surface.Catalogs[0]
 	}
-	return BasicCatalog(v)
+	return BasicCatalogID(v)
 }
 
 // dataOrEmpty returns the data of the surface, which is always an object.
@@ -135,9 +135,9 @@ func (e *surfaceEncoder) encodeV10() error {
 		out["id"], out["component"] = c.id, c.name
 		if _, of, ok := e.known.Component(c.name); ok {
 			// Only a component of another catalog than the surface's names its own.
-			if id := of.ID; !of.Is(e.catalogID(V10)) {
+			if id := of.ID; !of.HasID(e.catalogID(V10)) {
 				if of.Basic {
-					id = BasicCatalog(V10)
+					id = BasicCatalogID(V10)
 				}
 				out["catalogId"] = id
 			}

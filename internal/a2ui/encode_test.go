@@ -30,7 +30,7 @@ func same(t *testing.T, want string, got []byte) {
 
 func encode(t *testing.T, s *a2ui.Surface, v a2ui.Version) []json.RawMessage {
 	t.Helper()
-	list, err := a2ui.Encode(s, v, a2ui.Options{})
+	list, err := a2ui.Encode(s, v, a2ui.EncodeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,18 +42,18 @@ func TestMapInEveryVersion(t *testing.T) {
 	s := surface(`{"transaction":{"description":"Tesco Superstore","amount":"45.32","date":"2026-02-14","id":"tx_acc_current_001_003","type":"debit"},"location":{"latitude":51.5074,"longitude":-0.1278,"label":"Tesco, London, UK"}}`,
 		`{"id":"root","component":"Column","children":["txdetail","map"]}`, `{"id":"txdetail","component":"Text","text":{"path":"/transaction/description"}}`,
 		`{"id":"map","component":"googlemaps:MapView","latitude":{"path":"/location/latitude"},"longitude":{"path":"/location/longitude"},"label":{"path":"/location/label"},"zoom":15}`)
-	s.Catalogs = []string{a2ui.MapsCatalog}
+	s.Catalogs = []string{a2ui.MapsCatalogID}
 	old := encode(t, s, a2ui.V08)
 	if len(old) != 3 {
 		t.Fatalf("%d messages: %s", len(old), old)
 	}
 	want := firstMap()
-	want[2] = `{"beginRendering":{"surfaceId":"main_surface","root":"root","catalogId":"` + a2ui.MapsCatalog + `"}}`
+	want[2] = `{"beginRendering":{"surfaceId":"main_surface","root":"root","catalogId":"` + a2ui.MapsCatalogID + `"}}`
 	for i := range old {
 		same(t, want[i], old[i])
 	}
 	list := encode(t, s, a2ui.V09)
-	same(t, `{"version":"v0.9","createSurface":{"surfaceId":"main_surface","catalogId":"`+a2ui.MapsCatalog+`"}}`, list[0])
+	same(t, `{"version":"v0.9","createSurface":{"surfaceId":"main_surface","catalogId":"`+a2ui.MapsCatalogID+`"}}`, list[0])
 	components, err := json.Marshal(s.Components)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestMapInEveryVersion(t *testing.T) {
 	same(t, `{"version":"v0.9","updateComponents":{"surfaceId":"main_surface","components":`+string(components)+`}}`, list[1])
 	same(t, `{"version":"v0.9","updateDataModel":{"surfaceId":"main_surface","path":"/","value":`+string(s.Data)+`}}`, list[2])
 	newer := encode(t, s, a2ui.V10)
-	if len(newer) != 1 || !strings.Contains(string(newer[0]), `"catalogId":"`+a2ui.BasicCatalog(a2ui.V10)+`","children"`) {
+	if len(newer) != 1 || !strings.Contains(string(newer[0]), `"catalogId":"`+a2ui.BasicCatalogID(a2ui.V10)+`","children"`) {
 		t.Errorf("a basic component on a surface of another catalogue says so: %s", newer)
 	}
 }
@@ -83,7 +83,7 @@ func TestDeepDataInOldMessages(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	back, err := a2ui.Read([]byte("[" + string(jsonList(list)) + "]"))
+	back, err := a2ui.ReadSurfaces([]byte("[" + string(jsonList(list)) + "]"))
 	if err != nil || len(back) != 1 {
 		t.Fatalf("%d, %v", len(back), err)
 	}
@@ -114,7 +114,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if list, err := a2ui.Encode(c.s, c.v, a2ui.Options{}); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), c.want) || list != nil {
+			if list, err := a2ui.Encode(c.s, c.v, a2ui.EncodeOptions{}); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), c.want) || list != nil {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
@@ -158,7 +158,7 @@ func (d *draw) value(p a2ui.Property, depth int) any {
 		return d.bound(rapid.SampledFrom([]string{"2026-02-14", "10:30:00Z", "2026-02-14T10:30:00+01:00"}).Draw(d.T, p.Name))
 	case a2ui.BoundNumber:
 		return d.bound(rapid.Float64Range(-1e6, 1e6).Draw(d.T, p.Name))
-	case a2ui.BoundFlag:
+	case a2ui.BoundBool:
 		return d.bound(d.flag(p.Name))
 	case a2ui.BoundTexts:
 		return d.bound([]string{d.text(p.Name), "b"})
@@ -170,12 +170,12 @@ func (d *draw) value(p a2ui.Property, depth int) any {
 		return d.text(p.Name)
 	case a2ui.PlainNumber:
 		return rapid.IntRange(0, 20).Draw(d.T, p.Name)
-	case a2ui.PlainFlag:
+	case a2ui.PlainBool:
 		return d.flag(p.Name)
 	case a2ui.PlainObject:
 		return map[string]any{"label": d.text(p.Name)}
 	case a2ui.Choice, a2ui.IconName:
-		return rapid.SampledFrom(p.Words).Draw(d.T, p.Name)
+		return rapid.SampledFrom(p.Choices).Draw(d.T, p.Name)
 	case a2ui.Child:
 		return d.component("", depth+1)
 	case a2ui.Children:
@@ -239,7 +239,7 @@ func (d *draw) component(id string, depth int) string {
 
 func (d *draw) surface() *a2ui.Surface {
 	d.catalogs = map[string]bool{}
-	d.component(a2ui.Root, 1)
+	d.component(a2ui.RootID, 1)
 	s := &a2ui.Surface{ID: "s", Components: d.out, Data: json.RawMessage(`{"l":[{"a":1},{"a":[true,null]}],"t":"x"}`)}
 	for _, c := range d.known {
 		if d.catalogs[c.ID] {
@@ -254,7 +254,7 @@ func (d *draw) surface() *a2ui.Surface {
 // again they are what they were, as far as the version can say it.
 func TestWhatIsWrittenIsValid(t *testing.T) {
 	t.Parallel()
-	o, known := loadOfficial(t), a2ui.Builtin().All()
+	o, known := loadOfficial(t), a2ui.BuiltinCatalogs().All()
 	rapid.Check(t, func(rt *rapid.T) {
 		d := &draw{T: rt, known: known, functions: rapid.Bool().Draw(rt, "functions")}
 		s := d.surface()
@@ -262,7 +262,7 @@ func TestWhatIsWrittenIsValid(t *testing.T) {
 			rt.Fatalf("%v", problems)
 		}
 		for _, v := range a2ui.Versions() {
-			list, err := a2ui.Encode(s, v, a2ui.Options{})
+			list, err := a2ui.Encode(s, v, a2ui.EncodeOptions{})
 			if err != nil {
 				if v == a2ui.V08 && d.functions {
 					continue
@@ -274,7 +274,7 @@ func TestWhatIsWrittenIsValid(t *testing.T) {
 					rt.Fatalf("%s: %s: %v", v, m, err)
 				}
 			}
-			back, err := a2ui.Read([]byte("[" + string(jsonList(list)) + "]"))
+			back, err := a2ui.ReadSurfaces([]byte("[" + string(jsonList(list)) + "]"))
 			if err != nil || len(back) != 1 || len(back[0].Components) != len(s.Components) {
 				rt.Fatalf("%s: read again: %d surfaces, %v", v, len(back), err)
 			}

@@ -35,7 +35,7 @@ func (e *surfaceEncoder) encodeV08() error {
 	if err := e.encodeDataV08(); err != nil {
 		return err
 	}
-	begin := map[string]any{"surfaceId": s.ID, "root": Root}
+	begin := map[string]any{"surfaceId": s.ID, "root": RootID}
 	if len(s.Catalogs) > 0 {
 		begin["catalogId"] = s.Catalogs[0]
 	}
@@ -227,7 +227,7 @@ func convertIconToV08(v any) any {
 // convertValueToV08 converts a value according to its kind.
 func (e *surfaceEncoder) convertValueToV08(p Property, v any) (any, error) {
 	switch p.Kind {
-	case BoundText, BoundDate, BoundNumber, BoundFlag, BoundTexts, BoundValue, IconName:
+	case BoundText, BoundDate, BoundNumber, BoundBool, BoundTexts, BoundValue, IconName:
 		return e.convertBoundToV08(v)
 	case Children:
 		if o, ok := v.(map[string]any); ok {
@@ -254,7 +254,7 @@ func (e *surfaceEncoder) convertValueToV08(p Property, v any) (any, error) {
 		return out, nil
 	case OnAction:
 		return e.convertActionToV08(v)
-	case BoundObject, PlainText, PlainNumber, PlainFlag, PlainObject, Choice, Child, Checks:
+	case BoundObject, PlainText, PlainNumber, PlainBool, PlainObject, Choice, Child, Checks:
 	}
 	return v, nil
 }

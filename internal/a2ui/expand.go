@@ -9,11 +9,6 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// Fallbacks say how a component looks to who does not know it: components of the basic
-// catalogue, of which one has the id root. Where a value is {"property": NAME}, the
-// property of the component is put there. So what people register is data: it is drawn
-// by components that every client has, and nothing of it runs.
-
 // A fallback says how a component looks to a client that does not know it. It
 // consists of components of the basic catalog, one of which has the id root. A
 // value {"property": NAME} in it is replaced by the component's property of that
@@ -61,7 +56,7 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 		}
 	}
 	// A surface within the bounds can exceed them with its fallbacks.
-	if err := out.Fault(out.Check(c), Broken); err != nil {
+	if err := out.FirstProblem(out.Check(c), GradeBroken); err != nil {
 		return nil, err
 	}
 	return &out, nil
@@ -110,7 +105,7 @@ func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 				p.props[name] = convertToKind(v, target)
 			}
 		}
-		if inner.id == Root {
+		if inner.id == RootID {
 			// The root takes the place of the component in its parent, so it
 			// inherits the properties that concern the parent.
 			for _, name := range []string{"weight", "accessibility"} {
@@ -145,7 +140,7 @@ func newBasicCatalogs() *Catalogs {
 
 // nestedID returns the id in the surface of a fallback's component.
 func nestedID(outer, inner string) string {
-	if inner == Root {
+	if inner == RootID {
 		return outer
 	}
 	return outer + "/" + inner
@@ -325,7 +320,7 @@ func (k *Component) checkFallback() error {
 		if _, _, ok := known.Component(inner.name); !ok {
 			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, truncateText(inner.name))
 		}
-		root = root || inner.id == Root
+		root = root || inner.id == RootID
 		var v any
 		if err := strict.Unmarshal(raw, &v); err != nil {
 			return err
@@ -388,7 +383,7 @@ func (k *Component) tryFallback(all bool) error {
 	}
 	s := Surface{ID: "sample", Components: append(expanded,
 		json.RawMessage(`{"id":"root","component":"Column","children":["sample"]}`), json.RawMessage(`{"id":"child","component":"Divider"}`))}
-	return s.Fault(s.Check(newBasicCatalogs()), Broken, Wrong, Unknown)
+	return s.FirstProblem(s.Check(newBasicCatalogs()), GradeBroken, GradeWrong, GradeUnknown)
 }
 
 // sampleValue returns a valid value of the property.
@@ -398,12 +393,12 @@ func (p *Property) sampleValue() json.RawMessage {
 		return json.RawMessage(`"text"`)
 	case PlainNumber:
 		return json.RawMessage(`1`)
-	case PlainFlag:
+	case PlainBool:
 		return json.RawMessage(`true`)
 	case PlainObject, BoundObject:
 		return json.RawMessage(`{}`)
 	case Choice:
-		text, err := json.Marshal(p.Words[0])
+		text, err := json.Marshal(p.Choices[0])
 		if err != nil {
 			return json.RawMessage(`""`)
 		}

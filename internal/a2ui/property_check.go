@@ -23,7 +23,7 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 		return nil, checkBound(v, isText, "a text")
 	case BoundNumber:
 		return nil, checkBound(v, isNumber, "a number")
-	case BoundFlag:
+	case BoundBool:
 		return nil, checkBound(v, isBool, "true or false")
 	case BoundTexts:
 		return nil, checkBound(v, isTextList, "a list of texts")
@@ -37,16 +37,16 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 		return nil, requireValue(isText(v), "a text")
 	case PlainNumber:
 		return nil, requireValue(isNumber(v), "a number")
-	case PlainFlag:
+	case PlainBool:
 		return nil, requireValue(isBool(v), "true or false")
 	case PlainObject:
 		_, ok := v.(map[string]any)
 		return nil, requireValue(ok, "a JSON object")
 	case Choice:
 		word, _ := v.(string)
-		return nil, requireValue(slices.Contains(p.Words, word), "one of "+strings.Join(p.Words, ", "))
+		return nil, requireValue(slices.Contains(p.Choices, word), "one of "+strings.Join(p.Choices, ", "))
 	case IconName:
-		return nil, checkIconName(v, p.Words)
+		return nil, checkIconName(v, p.Choices)
 	case Child:
 		id, ok := v.(string)
 		if !ok {

@@ -13,10 +13,10 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// InResult returns the surfaces in a tool's result: embedded resources with the
+// ReadResultSurfaces returns the surfaces in a tool's result: embedded resources with the
 // MIME type of A2UI and messages of any version. It returns the valid surfaces even
 // if the error names invalid ones.
-func InResult(result json.RawMessage) ([]Surface, error) {
+func ReadResultSurfaces(result json.RawMessage) ([]Surface, error) {
 	// Most results have no surface; this avoids decoding them.
 	if !bytes.Contains(result, []byte("a2ui")) {
 		return nil, nil
@@ -38,7 +38,7 @@ func InResult(result json.RawMessage) ([]Surface, error) {
 	var errs []error
 	for _, c := range r.Content {
 		kind, _, _ := strings.Cut(c.Resource.MimeType, ";")
-		if c.Type != "resource" || !IsMimeType(strings.TrimSpace(kind)) {
+		if c.Type != "resource" || !IsMIMEType(strings.TrimSpace(kind)) {
 			continue
 		}
 		text := []byte(c.Resource.Text)
@@ -49,23 +49,23 @@ func InResult(result json.RawMessage) ([]Surface, error) {
 				continue
 			}
 		}
-		list, err := Read(text)
+		list, err := ReadSurfaces(text)
 		errs = append(errs, err)
 		for _, s := range list {
-			out = Put(out, s)
+			out = PutSurface(out, s)
 		}
 	}
 	return out, errors.Join(errs...)
 }
 
-// Read returns the surfaces that messages of any version produce: one message, or a
+// ReadSurfaces returns the surfaces that messages of any version produce: one message, or a
 // list that is applied in order. Messages are independent: an invalid one is named
 // in the error, and the others apply. A surface that is broken in the end is named
 // in the error too, and not returned.
-func Read(text []byte) ([]Surface, error) {
+func ReadSurfaces(text []byte) ([]Surface, error) {
 	// Messages can replace components, so they may be larger than the surface.
-	if len(text) > 2*MostBytes {
-		return nil, fmt.Errorf("the messages have %d KiB; %d are the most", len(text)>>10, 2*MostBytes>>10)
+	if len(text) > 2*MaxBytes {
+		return nil, fmt.Errorf("the messages have %d KiB; %d are the most", len(text)>>10, 2*MaxBytes>>10)
 	}
 	var list []json.RawMessage
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
@@ -75,8 +75,8 @@ func Read(text []byte) ([]Surface, error) {
 	} else {
 		list = []json.RawMessage{text}
 	}
-	if len(list) > MostComponents {
-		return nil, fmt.Errorf("%d messages come at once; %d may", len(list), MostComponents)
+	if len(list) > MaxComponents {
+		return nil, fmt.Errorf("%d messages come at once; %d may", len(list), MaxComponents)
 	}
 	var r messageReader
 	var errs []error
@@ -89,7 +89,7 @@ func Read(text []byte) ([]Surface, error) {
 	for _, b := range r.surfaces {
 		s, err := b.buildSurface()
 		if err == nil {
-			err = s.Fault(s.Check(nil), Broken)
+			err = s.FirstProblem(s.Check(nil), GradeBroken)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -198,7 +198,7 @@ func (r *messageReader) applyMessage(raw json.RawMessage) error {
 
 // addCatalog records a catalog that the surface uses, unless it is the basic one.
 func (b *surfaceBuilder) addCatalog(id string) {
-	if id != "" && !slices.Contains(newBasicCatalog().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
+	if id != "" && !slices.Contains(newBasicCatalog().Aliases, id) && id != BasicCatalogID(V09) && !slices.Contains(b.catalogs, id) {
 		b.catalogs = append(b.catalogs, id)
 	}
 }
@@ -225,8 +225,8 @@ func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 		}
 		// Checked here and not only at the end, to bound the memory of hostile
 		// messages.
-		if len(b.index) >= MostComponents {
-			return fmt.Errorf("a surface has %d components at most", MostComponents)
+		if len(b.index) >= MaxComponents {
+			return fmt.Errorf("a surface has %d components at most", MaxComponents)
 		}
 		if at, ok := b.index[id]; ok {
 			b.components[at] = text
@@ -316,8 +316,8 @@ func (b *surfaceBuilder) buildSurface() (Surface, error) {
 		s.Data = text
 	}
 	// Later versions require the id root.
-	if _, ok := b.index[Root]; !ok && b.root != "" {
-		text, err := json.Marshal(map[string]any{"id": Root, "component": "Column", "children": []string{b.root}})
+	if _, ok := b.index[RootID]; !ok && b.root != "" {
+		text, err := json.Marshal(map[string]any{"id": RootID, "component": "Column", "children": []string{b.root}})
 		if err != nil {
 			return s, err
 		}

@@ -97,7 +97,7 @@ func unicodeNames(pattern string) (jsonschema.Regexp, error) {
 func documents(t *testing.T) object {
 	t.Helper()
 	out := object{}
-	for _, c := range a2ui.Builtin().All() {
+	for _, c := range a2ui.BuiltinCatalogs().All() {
 		if c.Basic {
 			continue
 		}
@@ -113,7 +113,7 @@ func documents(t *testing.T) object {
 // others is the components of catalogues that are not A2UI's own.
 func others() []a2ui.Component {
 	var out []a2ui.Component
-	for _, c := range a2ui.Builtin().All() {
+	for _, c := range a2ui.BuiltinCatalogs().All() {
 		if !c.Basic {
 			out = append(out, c.Components...)
 		}
@@ -222,7 +222,7 @@ func TestTemplatesAreValid(t *testing.T) {
 			continue
 		}
 		for _, v := range a2ui.Versions() {
-			messages, err := a2ui.Encode(s, v, a2ui.Options{Replaces: true})
+			messages, err := a2ui.Encode(s, v, a2ui.EncodeOptions{Replaces: true})
 			if err != nil {
 				t.Errorf("%s in %s: %v", name, v, err)
 			}
@@ -304,11 +304,11 @@ func firstMap() []string {
 // in every place.
 func samples(t *testing.T) map[string]*a2ui.Surface {
 	t.Helper()
-	list, err := a2ui.Read([]byte("[" + strings.Join(firstMap(), ",") + "]"))
+	list, err := a2ui.ReadSurfaces([]byte("[" + strings.Join(firstMap(), ",") + "]"))
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d surfaces, %v", len(list), err)
 	}
-	list[0].Catalogs = []string{a2ui.MapsCatalog}
+	list[0].Catalogs = []string{a2ui.MapsCatalogID}
 	out := map[string]*a2ui.Surface{"the map": &list[0]}
 	files, err := filepath.Glob(filepath.Join(program.Root(t), "packs", "bank", "templates", "*.json"))
 	if err != nil {

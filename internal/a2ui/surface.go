@@ -9,19 +9,19 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// MimeType is the MIME type of A2UI messages in results of tools, and of data parts
+// MIMEType is the MIME type of A2UI messages in results of tools, and of data parts
 // since v0.9.1.
-const MimeType = "application/a2ui+json"
+const MIMEType = "application/a2ui+json"
 
-// Root is the id of the component with which drawing starts.
-const Root = "root"
+// RootID is the id of the component with which drawing starts.
+const RootID = "root"
 
 // Bounds of a surface.
 const (
-	MostComponents = 1000
-	MostBytes      = 512 << 10 // of components and data together
-	maxDepth       = 100       // of components within each other
-	maxIDLength    = 200
+	MaxComponents = 1000
+	MaxBytes      = 512 << 10 // of components and data together
+	maxDepth      = 100       // of components within each other
+	maxIDLength   = 200
 )
 
 // Surface is the interface that an agent answers with: components by id, in the
@@ -52,8 +52,8 @@ func (s *Surface) Size() int {
 	return size
 }
 
-// Put returns the list with a surface added. It replaces a surface of the same id.
-func Put(list []Surface, s Surface) []Surface {
+// PutSurface returns the list with a surface added. It replaces a surface of the same id.
+func PutSurface(list []Surface, s Surface) []Surface {
 	list = slices.DeleteFunc(slices.Clone(list), func(one Surface) bool { return one.ID == s.ID })
 	return append(list, s)
 }
@@ -105,9 +105,9 @@ type Grade string
 
 // Grades.
 const (
-	Broken  Grade = "broken"  // the surface cannot be drawn
-	Wrong   Grade = "wrong"   // a component violates its catalog
-	Unknown Grade = "unknown" // no catalog has the component: clients draw a placeholder
+	GradeBroken  Grade = "broken"  // the surface cannot be drawn
+	GradeWrong   Grade = "wrong"   // a component violates its catalog
+	GradeUnknown Grade = "unknown" // no catalog has the component: clients draw a placeholder
 )
 
 // Problem is a defect of a surface.
@@ -131,9 +131,9 @@ func (p Problem) String() string {
 	return where + p.Text
 }
 
-// Fault returns the first problem of one of the grades as an error; nil if there is
+// FirstProblem returns the first problem of one of the grades as an error; nil if there is
 // none.
-func (s *Surface) Fault(problems []Problem, grades ...Grade) error {
+func (s *Surface) FirstProblem(problems []Problem, grades ...Grade) error {
 	for _, p := range problems {
 		if slices.Contains(grades, p.Grade) {
 			return fmt.Errorf("the surface %q: %s", s.ID, p)
@@ -143,10 +143,10 @@ func (s *Surface) Fault(problems []Problem, grades ...Grade) error {
 }
 
 // Check returns the problems of a surface: ids, references, sizes, and each
-// component compared with its catalog. A nil known means Builtin.
+// component compared with its catalog. A nil known means BuiltinCatalogs.
 func (s *Surface) Check(known *Catalogs) []Problem {
 	if known == nil {
-		known = Builtin()
+		known = BuiltinCatalogs()
 	}
 	c := surfaceCheck{known: known, surface: s, byID: map[string]component{}}
 	c.checkSurface()
@@ -171,14 +171,14 @@ func (c *surfaceCheck) addProblem(g Grade, id, property, text string, args ...an
 func (c *surfaceCheck) checkSurface() {
 	s := c.surface
 	if s.ID == "" || len(s.ID) > maxIDLength {
-		c.addProblem(Broken, "", "", "its id has 1 to %d characters", maxIDLength)
+		c.addProblem(GradeBroken, "", "", "its id has 1 to %d characters", maxIDLength)
 	}
-	if size := s.Size(); size > MostBytes {
-		c.addProblem(Broken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MostBytes>>10)
+	if size := s.Size(); size > MaxBytes {
+		c.addProblem(GradeBroken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MaxBytes>>10)
 		return
 	}
-	if len(s.Components) > MostComponents {
-		c.addProblem(Broken, "", "", "it has %d components; %d are the most", len(s.Components), MostComponents)
+	if len(s.Components) > MaxComponents {
+		c.addProblem(GradeBroken, "", "", "it has %d components; %d are the most", len(s.Components), MaxComponents)
 		return
 	}
 	// Parsers disagree on duplicate names, so a surface with one could show
@@ -186,24 +186,24 @@ func (c *surfaceCheck) checkSurface() {
 	if len(s.Data) > 0 {
 		var data map[string]json.RawMessage
 		if err := strict.Unmarshal(s.Data, &data); err != nil || data == nil {
-			c.addProblem(Broken, "", "", "its data is no JSON object with each name once")
+			c.addProblem(GradeBroken, "", "", "its data is no JSON object with each name once")
 		}
 	}
 	for i, raw := range s.Components {
 		one, err := parseComponent(raw)
 		switch {
 		case err != nil:
-			c.addProblem(Broken, one.id, "", "component %d: %v", i+1, err)
+			c.addProblem(GradeBroken, one.id, "", "component %d: %v", i+1, err)
 		case len(one.id) > maxIDLength:
-			c.addProblem(Broken, "", "", "component %d: its id has more than %d characters", i+1, maxIDLength)
+			c.addProblem(GradeBroken, "", "", "component %d: its id has more than %d characters", i+1, maxIDLength)
 		case c.byID[one.id].id != "":
-			c.addProblem(Broken, one.id, "", "two components have this id")
+			c.addProblem(GradeBroken, one.id, "", "two components have this id")
 		default:
 			c.byID[one.id] = one
 		}
 	}
-	if _, ok := c.byID[Root]; !ok {
-		c.addProblem(Broken, "", "", "no component has the id %q, so there is nothing to begin with", Root)
+	if _, ok := c.byID[RootID]; !ok {
+		c.addProblem(GradeBroken, "", "", "no component has the id %q, so there is nothing to begin with", RootID)
 	}
 	// References are checked after all components are known: children may be listed
 	// before or after their parents.
@@ -221,11 +221,11 @@ func (c *surfaceCheck) checkSurface() {
 func (c *surfaceCheck) checkComponent(one component) []string {
 	kind, catalog, ok := c.known.Component(one.name)
 	if !ok {
-		c.addProblem(Unknown, one.id, "", "%s", c.known.explainUnknown(one.name))
+		c.addProblem(GradeUnknown, one.id, "", "%s", c.known.explainUnknown(one.name))
 		return nil
 	}
-	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.Is) {
-		c.addProblem(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
+	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.HasID) {
+		c.addProblem(GradeWrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string
 	// Every known property is removed from one.props, so that only unknown ones are
@@ -235,24 +235,24 @@ func (c *surfaceCheck) checkComponent(one component) []string {
 		delete(one.props, p.Name)
 		if !ok {
 			if p.Required {
-				c.addProblem(Wrong, one.id, p.Name, "%s needs it", one.name)
+				c.addProblem(GradeWrong, one.id, p.Name, "%s needs it", one.name)
 			}
 			continue
 		}
 		found, err := p.checkValue(raw)
 		if err != nil {
-			c.addProblem(Wrong, one.id, p.Name, "%v", err)
+			c.addProblem(GradeWrong, one.id, p.Name, "%v", err)
 		}
 		for _, id := range found {
 			if _, ok := c.byID[id]; !ok {
-				c.addProblem(Broken, one.id, p.Name, "there is no component %q", id)
+				c.addProblem(GradeBroken, one.id, p.Name, "there is no component %q", id)
 			}
 		}
 		refs = append(refs, found...)
 	}
 	// checkComponent has removed the properties that it knows.
 	for _, name := range sortedKeys(one.props) {
-		c.addProblem(Wrong, one.id, name, "%s has no such property", one.name)
+		c.addProblem(GradeWrong, one.id, name, "%s has no such property", one.name)
 	}
 	return refs
 }
@@ -268,16 +268,16 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	enter = func(id string, depth int) bool {
 		switch {
 		case drawn[id] == entered:
-			c.addProblem(Broken, id, "", "it is within itself")
+			c.addProblem(GradeBroken, id, "", "it is within itself")
 			return false
 		case drawn[id] > 0: // reached again, possibly at a greater depth
 			if depth+tall[id]-1 > maxDepth {
-				c.addProblem(Broken, id, "", "what it holds is more than %d components deep", maxDepth)
+				c.addProblem(GradeBroken, id, "", "what it holds is more than %d components deep", maxDepth)
 				return false
 			}
 			return true
 		case depth > maxDepth:
-			c.addProblem(Broken, id, "", "it is more than %d components deep", maxDepth)
+			c.addProblem(GradeBroken, id, "", "it is more than %d components deep", maxDepth)
 			return false
 		}
 		// Each component is visited once. Its size and height are enough when it is
@@ -288,8 +288,8 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 			if !enter(child, depth+1) {
 				return false
 			}
-			if sum += drawn[child]; sum > 4*MostComponents {
-				c.addProblem(Broken, id, "", "it draws more than %d components", 4*MostComponents)
+			if sum += drawn[child]; sum > 4*MaxComponents {
+				c.addProblem(GradeBroken, id, "", "it draws more than %d components", 4*MaxComponents)
 				return false
 			}
 			most = max(most, tall[child])
@@ -299,7 +299,7 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	}
 	// Components that the root does not reach are checked too: a later update can
 	// connect them.
-	for _, id := range append([]string{Root}, sortedKeys(refs)...) {
+	for _, id := range append([]string{RootID}, sortedKeys(refs)...) {
 		if !enter(id, 1) {
 			return
 		}

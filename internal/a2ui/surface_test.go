@@ -21,7 +21,7 @@ const title = `{"id":"t","component":"Text","text":"hi"}`
 
 func TestBuiltinCatalogsFitTogether(t *testing.T) {
 	t.Parallel()
-	known := a2ui.Builtin()
+	known := a2ui.BuiltinCatalogs()
 	if n := len(known.All()); n != 4 {
 		t.Fatalf("%d catalogues", n)
 	}
@@ -30,7 +30,7 @@ func TestBuiltinCatalogsFitTogether(t *testing.T) {
 			t.Errorf("%s is not known", name)
 		}
 	}
-	if c, ok := known.Catalog(a2ui.BasicCatalog(a2ui.V10)); !ok || !c.Basic || len(c.Components) != 18 {
+	if c, ok := known.Catalog(a2ui.BasicCatalogID(a2ui.V10)); !ok || !c.Basic || len(c.Components) != 18 {
 		t.Errorf("the basic catalogue of v1.0 is %+v", c)
 	}
 }
@@ -71,19 +71,19 @@ func TestNamesSplitInOneWay(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"googlemaps:MapView": {"googlemaps", "MapView"}, "Text": {"", "Text"}, "mcp:AppFrame": {"mcp", "AppFrame"}, "a-1:B_c-d": {"a-1", "B_c-d"},
 	} {
-		space, own, err := a2ui.SplitName(name)
+		space, own, err := a2ui.SplitComponentName(name)
 		if err != nil || space != want[0] || own != want[1] {
 			t.Errorf("%s is %q %q, %v", name, space, own, err)
 		}
 	}
 	for _, name := range []string{"", ":", ":MapView", "googlemaps:", "a:b:C", "Google:Map", "a/b", "a b", "1a", "googlemaps:1", "g\x00:M", "gö:M", strings.Repeat("a", 33) + ":M"} {
-		if space, own, err := a2ui.SplitName(name); err == nil {
+		if space, own, err := a2ui.SplitComponentName(name); err == nil {
 			t.Errorf("%q was read as %q and %q", name, space, own)
 		}
 	}
 }
 
-func TestCheckSaysWhatIsNotRight(t *testing.T) {
+func TestCheckNamesProblems(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 0, 30)
 	for i := range 30 { // each draws the next twice
@@ -110,33 +110,33 @@ func TestCheckSaysWhatIsNotRight(t *testing.T) {
 		grade a2ui.Grade
 		want  string
 	}{
-		"no id":                      {&a2ui.Surface{Components: surface("", `{"id":"root","component":"Divider"}`).Components}, a2ui.Broken, "its id"},
-		"nothing":                    {surface(""), a2ui.Broken, `the id "root"`},
-		"no root":                    {surface("", title), a2ui.Broken, `the id "root"`},
-		"data that is a list":        {surface("[1]", `{"id":"root","component":"Divider"}`), a2ui.Broken, "no JSON object"},
-		"data with a name twice":     {surface(`{"a":1,"a":2}`, `{"id":"root","component":"Divider"}`), a2ui.Broken, "no JSON object"},
-		"two of one id":              {surface("", `{"id":"root","component":"Divider"}`, title, title), a2ui.Broken, "t: two components"},
-		"a component without a kind": {surface("", `{"id":"root"}`), a2ui.Broken, "component is missing"},
-		"a component that is a text": {surface("", `"root"`), a2ui.Broken, "no JSON object"},
-		"a child that is not there":  {surface("", `{"id":"root","component":"Card","child":"x"}`), a2ui.Broken, `root.child: there is no component "x"`},
-		"a template that is gone":    {surface("", `{"id":"root","component":"List","children":{"componentId":"x","path":"/l"}}`), a2ui.Broken, `root.children: there is no component "x"`},
-		"a tab that is not there":    {surface("", `{"id":"root","component":"Tabs","tabs":[{"title":"a","child":"x"}]}`), a2ui.Broken, `root.tabs: there is no component "x"`},
-		"a component within itself":  {surface("", `{"id":"root","component":"Card","child":"a"}`, `{"id":"a","component":"Row","children":["root"]}`), a2ui.Broken, "within itself"},
-		"one that doubles":           {surface("", many...), a2ui.Broken, "draws more than"},
-		"one too deep":               {surface("", deep...), a2ui.Broken, "components deep"},
-		"two chains, one too deep":   {surface("", joined...), a2ui.Broken, "components deep"},
-		"too big":                    {surface(`{"a":"`+strings.Repeat("x", a2ui.MostBytes)+`"}`, `{"id":"root","component":"Divider"}`), a2ui.Broken, "KiB"},
-		"a property that is missing": {surface("", `{"id":"root","component":"Text"}`), a2ui.Wrong, "root.text: Text needs it"},
-		"one that it does not have":  {surface("", `{"id":"root","component":"Text","text":"a","onclick":"alert(1)"}`), a2ui.Wrong, "root.onclick: Text has no such property"},
-		"a word that is none":        {surface("", `{"id":"root","component":"Text","text":"a","variant":"h9"}`), a2ui.Wrong, "one of h1"},
-		"a number as text":           {surface("", `{"id":"root","component":"Text","text":1}`), a2ui.Wrong, "a text"},
-		"a date that is none":        {surface("", `{"id":"root","component":"DateTimeInput","value":"","min":"soon"}`), a2ui.Wrong, "a date or a time"},
-		"an action without a name":   {surface("", `{"id":"root","component":"Button","child":"t","action":{"event":{}}}`, title), a2ui.Wrong, "event"},
-		"a catalogue not named":      {surface("", `{"id":"root","component":"googlemaps:MapView","latitude":1,"longitude":2}`), a2ui.Wrong, "does not name"},
-		"an unknown component":       {surface("", `{"id":"root","component":"Chart"}`), a2ui.Unknown, "no component Chart"},
-		"an unknown namespace":       {surface("", `{"id":"root","component":"foo:Bar","x":1}`), a2ui.Unknown, "the namespace foo"},
-		"unknown in its namespace":   {surface("", `{"id":"root","component":"googlemaps:Street"}`), a2ui.Unknown, "has no component Street"},
-		"a name that is none":        {surface("", `{"id":"root","component":"a:b:c"}`), a2ui.Unknown, "no component's name"},
+		"no id":                      {&a2ui.Surface{Components: surface("", `{"id":"root","component":"Divider"}`).Components}, a2ui.GradeBroken, "its id"},
+		"nothing":                    {surface(""), a2ui.GradeBroken, `the id "root"`},
+		"no root":                    {surface("", title), a2ui.GradeBroken, `the id "root"`},
+		"data that is a list":        {surface("[1]", `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "no JSON object"},
+		"data with a name twice":     {surface(`{"a":1,"a":2}`, `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "no JSON object"},
+		"two of one id":              {surface("", `{"id":"root","component":"Divider"}`, title, title), a2ui.GradeBroken, "t: two components"},
+		"a component without a kind": {surface("", `{"id":"root"}`), a2ui.GradeBroken, "component is missing"},
+		"a component that is a text": {surface("", `"root"`), a2ui.GradeBroken, "no JSON object"},
+		"a child that is not there":  {surface("", `{"id":"root","component":"Card","child":"x"}`), a2ui.GradeBroken, `root.child: there is no component "x"`},
+		"a template that is gone":    {surface("", `{"id":"root","component":"List","children":{"componentId":"x","path":"/l"}}`), a2ui.GradeBroken, `root.children: there is no component "x"`},
+		"a tab that is not there":    {surface("", `{"id":"root","component":"Tabs","tabs":[{"title":"a","child":"x"}]}`), a2ui.GradeBroken, `root.tabs: there is no component "x"`},
+		"a component within itself":  {surface("", `{"id":"root","component":"Card","child":"a"}`, `{"id":"a","component":"Row","children":["root"]}`), a2ui.GradeBroken, "within itself"},
+		"one that doubles":           {surface("", many...), a2ui.GradeBroken, "draws more than"},
+		"one too deep":               {surface("", deep...), a2ui.GradeBroken, "components deep"},
+		"two chains, one too deep":   {surface("", joined...), a2ui.GradeBroken, "components deep"},
+		"too big":                    {surface(`{"a":"`+strings.Repeat("x", a2ui.MaxBytes)+`"}`, `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "KiB"},
+		"a property that is missing": {surface("", `{"id":"root","component":"Text"}`), a2ui.GradeWrong, "root.text: Text needs it"},
+		"one that it does not have":  {surface("", `{"id":"root","component":"Text","text":"a","onclick":"alert(1)"}`), a2ui.GradeWrong, "root.onclick: Text has no such property"},
+		"a word that is none":        {surface("", `{"id":"root","component":"Text","text":"a","variant":"h9"}`), a2ui.GradeWrong, "one of h1"},
+		"a number as text":           {surface("", `{"id":"root","component":"Text","text":1}`), a2ui.GradeWrong, "a text"},
+		"a date that is none":        {surface("", `{"id":"root","component":"DateTimeInput","value":"","min":"soon"}`), a2ui.GradeWrong, "a date or a time"},
+		"an action without a name":   {surface("", `{"id":"root","component":"Button","child":"t","action":{"event":{}}}`, title), a2ui.GradeWrong, "event"},
+		"a catalogue not named":      {surface("", `{"id":"root","component":"googlemaps:MapView","latitude":1,"longitude":2}`), a2ui.GradeWrong, "does not name"},
+		"an unknown component":       {surface("", `{"id":"root","component":"Chart"}`), a2ui.GradeUnknown, "no component Chart"},
+		"an unknown namespace":       {surface("", `{"id":"root","component":"foo:Bar","x":1}`), a2ui.GradeUnknown, "the namespace foo"},
+		"unknown in its namespace":   {surface("", `{"id":"root","component":"googlemaps:Street"}`), a2ui.GradeUnknown, "has no component Street"},
+		"a name that is none":        {surface("", `{"id":"root","component":"a:b:c"}`), a2ui.GradeUnknown, "no component's name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +153,7 @@ func TestCheckSaysWhatIsNotRight(t *testing.T) {
 		`{"id":"root","component":"Column","children":["t","m","l"],"align":"start"}`, title,
 		`{"id":"m","component":"googlemaps:MapView","latitude":{"path":"/location/latitude"},"longitude":2,"zoom":15,"weight":1}`,
 		`{"id":"l","component":"List","children":{"componentId":"n","path":"/l"}}`, `{"id":"n","component":"Text","text":{"call":"formatNumber","args":{"value":{"path":"n"}},"returnType":"string"}}`)
-	good.Catalogs = []string{a2ui.MapsCatalog}
+	good.Catalogs = []string{a2ui.MapsCatalogID}
 	if problems := good.Check(nil); len(problems) > 0 {
 		t.Errorf("nothing is wrong with it, but: %v", problems)
 	}

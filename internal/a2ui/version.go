@@ -24,12 +24,12 @@ func Versions() []Version { return []Version{V09, V10, V08} }
 // extensionPrefix is the start of the URIs of A2UI's A2A extensions.
 const extensionPrefix = "https://a2ui.org/a2a-extension/a2ui/"
 
-// Extension returns the URI that activates a version in A2A. Extension091 also
+// ExtensionURI returns the URI that activates a version in A2A. Extension091 also
 // stands for V09.
-func Extension(v Version) string { return extensionPrefix + string(v) }
+func ExtensionURI(v Version) string { return extensionPrefix + string(v) }
 
-// Extension091 is the URI of v0.9.1.
-const Extension091 = extensionPrefix + "v0.9.1"
+// ExtensionURI091 is the URI of v0.9.1.
+const ExtensionURI091 = extensionPrefix + "v0.9.1"
 
 // Client describes what a client can draw.
 type Client struct {
@@ -54,7 +54,7 @@ func Negotiate(uris []string, metadata map[string]json.RawMessage) (c Client, ok
 	for _, wanted := range []struct {
 		uri string
 		v   Version
-	}{{Extension091, V09}, {Extension(V09), V09}, {Extension(V10), V10}, {Extension(V08), V08}} {
+	}{{ExtensionURI091, V09}, {ExtensionURI(V09), V09}, {ExtensionURI(V10), V10}, {ExtensionURI(V08), V08}} {
 		// Catalogs may be missing here: nil then means that the client did not say.
 		if slices.Contains(uris, wanted.uri) {
 			return Client{Version: wanted.v, Extension: wanted.uri, Catalogs: catalogsByVersion[wanted.v]}, true
@@ -103,48 +103,49 @@ func parseCapabilities(metadata map[string]json.RawMessage) map[Version][]string
 	return out
 }
 
-// Draws reports whether the client has every catalog that a surface uses. A client
+// CanDraw reports whether the client has every catalog that a surface uses. A client
 // that states none counts as having those that the agent's card lists.
-func (c Client) Draws(s *Surface, known *Catalogs) bool {
-	has := func(id string) bool { return c.Has(id, known) }
+func (c Client) CanDraw(s *Surface, known *Catalogs) bool {
+	has := func(id string) bool { return c.HasCatalog(id, known) }
 	// A client that has any other catalog has the basic one too.
 	if len(s.Catalogs) == 0 {
-		return has(BasicCatalog(c.Version))
+		return has(BasicCatalogID(c.Version))
 	}
 	return !slices.ContainsFunc(s.Catalogs, func(id string) bool { return !has(id) })
 }
 
-// Has reports whether the client counts as having a catalog: it named the catalog,
-// or it named none and the catalog is not a registered one.
-func (c Client) Has(id string, known *Catalogs) bool {
+// HasCatalog reports whether the client counts as having a catalog: it named the catalog,
+// or it named none and the catalog is a built-in one. A catalog that is not known counts
+// as missing: no card of an agent lists it.
+func (c Client) HasCatalog(id string, known *Catalogs) bool {
 	if c.Catalogs == nil {
 		one, ok := known.Catalog(id)
-		return !ok || !one.Registered
+		return ok && !one.Registered
 	}
-	return c.Names(id, known)
+	return c.NamesCatalog(id, known)
 }
 
-// Names reports whether the client named a catalog, by its id or an alias.
-func (c Client) Names(id string, known *Catalogs) bool {
+// NamesCatalog reports whether the client named a catalog, by its id or an alias.
+func (c Client) NamesCatalog(id string, known *Catalogs) bool {
 	one, ok := known.Catalog(id)
-	return slices.ContainsFunc(c.Catalogs, func(named string) bool { return named == id || ok && one.Is(named) })
+	return slices.ContainsFunc(c.Catalogs, func(named string) bool { return named == id || ok && one.HasID(named) })
 }
 
-// MimeType returns the MIME type that the client expects for data parts with A2UI.
+// MIMEType returns the MIME type that the client expects for data parts with A2UI.
 // Up to v0.9 it had the words in the other order.
-func (c Client) MimeType() string {
-	if c.Version == V08 || c.Extension == Extension(V09) {
+func (c Client) MIMEType() string {
+	if c.Version == V08 || c.Extension == ExtensionURI(V09) {
 		return "application/json+a2ui"
 	}
-	return MimeType
+	return MIMEType
 }
 
-// IsMimeType reports whether a MIME type stands for A2UI, in any version.
-func IsMimeType(t string) bool { return t == MimeType || t == "application/json+a2ui" }
+// IsMIMEType reports whether a MIME type stands for A2UI, in any version.
+func IsMIMEType(t string) bool { return t == MIMEType || t == "application/json+a2ui" }
 
-// Parts returns the data of the parts that carry messages to the client: one part
+// DataParts returns the data of the parts that carry messages to the client: one part
 // per message in v0.8, one part with a list in later versions.
-func (c Client) Parts(messages []json.RawMessage) []json.RawMessage {
+func (c Client) DataParts(messages []json.RawMessage) []json.RawMessage {
 	if c.Version == V08 || len(messages) == 0 {
 		return messages
 	}

@@ -1,11 +1,26 @@
-// Package admin is the JSON API below /api/v1 that people use: the command
-// line and the console speak it, and so may any script. It stands beside the
-// gateway, not behind it: what it lists comes from the catalogue, identity and
-// the call history through the small interfaces below, and a tool is called
-// through the same guard as on every other door. internal/app joins the parts.
+// Package admin is the JSON API below /api/v1. The command line and the console use it,
+// and any script may. It stands beside the gateway, not behind it: the lists that it shows
+// come from the catalog, identity and the call history through the small interfaces of
+// this package, and a tool is called through the same guard as at every MCP endpoint.
+// internal/app implements the interfaces or passes the packages that do.
 //
-// Its routes are typed, so the OpenAPI document at /api/v1/openapi.json is
-// made from the code that answers and cannot drift from it.
+// The routes are typed. The OpenAPI document at /api/v1/openapi.json is made from the code
+// that answers, so the two cannot drift apart. The names of the request and response types
+// are part of that document: huma derives schema names from them. testdata/openapi.json
+// holds the document and a test compares it.
+//
+// Read the files in this order:
+//
+//   - admin.go: the interfaces that most routes use, Options, and the outermost handler
+//   - routes.go: how an operation is registered and how its errors leave
+//   - scope.go: the scope that each operation requires; the only place that decides it
+//   - problem.go: errors as RFC 9457 problems
+//   - precondition.go: versions of stored things, ETag and If-Match
+//   - event_stream.go: answers that are streams of server-sent events
+//   - schema.go: types of package junctor in the OpenAPI document
+//
+// Every other file holds the routes of one subject: its interface, its request and
+// response types, and a method that registers the routes.
 package admin
 
 import (
@@ -19,95 +34,115 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// Prefix is where the API stands.
+// Prefix is the path below which all routes of the API are.
 const Prefix = "/api/v1"
 
-// Keys makes, lists, rotates and revokes keys. internal/identity implements it.
+// Keys creates, lists, rotates and revokes keys. Keys are named by id. internal/identity
+// implements it.
 type Keys interface {
-	// CreateKey and RotateKey give the token, which is never shown again.
+	// CreateKey and RotateKey return the token, which is never shown again. RotateKey
+	// keeps the former token valid for grace.
 	CreateKey(ctx context.Context, tenant junctor.TenantID, n identity.NewKey) (junctor.Key, string, error)
 	RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error)
+	// ListKeys lists the keys of a tenant. The caller has to filter them with
+	// CanManageKey.
 	ListKeys(ctx context.Context, tenant junctor.TenantID) ([]junctor.Key, error)
+	// RevokeKey ends a key at once; not_found if the tenant has none with that id.
 	RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error
-	// Manages says whether a principal may see and change a key.
-	Manages(p *junctor.Principal, k *junctor.Key) bool
+	// CanManageKey reports whether a principal may see and change a key.
+	CanManageKey(p *junctor.Principal, k *junctor.Key) bool
+	// AgentOwner returns the owner of an agent, in the form of Principal.ID; not_found if
+	// there is no such agent.
 	AgentOwner(tenant junctor.TenantID, agent string) (string, error)
 }
 
-// Servers is what can be done with servers.
+// Servers adds, changes, reaches and removes servers. Every method judges the principal
+// itself: a server that the principal may not see is not_found.
 type Servers interface {
+	// Servers lists the servers that the principal sees, by id.
 	Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error)
+	// Server returns one server. Its credentials are masked, and for a principal who does
+	// not own it Restricted is set.
 	Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error)
+	// RemoveServer deletes a server for good.
 	RemoveServer(ctx context.Context, p *junctor.Principal, id string) error
-	// SetServerState switches a server on or off; where version is not zero, of that
-	// version alone.
+	// SetServerState switches a server on or off. If version is not zero, the server has
+	// to have that version; otherwise the error is precondition.
 	SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState, version time.Time) error
 
-	// AddServer reaches the server first: what was not reached is not stored,
+	// AddServer reaches the server first. A server that cannot be reached is not stored,
 	// and the error is a junctor.ProbeError.
 	AddServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.Server, error)
-	// ChangeServer changes what change changes of the row; change gives the
-	// credentials that were entered. Where the connection changes, the server is
-	// reached first.
-	ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error)
-	// ProbeServer and TestServer store nothing. That a server could not be
-	// reached is no error: the probe says so.
+	// ChangeServer runs change on the stored row and stores the result. change returns the
+	// credentials that were entered. If the connection changes, the server is reached
+	// first.
+	ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (upstreamauth.LiteralSet, error)) (junctor.Server, error)
+	// ProbeServer and TestServer store nothing. An unreachable server is not an error: the
+	// probe says so.
 	ProbeServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.Probe, error)
 	TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error)
-	// PreviewServer shows what a document comes to, and ImportDocument what a server
-	// is then made of: with a dry run, or where what breaks callers is not accepted,
-	// nothing is stored. The steps of a preview are fetch, read, tools and preview.
+	// PreviewServer shows the tools that a document yields. Its steps are fetch, read,
+	// tools and preview. It stores nothing.
 	PreviewServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.APIPreview, error)
-	// FetchDocument gets the text that would be previewed, and stores nothing.
+	// FetchDocument returns the text that PreviewServer would read. It stores nothing.
 	FetchDocument(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.APIDocument, error)
+	// ImportDocument makes the server from another version of its document. It stores
+	// nothing in a dry run, or if the change would break callers and AcceptBreaking is not
+	// set.
 	ImportDocument(ctx context.Context, p *junctor.Principal, id string, in Import) (Imported, error)
-	// Document gives the text that a server is made of.
+	// Document returns the text that a server is made of; denied if the principal may not
+	// read it.
 	Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error)
-	// ValidateServer reads it again and says what could be better.
+	// ValidateServer reads the stored document again and lists its problems.
 	ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error)
 	Suggester
-	// ServerStatus is nil for a server that is not connected to anything.
+	// ServerStatus returns nil for a server that is not connected to anything.
 	ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus
-	// Offer lists what a server has beside its tools.
+	// Offer lists the resources, templates and prompts of a server.
 	Offer(ctx context.Context, p *junctor.Principal, id string) (Offer, error)
 }
 
-// Tools is the catalogue as one principal sees it: what they may not see is
-// not there.
+// Tools is the catalog as one principal sees it: a tool that the principal may not see
+// does not exist.
 type Tools interface {
-	// Tools lists what matches: server is an id or "" for all, query is text
-	// to search for or "" for everything, with a role only tools for it or for
-	// all.
+	// Tools lists the tools that match. server is an id, or "" for all. query is text to
+	// search for, or "" for everything. With a role, it lists the tools for that role and
+	// those for all roles.
 	Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool
-	// ToolProblems gives the tools that a server lists and that were left out or changed.
+	// ToolProblems lists the tools that a server lists and that were left out or changed.
 	ToolProblems(p *junctor.Principal, server string) []ToolProblem
+	// Tool returns one tool by its exposed name, with its schema and classification.
 	Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
 }
 
-// Runner runs things through the one pipeline. result is the MCP result object.
+// Runner runs operations through the guard pipeline. Its results are MCP result objects.
 type Runner interface {
+	// CallTool calls a tool by its exposed name. isError reports that the tool ran and
+	// failed, which is not an error of the call.
 	CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (result json.RawMessage, isError bool, err error)
-	// Run is the same for somebody who watches, and can be asked something.
+	// Run does the same for a caller who watches progress in sink and can answer requests
+	// for input.
 	Run(ctx context.Context, p *junctor.Principal, in Run, sink RunSink) (RunResult, error)
 }
 
-// Calls reads the history of calls, newest first.
+// Calls reads the records of calls, newest first.
 type Calls interface {
-	// Calls gives a page, and the cursor of the next one; "" when it is the last.
+	// Calls returns a page, and the cursor of the next one; "" on the last.
 	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
-	// Tail begins to follow the calls that the principal may know of.
+	// Tail begins to follow the calls that the principal may see. The caller has to close
+	// it.
 	Tail(p *junctor.Principal) Tail
-	// CallAccess says which calls, and how much of them, the principal may see.
+	// CallAccess returns which calls the principal may see, and how much of them.
 	CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error)
 }
 
-// CallFilter says which calls are wanted; zero members do not filter.
+// CallFilter selects calls. Zero members do not filter.
 type CallFilter struct {
 	CallsOf
 	View   string
@@ -116,44 +151,54 @@ type CallFilter struct {
 	Cursor string
 }
 
-// Secrets keeps the credentials that people entrust to this instance. Nothing
-// here gives one back.
+// Secrets stores the credentials that users entrust to this instance. No method returns a
+// secret's value. An owner is the thing that a secret belongs to, such as a server's id.
 type Secrets interface {
-	// Keeps says whether a principal may know of the secrets of an owner, and
-	// change them: nil, or as for a server of that name why not.
+	// Keeps returns nil if a principal may see and change the secrets of an owner.
+	// Otherwise it returns the same error as for a server of that name. Every route calls
+	// it before the other methods.
 	Keeps(ctx context.Context, p *junctor.Principal, owner string) error
+	// Put stores a secret, in place of a former one of that name.
 	Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error
+	// Info and List return names and times only.
 	Info(ctx context.Context, tenant junctor.TenantID, owner, name string) (seal.SecretInfo, error)
 	List(ctx context.Context, tenant junctor.TenantID) ([]seal.SecretInfo, error)
+	// Delete forgets a secret; not_found if there is none.
 	Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error
-	// Rotate replaces the key that all of them are sealed under.
-	Rotate(ctx context.Context) (seal.Rotation, error)
+	// Rotate replaces the key that all secrets are sealed under.
+	Rotate(ctx context.Context) (seal.RotationResult, error)
 }
 
-// History is the calls with what was said in them, and sums over them.
-// *history.History implements it.
+// History reads calls with their payloads, and sums over them. access comes from
+// Calls.CallAccess and bounds what a query may show. *history.History implements it.
 type History interface {
+	// Query returns a page of calls, newest first.
 	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
+	// Get returns one call; not_found if there is none that access allows.
 	Get(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error)
+	// Export writes all calls that match to w, newest first. An error after the first byte
+	// leaves a part in w.
 	Export(ctx context.Context, w io.Writer, access junctor.CallAccess, f history.Filter, format history.Format) error
-	Usage(ctx context.Context, access junctor.CallAccess, f history.UsageFilter, by history.Group) ([]history.Usage, error)
+	// Usage returns sums of calls by tool, server, user, agent, caller, entry point or
+	// day.
+	Usage(ctx context.Context, access junctor.CallAccess, f history.UsageFilter, by history.UsageGroup) ([]history.Usage, error)
 }
 
-// Setting is one effective setting and where its value comes from. A secret's
-// value is masked by whoever makes the list.
+// Setting is one effective setting and the source of its value. The function that makes
+// the list masks secret values.
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"`
 }
 
-// Options are the parts that the API stands on. All but Log are needed.
+// Options holds the parts that the API uses. All but Log and Version are required.
 type Options struct {
-	// Authenticate names who is asking, or says with a junctor.Error why it
-	// cannot. It is asked before a body is read.
+	// Authenticate returns the principal of a request, or a junctor.Error that says why
+	// there is none. It runs before a body is read, and again while a stream goes on.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
-	// TryPassword counts a try of a user's password among those of the sign-in page.
-	// The error is limited where there were too many.
+	// TryPassword counts an attempt at a user's password, together with those of the
+	// sign-in page. The error is limited if there were too many.
 	TryPassword func(r *http.Request, tenant junctor.TenantID, name string) error
 
 	Keys        Keys
@@ -192,9 +237,9 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// New gives the handler of everything below Prefix. Registering the routes
-// costs milliseconds that a starting process has better use for, so it happens
-// at the first request.
+// New returns the handler of everything below Prefix. Registering the routes costs
+// milliseconds, which a starting process does not have to spend, so it happens at the
+// first request.
 func New(o Options) (*Handler, error) {
 	for _, part := range []struct {
 		name    string
@@ -238,79 +283,86 @@ func New(o Options) (*Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{api: sync.OnceValue(func() *api { return register(o) }), log: o.Log}, nil
+	return &Handler{api: sync.OnceValue(func() *api { return newAPI(o) }), log: o.Log}, nil
 }
 
-// Handler is the outermost layer: headers of every answer, and the walls
-// around a route.
+// Handler is the outermost layer of the API. It sets the headers of every answer, recovers
+// panics and answers for unknown routes.
 type Handler struct {
 	api func() *api
 	log *slog.Logger
 }
 
-// HeaderRequest names a request in its answer; the log says more about it under
-// that name, where something went wrong.
+// HeaderRequest is the response header with the id of the request. If something went
+// wrong, the log has more under that id.
 const HeaderRequest = "X-Request-Id"
 
-type requestKey struct{}
+// requestIDKey is the context key of the request's id.
+type requestIDKey struct{}
 
+// requestID returns the id that ServeHTTP gave to a request.
 func requestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestKey{}).(string)
+	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// Routes lists what is registered, each as "METHOD /path".
+// Routes lists the registered routes, each as "METHOD /path". internal/app adds them to
+// the list of all routes of the instance.
 func (h *Handler) Routes() []string { return h.api().routes }
 
+// ServeHTTP implements http.Handler. The mux is asked for the handler first, so that an
+// unknown route is answered with a problem and not with the mux's plain text.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	id := rand.Text()
 	w.Header().Set(HeaderRequest, id)
-	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
-	defer h.survive(w, r)
+	r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+	defer h.recoverPanic(w, r)
 
 	mux := h.api().mux
 	if fallback, pattern := mux.Handler(r); pattern == "" {
-		writeProblem(w, noRoute(fallback, w, r))
+		writeProblem(w, noRouteProblem(fallback, w, r))
 		return
 	}
 	mux.ServeHTTP(w, r)
 }
 
-// survive makes a panic of a handler cost one answer.
-func (h *Handler) survive(w http.ResponseWriter, r *http.Request) {
+// recoverPanic bounds the damage of a panic in a handler to one answer. It passes
+// http.ErrAbortHandler on, by which streamFile cuts a connection.
+func (h *Handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	switch v := recover(); v {
 	case nil:
 	case http.ErrAbortHandler:
 		panic(v)
 	default:
 		h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
-		writeProblem(w, problemOf(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
+		writeProblem(w, newProblem(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
 	}
 }
 
-// noRoute asks the mux's own refusal for its status and its Allow header, and
-// says the same as a problem.
-func noRoute(fallback http.Handler, w http.ResponseWriter, r *http.Request) *Problem {
+// noRouteProblem turns the mux's own refusal into a problem. It takes the status and the
+// Allow header from that refusal.
+func noRouteProblem(fallback http.Handler, w http.ResponseWriter, r *http.Request) *Problem {
 	refusal := &headersOnly{header: http.Header{}}
 	fallback.ServeHTTP(refusal, r)
 	if refusal.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refusal.header.Get("Allow"))
-		p := problemOf(junctor.Errorf(junctor.CodeInvalid, "this route does not take %s; it takes %s", r.Method, refusal.header.Get("Allow")))
+		p := newProblem(junctor.Errorf(junctor.CodeInvalid, "this route does not take %s; it takes %s", r.Method, refusal.header.Get("Allow")))
 		p.setStatus(http.StatusMethodNotAllowed)
 		return p
 	}
-	return problemOf(junctor.Errorf(junctor.CodeNotFound, "there is nothing at %s; %s/openapi.json lists every route", r.URL.Path, Prefix))
+	return newProblem(junctor.Errorf(junctor.CodeNotFound, "there is nothing at %s; %s/openapi.json lists every route", r.URL.Path, Prefix))
 }
 
-// headersOnly is a ResponseWriter that keeps the head and drops the body.
+// headersOnly is a ResponseWriter that keeps the status and headers and drops the body.
 type headersOnly struct {
 	header http.Header
 	status int
 }
 
+// Header, WriteHeader and Write implement http.ResponseWriter.
 func (w *headersOnly) Header() http.Header         { return w.header }
 func (w *headersOnly) WriteHeader(status int)      { w.status = status }
 func (w *headersOnly) Write(b []byte) (int, error) { return len(b), nil }

@@ -36,7 +36,7 @@ func TestRoutes(t *testing.T) {
 		{"call", "tools:call", "POST", "/tools/demo__echo/call", `{"arguments":{"n":12345678901234567890},"version":"2"}`, 200, `{"content":[],"got":{"n":12345678901234567890},"version":"2"}`},
 		{"call without arguments", "tools:call", "POST", "/tools/demo__echo/call", `{}`, 200, `{"content":[],"got":null,"version":""}`},
 		{"keys", "keys:write", "GET", "/keys", "", 200, `{"items":[]}`},
-		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","door":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"more"}`},
+		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"more"}`},
 		{"settings", "admin", "GET", "/settings", "", 200, `{"items":[{"name":"listen","value":"127.0.0.1:8717","source":"default"}]}`},
 		{"whoami", "tools:read", "GET", "/whoami", "", 200, `{"tenant":"default","issuer":"key","subject":"k1","name":"test","scopes":["tools:read"]}`},
 	}
@@ -153,10 +153,10 @@ func TestErrorsOfTheRunner(t *testing.T) {
 		junctor.CodeCanceled: 499, junctor.CodeUnreachable: 502, junctor.CodeUpstream: 502, junctor.CodeUnavailable: 503,
 		junctor.CodeInternal: 500,
 	}
-	if len(codes()) != len(statuses) {
-		t.Fatalf("%d codes in the document, %d in this test", len(codes()), len(statuses))
+	if len(allCodes()) != len(statuses) {
+		t.Fatalf("%d codes in the document, %d in this test", len(allCodes()), len(statuses))
 	}
-	for _, code := range codes() {
+	for _, code := range allCodes() {
 		t.Run(string(code), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld()
@@ -275,10 +275,10 @@ func TestCallFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	h := w.handler(t)
-	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&door=mcp&view=v1&status=denied&since=2026-01-01T00:00:00Z&limit=7&cursor=abc", "")
+	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&entry_point=mcp&view=v1&status=denied&since=2026-01-01T00:00:00Z&limit=7&cursor=abc", "")
 	want := CallFilter{
 		CallsOf: CallsOf{
-			Tool: "demo__echo", Server: "demo", User: "gone", Agent: "qa", Caller: "k1", Door: junctor.DoorMCP, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+			Tool: "demo__echo", Server: "demo", User: "gone", Agent: "qa", Caller: "k1", EntryPoint: junctor.EntryMCP, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		},
 		View: "v1", Status: junctor.StatusDenied, Limit: 7, Cursor: "abc",
 	}

@@ -14,23 +14,27 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Agents is what can be done with a tenant's agents. Who may see and change
-// which is judged behind it.
+// Agents adds, changes and removes a tenant's agents. The implementation judges which
+// principal may see and change which agent.
 type Agents interface {
+	// Agents lists the agents that the principal sees, by name.
 	Agents(ctx context.Context, p *junctor.Principal) ([]junctor.Agent, error)
+	// Agent returns one agent; not_found if the principal sees none of that name.
 	Agent(ctx context.Context, p *junctor.Principal, name string) (junctor.Agent, error)
-	// AddAgent gives the agent's first key and its token, which is never shown
-	// again.
+	// AddAgent returns the agent's first key and its token, which is never shown again.
 	AddAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody) (junctor.Agent, junctor.Key, string, error)
-	// ChangeAgent changes what in has; where version is not zero, of that version alone.
+	// ChangeAgent changes the members that in has. If version is not zero, the agent has
+	// to have that version; otherwise the error is precondition.
 	ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody, version time.Time) (junctor.Agent, error)
-	// RemoveAgent revokes its keys and ends its sessions. Its records stay.
+	// RemoveAgent revokes the agent's keys and ends its sessions. The records of its calls
+	// stay.
 	RemoveAgent(ctx context.Context, p *junctor.Principal, name string) error
 	// AgentTools lists the tools that the agent sees.
 	AgentTools(ctx context.Context, p *junctor.Principal, name string) ([]junctor.Tool, error)
 }
 
-// AgentBody is what describes an agent. Members that are absent are not changed.
+// AgentBody describes an agent, whole or as a change. In a change, absent members stay as
+// they are.
 type AgentBody struct {
 	Title     *string       `json:"title,omitempty" maxLength:"200"`
 	Role      *junctor.Role `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
@@ -41,33 +45,38 @@ type AgentBody struct {
 	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away."`
 	Brain     BrainChange   `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
 	Published *bool         `json:"published,omitempty" doc:"Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain."`
-	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether it opens no door."`
+	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether no endpoint accepts its keys."`
 }
 
-// BrainChange is a brain that may be taken away.
+// BrainChange is a brain in a change. It tells null, which removes the brain, from an
+// absent member.
 type BrainChange struct {
+	// Given reports that the member was present, even as null.
 	Given bool
 	Brain *junctor.Brain // nil: none
 }
 
-// UnmarshalJSON is told of null too.
+// UnmarshalJSON implements json.Unmarshaler. It runs for null too, which is how Given is
+// set.
 func (c *BrainChange) UnmarshalJSON(text []byte) error {
 	c.Given = true
 	return strict.Unmarshal(text, &c.Brain, strict.RejectUnknownMembers(true))
 }
 
-// Schema is that of a brain.
+// Schema implements huma.SchemaProvider with the schema of a brain.
 func (BrainChange) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[junctor.Brain](), true, "")
 }
 
-// LimitsChange is limits that may be taken away: null is not the same as absent.
+// LimitsChange is limits in a change. It tells null, which removes all limits, from an
+// absent member.
 type LimitsChange struct {
 	Given bool
 	Patch *junctor.LimitsPatch // nil: none of its own
 }
 
-// Apply gives the limits of an agent with the changes made; nil is none of its own.
+// Apply returns the limits of an agent after the change; nil means that the agent has none
+// of its own.
 func (c *LimitsChange) Apply(now *junctor.Limits) *junctor.Limits {
 	switch {
 	case !c.Given:
@@ -80,24 +89,27 @@ func (c *LimitsChange) Apply(now *junctor.Limits) *junctor.Limits {
 	return new(c.Patch.Apply(*now))
 }
 
-// UnmarshalJSON is told of null too.
+// UnmarshalJSON implements json.Unmarshaler. It runs for null too, which is how Given is
+// set.
 func (c *LimitsChange) UnmarshalJSON(text []byte) error {
 	c.Given = true
 	return strict.Unmarshal(text, &c.Patch, strict.RejectUnknownMembers(true))
 }
 
-// Schema is that of limits.
+// Schema implements huma.SchemaProvider with the schema of limits.
 func (LimitsChange) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[junctor.LimitsPatch](), true, "")
 }
 
-func (b *AgentBody) empty() bool {
+// isEmpty reports whether a change names no member.
+func (b *AgentBody) isEmpty() bool {
 	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && !b.Brain.Given && b.Published == nil && b.Disabled == nil
 }
 
-// whole is the agent that a body describes when it stands alone. Its grants are
-// written out: a name as doors show it depends on what is there.
-func (b *AgentBody) whole(name string) (junctor.Agent, error) {
+// toAgent returns the agent that a body describes on its own, for apply. Its grants have
+// to be written as server/item: the exposed name of a tool depends on which servers the
+// instance has.
+func (b *AgentBody) toAgent(name string) (junctor.Agent, error) {
 	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits.Apply(nil), Brain: b.Brain.Brain}
 	if err := junctor.CheckAgentName(name); err != nil {
 		return a, err
@@ -141,18 +153,20 @@ func (b *AgentBody) whole(name string) (junctor.Agent, error) {
 	return a, nil
 }
 
-// CreatedAgent is an agent at the one moment the token of its first key can be
-// seen.
+// CreatedAgent is a new agent with the token of its first key. This is the only answer
+// that shows the token.
 type CreatedAgent struct {
 	junctor.Agent
 	KeyID string `json:"key_id" doc:"The id of the agent's key."`
 	Token string `json:"key" doc:"The credential of the agent. It is not shown again."`
 }
 
+// agentName is the path of one agent.
 type agentName struct {
 	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
 }
 
+// newAgent is the request that adds an agent.
 type newAgent struct {
 	Body struct {
 		Name string `json:"name" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
@@ -160,71 +174,76 @@ type newAgent struct {
 	}
 }
 
+// agentPatch is the request that changes an agent.
 type agentPatch struct {
 	Precondition
 	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
 	Body AgentBody
 }
 
-type oneAgent = versioned[junctor.Agent]
+// agentResponse is one agent with its version.
+type agentResponse = versionedResponse[junctor.Agent]
 
+// createdAgent is the answer to newAgent.
 type createdAgent struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
 	Body     CreatedAgent
 }
 
-// maxAgentBody bounds the description of an agent.
+// maxAgentBody bounds the description of an agent, which may have thousands of grants.
 const maxAgentBody = 2 << 20
 
-func (a *api) agentRoutes() {
+// registerAgentRoutes registers the routes below /agents, except the one that runs an
+// agent (agent_runs.go).
+func (a *api) registerAgentRoutes() {
 	tags := []string{"agents"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Summary: "List agents", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Agent], error) {
-		agents, err := a.Agents.Agents(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Agent], error) {
+		agents, err := a.Agents.Agents(ctx, callerOf(ctx))
 		return newPage(agents, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-agent", Method: http.MethodPost, Path: "/agents", Summary: "Add an agent, and make its key", Tags: tags,
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxAgentBody,
 	}, func(ctx context.Context, in *newAgent) (*createdAgent, error) {
-		agent, key, token, err := a.Agents.AddAgent(ctx, caller(ctx), in.Body.Name, in.Body.AgentBody)
-		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, ETag: tagOf(agent.UpdatedAt), Body: CreatedAgent{Agent: agent, KeyID: key.ID, Token: token}}, err
+		agent, key, token, err := a.Agents.AddAgent(ctx, callerOf(ctx), in.Body.Name, in.Body.AgentBody)
+		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, ETag: etagOf(agent.UpdatedAt), Body: CreatedAgent{Agent: agent, KeyID: key.ID, Token: token}}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{name}", Summary: "Show an agent", Tags: tags,
-	}, func(ctx context.Context, in *agentName) (*oneAgent, error) {
-		agent, err := a.Agents.Agent(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *agentName) (*agentResponse, error) {
+		agent, err := a.Agents.Agent(ctx, callerOf(ctx), in.Name)
 		return withVersion(agent, agent.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "patch-agent", Method: http.MethodPatch, Path: "/agents/{name}", Summary: "Change an agent, or switch it on or off", Tags: tags,
 		MaxBodyBytes: maxAgentBody,
-	}, func(ctx context.Context, in *agentPatch) (*oneAgent, error) {
-		if in.Body.empty() {
+	}, func(ctx context.Context, in *agentPatch) (*agentResponse, error) {
+		if in.Body.isEmpty() {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as tools")
 		}
-		version, err := in.version()
+		version, err := in.wantedVersion()
 		if err != nil {
 			return nil, err
 		}
-		agent, err := a.Agents.ChangeAgent(ctx, caller(ctx), in.Name, in.Body, version)
-		return withVersion(agent, agent.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
-			agent, err := a.Agents.Agent(ctx, caller(ctx), in.Name)
-			return stored{fmt.Sprintf("the agent %q", in.Name), agent, agent.UpdatedAt, agent.UpdatedBy}, err
+		agent, err := a.Agents.ChangeAgent(ctx, callerOf(ctx), in.Name, in.Body, version)
+		return withVersion(agent, agent.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
+			agent, err := a.Agents.Agent(ctx, callerOf(ctx), in.Name)
+			return storedVersion{fmt.Sprintf("the agent %q", in.Name), agent, agent.UpdatedAt, agent.UpdatedBy}, err
 		})
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-agent", Method: http.MethodDelete, Path: "/agents/{name}", Summary: "Delete an agent for good; its records stay", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *agentName) (*none, error) {
-		return &none{}, a.Agents.RemoveAgent(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *agentName) (*empty, error) {
+		return &empty{}, a.Agents.RemoveAgent(ctx, callerOf(ctx), in.Name)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-agent-tools", Method: http.MethodGet, Path: "/agents/{name}/tools", Summary: "List the tools that an agent can call", Tags: tags,
-	}, func(ctx context.Context, in *agentName) (*pageOf[junctor.Tool], error) {
-		tools, err := a.Agents.AgentTools(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *agentName) (*pageResponse[junctor.Tool], error) {
+		tools, err := a.Agents.AgentTools(ctx, callerOf(ctx), in.Name)
 		return newPage(tools, ""), err
 	})
 }

@@ -12,45 +12,46 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// maxApplyBody is as much as a file may hold with its documents.
+// maxApplyBody bounds the request that applies a description: a file with its documents.
 const maxApplyBody = maxDocumentBody
 
-// Applier makes an instance have what somebody describes, and says how the file
-// that describes it is doing. internal/app implements it.
+// Applier makes an instance match a description, and reports the state of the settings
+// file. internal/app implements it.
 type Applier interface {
-	// Apply changes what differs. An error of one thing stands with it in the
-	// changes, and keeps no other away.
+	// Apply changes what differs. An error of one thing is in its Change and does not keep
+	// the others from being applied.
 	Apply(ctx context.Context, p *junctor.Principal, w Wanted) ([]Change, error)
+	// File returns the state of the settings file that the instance was started with.
 	File() FileState
 }
 
-// Wanted is what an instance is to have. A list that is nil is not spoken of, and
-// nothing of its kind is touched; without any it is about servers.
+// Wanted is a description of what an instance should have. A nil list leaves its kind
+// alone; an empty list that is not nil means that nothing of its kind is wanted, which
+// matters with Prune. If all lists are nil, the description is about servers.
 type Wanted struct {
 	Servers   []WantedServer
 	Agents    []WantedAgent
 	Triggers  []WantedTrigger
 	Sources   []WantedSource
 	Schedules []WantedSchedule
-	Prune     bool // take away what is not wanted
-	DryRun    bool // say what would change, and change nothing
-	Unseen    bool // store servers that were not reached
+	Prune     bool // remove things that the description does not have
+	DryRun    bool // report the changes without making them
+	Unseen    bool // store servers without reaching them
 }
 
-// WantedServer is a server that is to be there.
+// WantedServer is a server that should exist.
 type WantedServer struct {
 	ServerInput
 	Where string // in a file; "" where it came another way
 }
 
-// WantedAgent is an agent that is to be there. Who made it, and when, is not
-// wanted of it.
+// WantedAgent is an agent that should exist. Its owner and times are ignored.
 type WantedAgent struct {
 	junctor.Agent
 	Where string // in a file; "" where it came another way
 }
 
-// Action is what is done to make an instance have what is wanted.
+// Action is the way in which one thing differs from the description.
 type Action string
 
 // The actions.
@@ -61,8 +62,8 @@ const (
 	ActionConflict Action = "conflict" // it cannot be changed here: Error says why
 )
 
-// Change is one difference between what is wanted and what is there. It holds
-// no credential.
+// Change is one difference between the description and the instance. It holds no
+// credential.
 type Change struct {
 	Kind    string        `json:"kind" doc:"What it is about: server, agent, source, trigger or schedule."`
 	ID      string        `json:"id"`
@@ -81,7 +82,7 @@ type FieldChange struct {
 	To    string `json:"to,omitempty"`
 }
 
-// FileState is how the file that the instance reads is doing.
+// FileState is the state of the settings file.
 type FileState struct {
 	Path     string        `json:"path,omitempty" doc:"Absent where the instance was started without a file."`
 	OK       bool          `json:"ok" doc:"What the file says is in force, but for settings that wait for a restart."`
@@ -91,12 +92,14 @@ type FileState struct {
 	Restart  []string      `json:"restart,omitempty" nullable:"false" doc:"Settings that the file has changed and that take effect at the next start."`
 }
 
-// FileProblem is one thing that is wrong with the file.
+// FileProblem is one error in the settings file.
 type FileProblem struct {
 	Where   string `json:"where,omitempty" doc:"Name, line and column, or the setting's other source."`
 	Message string `json:"message"`
 }
 
+// applyBody is the request of apply: either members that describe things, or the text of a
+// file in their place.
 type applyBody struct {
 	Body struct {
 		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id. Absent beside agents: servers are left alone."`
@@ -109,54 +112,62 @@ type applyBody struct {
 	}
 }
 
+// appliedServer is a server in applyBody.
 type appliedServer struct {
 	Mode     junctor.Mode `json:"mode,omitempty" doc:"bring-your-own or auto-generated; absent: what the other members say."`
 	Disabled bool         `json:"disabled,omitempty"`
 	ServerBody
 }
 
+// changes is the answer to applyBody.
 type changes struct {
 	Body struct {
 		Changes []Change `json:"changes" nullable:"false"`
 	}
 }
 
-type oneFile struct{ Body FileState }
+// fileResponse is the state of the settings file.
+type fileResponse struct{ Body FileState }
 
-func (a *api) applyRoutes() {
+// registerApplyRoutes registers the routes that apply a description, export one, and
+// report on the settings file.
+func (a *api) registerApplyRoutes() {
 	tags := []string{"instance"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers, agents, sources, triggers and schedules, or say what differs", Tags: tags,
 		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
-	}, a.apply)
-	route(a, huma.Operation{
+	}, a.applyWanted)
+	registerRoute(a, huma.Operation{
 		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Write what is there, servers, agents and what concerns events, as a file that can be applied", Tags: tags,
-	}, a.export)
-	route(a, huma.Operation{
+	}, a.exportDeclared)
+	registerRoute(a, huma.Operation{
 		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Say how the settings file is doing", Tags: tags,
-	}, func(context.Context, *none) (*oneFile, error) { return &oneFile{a.Applier.File()}, nil })
+	}, func(context.Context, *empty) (*fileResponse, error) { return &fileResponse{a.Applier.File()}, nil })
 }
 
-func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
-	w, err := in.wanted()
+// applyWanted handles apply.
+func (a *api) applyWanted(ctx context.Context, in *applyBody) (*changes, error) {
+	w, err := in.toWanted()
 	if err != nil {
 		return nil, err
 	}
 	out := &changes{}
-	out.Body.Changes, err = a.Applier.Apply(ctx, caller(ctx), w)
+	out.Body.Changes, err = a.Applier.Apply(ctx, callerOf(ctx), w)
 	if out.Body.Changes == nil {
 		out.Body.Changes = []Change{}
 	}
 	return out, err
 }
 
-func (in *applyBody) wanted() (Wanted, error) {
+// toWanted reads the request. Things come in the order of their names, so that the same
+// request always gives the same plan.
+func (in *applyBody) toWanted() (Wanted, error) {
 	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
 	if in.Body.File != "" {
-		if in.Body.Servers != nil || in.Body.Agents != nil || in.Body.some() {
+		if in.Body.Servers != nil || in.Body.Agents != nil || in.Body.hasAny() {
 			return w, junctor.Errorf(junctor.CodeInvalid, "a file stands in the place of what it declares: send one or the other")
 		}
-		return w, w.read(in.Body.File)
+		return w, w.readFile(in.Body.File)
 	}
 	if in.Body.Servers != nil {
 		w.Servers = []WantedServer{}
@@ -166,7 +177,7 @@ func (in *applyBody) wanted() (Wanted, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(in.Body.Servers)) {
 		body := in.Body.Servers[id]
-		input, err := inputOf(id, body.Mode, &body.ServerBody)
+		input, err := newServerInput(id, body.Mode, &body.ServerBody)
 		if err != nil {
 			return w, err
 		}
@@ -177,18 +188,19 @@ func (in *applyBody) wanted() (Wanted, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Body.Agents)) {
 		body := in.Body.Agents[name]
-		agent, err := body.whole(name)
+		agent, err := body.toAgent(name)
 		if err != nil {
 			return w, junctor.Errorf(junctor.CodeInvalid, "agents.%s: %s", name, junctor.AsError(err).Message)
 		}
 		w.Agents = append(w.Agents, WantedAgent{Agent: agent})
 	}
-	in.Body.wanted(&w)
+	in.Body.addTo(&w)
 	return w, nil
 }
 
-// read takes what a file declares.
-func (w *Wanted) read(text string) error {
+// readFile fills w with what the text of a file declares. The file's settings are checked
+// and not used.
+func (w *Wanted) readFile(text string) error {
 	d, err := config.Parse("the file", []byte(text))
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "%w", err)
@@ -212,32 +224,37 @@ func (w *Wanted) read(text string) error {
 	return nil
 }
 
-// Exported is what declares what is there.
+// Exported is a file that declares what an instance has.
 type Exported struct {
 	Text      string            `json:"text" doc:"The file."`
 	Variables []config.Variable `json:"variables" nullable:"false" doc:"Variables that stand in it for sealed credentials, which nobody knows: set them where it is applied."`
 }
 
+// exportFormat is the query of export.
 type exportFormat struct {
 	Format string `query:"format" enum:"yaml,json" default:"yaml"`
 }
 
-type oneExport struct{ Body Exported }
+// exportResponse is the answer to export.
+type exportResponse struct{ Body Exported }
 
-func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) {
-	servers, err := a.Servers.Servers(ctx, caller(ctx))
+// exportDeclared handles export. It leaves out servers that nobody can declare (built-in
+// and discovered ones) and those of which the caller reads only a part: a file with a part
+// would describe another server.
+func (a *api) exportDeclared(ctx context.Context, in *exportFormat) (*exportResponse, error) {
+	servers, err := a.Servers.Servers(ctx, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	agents, err := a.Agents.Agents(ctx, caller(ctx))
+	agents, err := a.Agents.Agents(ctx, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	d, sealed := config.FromRows(slices.DeleteFunc(servers, func(s junctor.Server) bool {
-		// What the caller may read in part only would be another server.
-		return s.Restricted || s.Mode == junctor.ModeBuiltin || s.Mode == junctor.ModeFound
+		// With a part of its members the file would describe another server.
+		return s.Restricted || s.Mode == junctor.ModeBuiltin || s.Mode == junctor.ModeDiscovered
 	}))
-	if err := a.documents(ctx, &d); err != nil {
+	if err := a.addDocuments(ctx, &d); err != nil {
 		return nil, err
 	}
 	d.Agents = config.FromAgents(agents)
@@ -251,16 +268,16 @@ func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) 
 		write = d.JSON
 	}
 	text, err := write()
-	return &oneExport{Exported{Text: string(text), Variables: append([]config.Variable{}, sealed...)}}, err
+	return &exportResponse{Exported{Text: string(text), Variables: append([]config.Variable{}, sealed...)}}, err
 }
 
-// documents puts the texts into servers that are made of one. A text that is
-// not the caller's to read is left out with its server.
-func (a *api) documents(ctx context.Context, d *config.Declared) error {
+// addDocuments adds the texts of documents to the servers that are made of one. A server
+// whose text the caller may not read is left out.
+func (a *api) addDocuments(ctx context.Context, d *config.Declared) error {
 	kept := []config.Server{}
 	for _, s := range d.Servers {
 		if s.API != nil && s.API.DocumentURL == "" {
-			stored, err := a.Servers.Document(ctx, caller(ctx), s.ID)
+			stored, err := a.Servers.Document(ctx, callerOf(ctx), s.ID)
 			if junctor.CodeOf(err) == junctor.CodeDenied {
 				continue
 			}

@@ -10,51 +10,55 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// WantedTrigger is a trigger that is to be there. Who made it, and when, is not
-// wanted of it; so it is with the others.
+// WantedTrigger is a trigger that should exist. Its owner and times are ignored, as for
+// the types below.
 type WantedTrigger struct {
 	junctor.Trigger
 	Where string // in a file; "" where it came another way
 }
 
-// WantedSource is a source that is to be there.
+// WantedSource is a source that should exist.
 type WantedSource struct {
 	junctor.Source
 	Secret seal.Secret // itself, or a reference; zero: the one that is there
 	Where  string
 }
 
-// WantedSchedule is a schedule that is to be there.
+// WantedSchedule is a schedule that should exist.
 type WantedSchedule struct {
 	junctor.Schedule
 	Where string
 }
 
-// AppliedEvents is the part of a body that concerns events.
+// AppliedEvents is the part of an apply request that concerns events.
 type AppliedEvents struct {
 	Sources   map[string]AppliedSource `json:"sources,omitempty" doc:"By id. Needs admin, as the two below. Absent: sources are left alone."`
 	Triggers  map[string]TriggerBody   `json:"triggers,omitempty" doc:"By name, whole: a member that is absent is empty."`
 	Schedules map[string]ScheduleBody  `json:"schedules,omitempty" doc:"By name."`
 }
 
-// AppliedSource is a source in it.
+// AppliedSource is a source in AppliedEvents.
 type AppliedSource struct {
 	Style junctor.SourceStyle `json:"style"`
 	SourceBody
 }
 
-func (b *AppliedEvents) some() bool {
+// hasAny reports whether the request names any kind of thing that concerns events, even
+// with an empty list.
+func (b *AppliedEvents) hasAny() bool {
 	return b.Sources != nil || b.Triggers != nil || b.Schedules != nil
 }
 
-func (b *AppliedEvents) wanted(w *Wanted) {
+// addTo adds the sources, triggers and schedules to w, in the order of their names. A kind
+// that is absent stays nil.
+func (b *AppliedEvents) addTo(w *Wanted) {
 	if b.Sources != nil {
 		w.Sources = []WantedSource{}
 	}
 	for _, id := range slices.Sorted(maps.Keys(b.Sources)) {
 		body := b.Sources[id]
 		s := junctor.Source{ID: id, Style: body.Style}
-		body.to(&s)
+		body.applyTo(&s)
 		w.Sources = append(w.Sources, WantedSource{Source: s, Secret: body.Secret})
 	}
 	if b.Triggers != nil {
@@ -63,7 +67,7 @@ func (b *AppliedEvents) wanted(w *Wanted) {
 	for _, name := range slices.Sorted(maps.Keys(b.Triggers)) {
 		body := b.Triggers[name]
 		t := junctor.Trigger{Name: name}
-		body.to(&t)
+		body.applyTo(&t)
 		w.Triggers = append(w.Triggers, WantedTrigger{Trigger: t})
 	}
 	if b.Schedules != nil {
@@ -71,11 +75,12 @@ func (b *AppliedEvents) wanted(w *Wanted) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Schedules)) {
 		body := b.Schedules[name]
-		w.Schedules = append(w.Schedules, WantedSchedule{Schedule: body.of(name)})
+		w.Schedules = append(w.Schedules, WantedSchedule{Schedule: body.toSchedule(name)})
 	}
 }
 
-// DeclaredEvents takes what a file declares that concerns events.
+// DeclaredEvents adds the sources, triggers and schedules that a file declares. A kind
+// that the file does not name stays nil.
 func (w *Wanted) DeclaredEvents(d *config.Declared) {
 	if d.Sources != nil {
 		w.Sources = []WantedSource{}
@@ -97,9 +102,11 @@ func (w *Wanted) DeclaredEvents(d *config.Declared) {
 	}
 }
 
-// exportEvents adds what concerns events, for those who could apply it.
+// exportEvents adds the sources, triggers and schedules to d if the caller could apply
+// them, which requires the scope admin. It returns the variables that stand for sealed
+// secrets.
 func (a *api) exportEvents(ctx context.Context, d *config.Declared) ([]config.Variable, error) {
-	p := caller(ctx)
+	p := callerOf(ctx)
 	if !p.Has(junctor.ScopeAdmin) {
 		return nil, nil
 	}

@@ -10,29 +10,29 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// MaxPage is the most that one page of a list holds.
+// MaxPage is the maximum number of items on one page of a list.
 const MaxPage = 1000
 
-// CallsOf says whose calls, and of what, are wanted: everything that looks at
-// calls takes it. Its name is in capitals because huma looks for parameters in
-// such only.
+// CallsOf selects calls by caller and target. Every route that reads calls takes it. Its
+// name is exported because huma finds parameters of embedded structs in exported ones
+// only.
 type CallsOf struct {
-	Tool   string       `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
-	Server string       `query:"server" doc:"Only calls of this server."`
-	User   string       `query:"user" doc:"Only calls by this user or for them, by agents of theirs too: an id or a name."`
-	Agent  string       `query:"agent" doc:"Only calls by this agent, or by somebody who acted as it."`
-	Caller string       `query:"caller" doc:"Only calls by this caller: a user's id, an agent's name, or the id of a service's key."`
-	Door   junctor.Door `query:"door" doc:"Only calls that came in by this door."`
-	Since  time.Time    `query:"since" doc:"Only calls that started at this time or later. Of sums: from the day of this time, in UTC."`
+	Tool       string             `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
+	Server     string             `query:"server" doc:"Only calls of this server."`
+	User       string             `query:"user" doc:"Only calls by this user or for them, by agents of theirs too: an id or a name."`
+	Agent      string             `query:"agent" doc:"Only calls by this agent, or by somebody who acted as it."`
+	Caller     string             `query:"caller" doc:"Only calls by this caller: a user's id, an agent's name, or the id of a service's key."`
+	EntryPoint junctor.EntryPoint `query:"entry_point" doc:"Only calls that came in through this entry point."`
+	Since      time.Time          `query:"since" doc:"Only calls that started at this time or later. Of sums: from the day of this time, in UTC."`
 }
 
-// userID puts a user's id where their name may stand. Somebody who is gone is
-// known by id alone.
+// userID replaces a user's name in f by the user's id. An unknown name is left as it is: a
+// deleted user is known by id only.
 func (a *api) userID(ctx context.Context, f *CallsOf) error {
 	if f.User == "" {
 		return nil
 	}
-	u, err := a.Users.User(ctx, caller(ctx).Tenant, f.User)
+	u, err := a.Users.User(ctx, callerOf(ctx).Tenant, f.User)
 	switch {
 	case err == nil:
 		f.User = u.ID
@@ -42,6 +42,8 @@ func (a *api) userID(ctx context.Context, f *CallsOf) error {
 	return nil
 }
 
+// callQuery is the query of list-calls. Its members have the order of CallFilter, into
+// which it is converted.
 type callQuery struct {
 	CallsOf
 	View   string         `query:"view" maxLength:"40" doc:"Only calls that this View made, by its id."`
@@ -50,14 +52,16 @@ type callQuery struct {
 	Cursor string         `query:"cursor" maxLength:"500" doc:"The next of the page before."`
 }
 
-func (a *api) callRoutes() {
-	route(a, huma.Operation{
+// registerCallRoutes registers the list of calls. history.go has the routes with payloads,
+// call_tail.go the one that follows calls.
+func (a *api) registerCallRoutes() {
+	registerRoute(a, huma.Operation{
 		OperationID: "list-calls", Method: http.MethodGet, Path: "/calls", Summary: "List calls, newest first", Tags: []string{"calls"},
-	}, func(ctx context.Context, in *callQuery) (*pageOf[junctor.Call], error) {
+	}, func(ctx context.Context, in *callQuery) (*pageResponse[junctor.Call], error) {
 		if err := a.userID(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
-		calls, next, err := a.Calls.Calls(ctx, caller(ctx), CallFilter(*in))
+		calls, next, err := a.Calls.Calls(ctx, callerOf(ctx), CallFilter(*in))
 		return newPage(calls, next), err
 	})
 }

@@ -12,18 +12,21 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// ComponentCatalogs is what can be done with catalogues of interface components.
+// ComponentCatalogs lists and registers catalogs of interface components.
 type ComponentCatalogs interface {
-	// ComponentCatalogs lists those that come with the program, and then those that the
-	// tenant registered.
+	// ComponentCatalogs lists the built-in catalogs, then those that the tenant
+	// registered.
 	ComponentCatalogs(ctx context.Context, p *junctor.Principal) ([]ComponentCatalog, error)
-	// PutComponentCatalog registers one, or replaces the one of its name; where version is
-	// not zero, of that version alone. Conflict where its id or its namespace is another's.
+	// PutComponentCatalog registers a catalog, or replaces the one of its name. If version
+	// is not zero, the replaced one has to have that version. It is a conflict if another
+	// catalog has its id or its namespace.
 	PutComponentCatalog(ctx context.Context, p *junctor.Principal, name string, document json.RawMessage, version time.Time) (ComponentCatalog, error)
+	// RemoveComponentCatalog removes a registered catalog; not_found if there is none of
+	// that name.
 	RemoveComponentCatalog(ctx context.Context, p *junctor.Principal, name string) error
 }
 
-// ComponentCatalog is a catalogue of interface components.
+// ComponentCatalog is a catalog of interface components that agents may answer with.
 type ComponentCatalog struct {
 	Name       string          `json:"name" doc:"What it is called here."`
 	ID         string          `json:"id" doc:"Its catalogId, by which surfaces and clients name it."`
@@ -48,49 +51,53 @@ type (
 			Document json.RawMessage `json:"document" doc:"A catalogue of A2UI v0.9: catalogId, components by their names with JSON Schemas of their properties, and fallbacks. Without catalogId its id is the address where it is served."`
 		}
 	}
-	oneComponentCatalog = versioned[ComponentCatalog]
+	componentCatalogResponse = versionedResponse[ComponentCatalog]
 )
 
-func (a *api) componentCatalogRoutes() {
+// registerComponentCatalogRoutes registers the routes below /component-catalogs. The list
+// leaves the documents out; the route of one catalog has its document.
+func (a *api) registerComponentCatalogRoutes() {
 	tags := []string{"component catalogues"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-component-catalogs", Method: http.MethodGet, Path: "/component-catalogs", Summary: "List the catalogues of interface components that agents may answer with", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[ComponentCatalog], error) {
-		list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[ComponentCatalog], error) {
+		list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, callerOf(ctx))
 		for i := range list {
 			list[i].Document = nil
 		}
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-component-catalog", Method: http.MethodGet, Path: "/component-catalogs/{name}", Summary: "Show a component catalogue with its document", Tags: tags,
-	}, func(ctx context.Context, in *componentCatalogName) (*oneComponentCatalog, error) {
+	}, func(ctx context.Context, in *componentCatalogName) (*componentCatalogResponse, error) {
 		one, err := a.componentCatalog(ctx, in.Name)
 		return withVersion(one, one.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "put-component-catalog", Method: http.MethodPut, Path: "/component-catalogs/{name}", Summary: "Register a component catalogue, or replace it", Tags: tags, MaxBodyBytes: maxApplyBody,
-	}, func(ctx context.Context, in *putComponentCatalog) (*oneComponentCatalog, error) {
-		version, err := in.version()
+	}, func(ctx context.Context, in *putComponentCatalog) (*componentCatalogResponse, error) {
+		version, err := in.wantedVersion()
 		if err != nil {
 			return nil, err
 		}
-		one, err := a.ComponentCatalogs.PutComponentCatalog(ctx, caller(ctx), in.Name, in.Body.Document, version)
-		return withVersion(one, one.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+		one, err := a.ComponentCatalogs.PutComponentCatalog(ctx, callerOf(ctx), in.Name, in.Body.Document, version)
+		return withVersion(one, one.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
 			one, err := a.componentCatalog(ctx, in.Name)
-			return stored{called: fmt.Sprintf("the component catalogue %q", in.Name), body: one, at: one.UpdatedAt}, err
+			return storedVersion{label: fmt.Sprintf("the component catalogue %q", in.Name), body: one, updatedAt: one.UpdatedAt}, err
 		})
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-component-catalog", Method: http.MethodDelete, Path: "/component-catalogs/{name}", Summary: "Remove a component catalogue that was registered", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *componentCatalogName) (*none, error) {
-		return &none{}, a.ComponentCatalogs.RemoveComponentCatalog(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *componentCatalogName) (*empty, error) {
+		return &empty{}, a.ComponentCatalogs.RemoveComponentCatalog(ctx, callerOf(ctx), in.Name)
 	})
 }
 
+// componentCatalog returns one catalog of the caller's tenant by name; not_found if there
+// is none.
 func (a *api) componentCatalog(ctx context.Context, name string) (ComponentCatalog, error) {
-	list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, caller(ctx))
+	list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, callerOf(ctx))
 	if err != nil {
 		return ComponentCatalog{}, err
 	}

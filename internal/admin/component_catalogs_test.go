@@ -15,7 +15,7 @@ import (
 type shelf struct{}
 
 func (shelf) ComponentCatalogs(context.Context, *junctor.Principal) ([]ComponentCatalog, error) {
-	own := ComponentCatalog{Name: "fleet", ID: "x:fleet", Components: []string{"fleet:Gauge"}, Document: json.RawMessage(`{"catalogId":"x:fleet"}`)}
+	own := ComponentCatalog{Name: "fleet", ID: "https://x/fleet", Components: []string{"fleet:Gauge"}, Document: json.RawMessage(`{"catalogId":"https://x/fleet"}`)}
 	other := own
 	other.Name = "demo__echo" // as requests that fit the document call everything
 	return []ComponentCatalog{own, other}, nil
@@ -35,10 +35,10 @@ func (shelf) RemoveComponentCatalog(_ context.Context, _ *junctor.Principal, nam
 func TestComponentCatalogs(t *testing.T) {
 	t.Parallel()
 	h := newWorld().handler(t)
-	if rec := ask(h, "tools:read", "GET", "/component-catalogs", ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"id":"x:fleet"`) || strings.Contains(rec.Body.String(), "document") {
+	if rec := ask(h, "tools:read", "GET", "/component-catalogs", ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"id":"https://x/fleet"`) || strings.Contains(rec.Body.String(), "document") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if rec := ask(h, "tools:read", "GET", "/component-catalogs/fleet", ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"document":{"catalogId":"x:fleet"}`) {
+	if rec := ask(h, "tools:read", "GET", "/component-catalogs/fleet", ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"document":{"catalogId":"https://x/fleet"}`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	for path, want := range map[string]int{"GET /component-catalogs/gone": 404, "DELETE /component-catalogs/gone": 404, "DELETE /component-catalogs/fleet": 204} {

@@ -10,49 +10,55 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Consents is what people let programs do for them.
+// Consents are the permissions that users gave to OAuth clients to act for them.
 type Consents interface {
-	// ListConsents lists those of one user by id or, with "", of all.
+	// ListConsents lists the consents of one user by id or, with "", of all users.
 	ListConsents(ctx context.Context, tenant junctor.TenantID, user string) ([]junctor.Consent, error)
+	// RevokeConsent deletes a consent and all tokens of it.
 	RevokeConsent(ctx context.Context, tenant junctor.TenantID, id string) error
 }
 
+// consentQuery is the query of list-consents.
 type consentQuery struct {
 	User string `query:"user" maxLength:"100" doc:"Only the consents of this user, by id or name."`
 }
 
+// consentID is the path of one consent.
 type consentID struct {
 	ID string `path:"id" doc:"The consent's id."`
 }
 
-func (a *api) consentRoutes() {
+// registerConsentRoutes registers the routes below /consents.
+func (a *api) registerConsentRoutes() {
 	tags := []string{"consents"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-consents", Method: http.MethodGet, Path: "/consents", Tags: tags,
 		Summary: "List what programs may do for people who let them log in with OAuth: an admin all, others their own",
-	}, func(ctx context.Context, in *consentQuery) (*pageOf[junctor.Consent], error) {
-		list, err := a.consents(ctx, in.User)
+	}, func(ctx context.Context, in *consentQuery) (*pageResponse[junctor.Consent], error) {
+		list, err := a.listConsents(ctx, in.User)
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-consent", Method: http.MethodDelete, Path: "/consents/{id}", Summary: "Revoke a consent: the program's tokens end", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *consentID) (*none, error) {
-		list, err := a.consents(ctx, "")
+	}, func(ctx context.Context, in *consentID) (*empty, error) {
+		list, err := a.listConsents(ctx, "")
 		if err == nil && !slices.ContainsFunc(list, func(c junctor.Consent) bool { return c.ID == in.ID }) {
 			err = junctor.Errorf(junctor.CodeNotFound, "there is no such consent; junctor consent ls shows their ids")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &none{}, a.Consents.RevokeConsent(ctx, caller(ctx).Tenant, in.ID)
+		return &empty{}, a.Consents.RevokeConsent(ctx, callerOf(ctx).Tenant, in.ID)
 	})
 }
 
-func (a *api) consents(ctx context.Context, user string) ([]junctor.Consent, error) {
-	user, some, err := a.whose(ctx, user)
+// listConsents lists the consents that the caller may see, of one user if one is named.
+// resolveUserFilter says which those are.
+func (a *api) listConsents(ctx context.Context, user string) ([]junctor.Consent, error) {
+	user, some, err := a.resolveUserFilter(ctx, user)
 	if err != nil || !some {
 		return nil, err
 	}
-	return a.Consents.ListConsents(ctx, caller(ctx).Tenant, user)
+	return a.Consents.ListConsents(ctx, callerOf(ctx).Tenant, user)
 }

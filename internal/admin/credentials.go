@@ -10,16 +10,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Credentials keeps what users enter for servers that are called with the
-// credentials of each. Nothing here gives a secret back.
+// Credentials stores the credentials that each user enters for servers with per-user
+// credentials. The user is the one of the principal. No method returns a secret.
 type Credentials interface {
+	// MyCredentials lists the servers with per-user credentials that the user sees, and
+	// those for which the user has entered some.
 	MyCredentials(ctx context.Context, p *junctor.Principal) ([]MyCredential, error)
+	// MyCredential returns the state for one server; not_found if the user does not see
+	// it.
 	MyCredential(ctx context.Context, p *junctor.Principal, server string) (MyCredential, error)
+	// PutMyCredential stores credentials for a server, in place of former ones.
 	PutMyCredential(ctx context.Context, p *junctor.Principal, server string, auth *junctor.Auth, headers map[string]string) (MyCredential, error)
+	// RemoveMyCredential deletes the user's credentials for a server.
 	RemoveMyCredential(ctx context.Context, p *junctor.Principal, server string) error
 }
 
-// MyCredential is what a user has entered for a server, without what is secret.
+// MyCredential is the state of a user's credentials for a server, without the secret
+// parts.
 type MyCredential struct {
 	Server    string            `json:"server"`
 	Wanted    bool              `json:"wanted" doc:"The server is called with the credentials of each user."`
@@ -30,8 +37,10 @@ type MyCredential struct {
 	UpdatedAt time.Time         `json:"updated_at,omitzero"`
 }
 
-type oneCredential struct{ Body MyCredential }
+// credentialResponse is the state of the caller's credentials for one server.
+type credentialResponse struct{ Body MyCredential }
 
+// putCredential is the request that stores the caller's credentials for a server.
 type putCredential struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
@@ -40,49 +49,51 @@ type putCredential struct {
 	}
 }
 
-func (a *api) credentialRoutes() {
+// registerCredentialRoutes registers the routes for a user's own credentials. Each of them
+// requires a user: an agent or a service has no credentials of its own.
+func (a *api) registerCredentialRoutes() {
 	tags := []string{"credentials"}
 	const path = "/servers/{id}/credentials/me"
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-my-credentials", Method: http.MethodGet, Path: "/me/credentials", Summary: "List the servers that want credentials of mine, and what I have entered", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[MyCredential], error) {
-		if _, err := mustBePerson(caller(ctx)); err != nil {
+	}, func(ctx context.Context, _ *empty) (*pageResponse[MyCredential], error) {
+		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
 		}
-		list, err := a.Credentials.MyCredentials(ctx, caller(ctx))
+		list, err := a.Credentials.MyCredentials(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-my-credential", Method: http.MethodGet, Path: path, Summary: "Show what I have entered for a server, without the secret", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*oneCredential, error) {
-		if _, err := mustBePerson(caller(ctx)); err != nil {
+	}, func(ctx context.Context, in *serverID) (*credentialResponse, error) {
+		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
 		}
-		one, err := a.Credentials.MyCredential(ctx, caller(ctx), in.ID)
-		return &oneCredential{one}, err
+		one, err := a.Credentials.MyCredential(ctx, callerOf(ctx), in.ID)
+		return &credentialResponse{one}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "put-my-credential", Method: http.MethodPut, Path: path, Summary: "Enter my credentials for a server", Tags: tags, MaxBodyBytes: maxServerBody,
-	}, func(ctx context.Context, in *putCredential) (*oneCredential, error) {
-		if _, err := mustBePerson(caller(ctx)); err != nil {
+	}, func(ctx context.Context, in *putCredential) (*credentialResponse, error) {
+		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
 		}
 		var auth *junctor.Auth
 		if in.Body.Auth != nil {
 			var err error
-			if auth, err = in.Body.Auth.auth(); err != nil {
+			if auth, err = in.Body.Auth.toAuth(); err != nil {
 				return nil, err
 			}
 		}
-		one, err := a.Credentials.PutMyCredential(ctx, caller(ctx), in.ID, auth, in.Body.Headers)
-		return &oneCredential{one}, err
+		one, err := a.Credentials.PutMyCredential(ctx, callerOf(ctx), in.ID, auth, in.Body.Headers)
+		return &credentialResponse{one}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-my-credential", Method: http.MethodDelete, Path: path, Summary: "Erase my credentials for a server", Tags: tags, DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *serverID) (*none, error) {
-		if _, err := mustBePerson(caller(ctx)); err != nil {
+	}, func(ctx context.Context, in *serverID) (*empty, error) {
+		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
 		}
-		return &none{}, a.Credentials.RemoveMyCredential(ctx, caller(ctx), in.ID)
+		return &empty{}, a.Credentials.RemoveMyCredential(ctx, callerOf(ctx), in.ID)
 	})
 }

@@ -13,32 +13,36 @@ import (
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
-// Deliveries are the calls that events led to, and where they go.
+// Deliveries are the calls that events led to, and the endpoints that they go to.
 type Deliveries interface {
-	// List and Get have the deliveries that the principal may know of, and of each
-	// what it may read.
+	// List and Get return the deliveries that the principal may see, each with the parts
+	// that the principal may read. List also returns the cursor of the next page.
 	List(ctx context.Context, p *junctor.Principal, f queue.Filter) ([]worker.Delivery, string, error)
 	Get(ctx context.Context, p *junctor.Principal, id string) (worker.Delivery, error)
-	// Change does one of hold, release, drop and replay, and says with how many.
+	// Change performs one of hold, release, drop and replay on all deliveries that match,
+	// and returns their number.
 	Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
-	// Count says how many Change would be done with.
+	// Count returns the number of deliveries that Change would affect.
 	Count(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
 
-	// Lanes lists the endpoints that the principal may know of with how they stand;
-	// StopLane has one left alone until StartLane.
+	// Lanes lists the endpoints that the principal may see, with their state. StopLane
+	// suspends one until StartLane.
 	Lanes(ctx context.Context, p *junctor.Principal) ([]queue.Lane, error)
 	StopLane(ctx context.Context, tenant junctor.TenantID, lane string) error
 	StartLane(ctx context.Context, tenant junctor.TenantID, lane string) error
 
-	// AgentEndpoints lists agents' own endpoints, of one agent or with "" of all.
+	// AgentEndpoints lists the MCP endpoints of agents, of one agent or with "" of all.
 	AgentEndpoints(ctx context.Context, tenant junctor.TenantID, agent string) ([]junctor.AgentEndpoint, error)
-	// PutAgentEndpoint stores one with its token; signing is the secret to sign
-	// with, where one was made: it is not shown again. Where version is not zero, it takes
-	// the place of that version alone.
+	// PutAgentEndpoint stores an endpoint with its token. signing is the secret to sign
+	// with, if one was made; it is not shown again. If version is not zero, the replaced
+	// endpoint has to have that version.
 	PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in AgentToken, version time.Time) (e junctor.AgentEndpoint, signing string, err error)
+	// RemoveAgentEndpoint deletes an endpoint and its token. url may be "" if the agent
+	// has one endpoint only.
 	RemoveAgentEndpoint(ctx context.Context, tenant junctor.TenantID, agent, url string) error
 }
 
+// deliveryQuery is the query of list-deliveries.
 type deliveryQuery struct {
 	State    queue.State `query:"state" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Only deliveries in this state."`
 	Event    string      `query:"event" maxLength:"300" doc:"Only those of this event, by id."`
@@ -52,7 +56,8 @@ type deliveryQuery struct {
 	Cursor   string      `query:"cursor" maxLength:"100" doc:"next of the page before."`
 }
 
-func (q *deliveryQuery) filter() queue.Filter {
+// toFilter returns the filter of the queue that the query stands for.
+func (q *deliveryQuery) toFilter() queue.Filter {
 	f := queue.Filter{Event: q.Event, Trigger: q.Trigger, Agent: q.Agent, Tool: q.Tool, Lane: q.Endpoint, From: q.Since, To: q.Until, Limit: q.Limit, After: q.Cursor}
 	if q.State != "" {
 		f.States = []queue.State{q.State}
@@ -60,12 +65,15 @@ func (q *deliveryQuery) filter() queue.Filter {
 	return f
 }
 
+// deliveryID is the path of one delivery.
 type deliveryID struct {
 	ID string `path:"id" doc:"The delivery's id."`
 }
 
-type oneDelivery struct{ Body worker.Delivery }
+// deliveryResponse is one delivery with its attempts.
+type deliveryResponse struct{ Body worker.Delivery }
 
+// deliveryChange is the request that holds, releases, drops or replays deliveries.
 type deliveryChange struct {
 	Body struct {
 		Action   string      `json:"action" enum:"hold,release,drop,replay" doc:"hold keeps deliveries from being attempted, release lets them go on, drop ends them, replay makes them again under the ids that they have."`
@@ -82,30 +90,33 @@ type deliveryChange struct {
 	}
 }
 
-// Changed says how many were changed.
+// Changed is the number of deliveries that a request changed.
 type Changed struct {
 	Count int `json:"count" doc:"How many deliveries it was done with; those that it makes no sense for are not among them."`
 }
 
-type oneChanged struct{ Body Changed }
+// changedResponse is the answer to deliveryChange.
+type changedResponse struct{ Body Changed }
 
-func (a *api) deliveryRoutes() {
+// registerDeliveryRoutes registers the routes below /deliveries. A change has to name at
+// least one filter, so that an empty request does not affect every delivery.
+func (a *api) registerDeliveryRoutes() {
 	tags := []string{"deliveries"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead are the dead letters", Tags: tags,
-	}, func(ctx context.Context, in *deliveryQuery) (*pageOf[worker.Delivery], error) {
-		list, next, err := a.Deliveries.List(ctx, caller(ctx), in.filter())
+	}, func(ctx context.Context, in *deliveryQuery) (*pageResponse[worker.Delivery], error) {
+		list, next, err := a.Deliveries.List(ctx, callerOf(ctx), in.toFilter())
 		return newPage(list, next), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-delivery", Method: http.MethodGet, Path: "/deliveries/{id}", Summary: "Show a delivery with its attempts", Tags: tags,
-	}, func(ctx context.Context, in *deliveryID) (*oneDelivery, error) {
-		d, err := a.Deliveries.Get(ctx, caller(ctx), in.ID)
-		return &oneDelivery{d}, err
+	}, func(ctx context.Context, in *deliveryID) (*deliveryResponse, error) {
+		d, err := a.Deliveries.Get(ctx, callerOf(ctx), in.ID)
+		return &deliveryResponse{d}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "change-deliveries", Method: http.MethodPost, Path: "/deliveries/actions", Summary: "Hold, release, drop or replay deliveries: some, or all that fit", Tags: tags,
-	}, func(ctx context.Context, in *deliveryChange) (*oneChanged, error) {
+	}, func(ctx context.Context, in *deliveryChange) (*changedResponse, error) {
 		b := in.Body
 		f := queue.Filter{IDs: b.IDs, Event: b.Event, Trigger: b.Trigger, Agent: b.Agent, Tool: b.Tool, Lane: b.Endpoint, From: b.Since, To: b.Until}
 		if b.State != "" {
@@ -118,7 +129,7 @@ func (a *api) deliveryRoutes() {
 		if b.DryRun {
 			do = a.Deliveries.Count
 		}
-		n, err := do(ctx, caller(ctx).Tenant, b.Action, f)
-		return &oneChanged{Changed{n}}, err
+		n, err := do(ctx, callerOf(ctx).Tenant, b.Action, f)
+		return &changedResponse{Changed{n}}, err
 	})
 }

@@ -17,7 +17,7 @@ func (noDeliveries) List(context.Context, *junctor.Principal, queue.Filter) ([]w
 }
 
 func (noDeliveries) Get(_ context.Context, _ *junctor.Principal, id string) (worker.Delivery, error) {
-	return worker.Delivery{ID: id, State: queue.Done, Tool: "tell", Endpoint: "agent:42", Attempts: 1, Tried: []worker.DeliveryAttempt{{N: 1, Outcome: "delivered"}}}, nil
+	return worker.Delivery{ID: id, State: queue.StateDone, Tool: "tell", Endpoint: "agent:42", Attempts: 1, Tried: []worker.DeliveryAttempt{{Number: 1, Outcome: "delivered"}}}, nil
 }
 
 func (noDeliveries) Change(context.Context, junctor.TenantID, string, queue.Filter) (int, error) {

@@ -10,12 +10,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxDocumentBody is as much as a document may hold, and room for how JSON writes
-// it.
+// maxDocumentBody bounds a request with a document: the size limit of documents, with room
+// for JSON escapes.
 const maxDocumentBody = 48 << 20
 
-// Import is a document to make a server of again. Without a text and an address
-// it is fetched from where it came from.
+// Import is a document from which a server is made again. Without a text and an address,
+// it is fetched from the stored address.
 type Import struct {
 	Document       string
 	DocumentURL    string
@@ -24,16 +24,19 @@ type Import struct {
 	AllowEmpty     bool
 }
 
-// Imported is what came of it.
+// Imported is the result of an import.
 type Imported struct {
 	Applied bool `json:"applied" doc:"The server is made of the document now."`
 	junctor.APIPreview
 }
 
-type previewed struct{ Body junctor.APIPreview }
+// previewResponse is the answer of the routes that preview a document.
+type previewResponse struct{ Body junctor.APIPreview }
 
-type imported struct{ Body Imported }
+// importResponse is the answer to importDocument.
+type importResponse struct{ Body Imported }
 
+// importDocument is the request that imports a document.
 type importDocument struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
@@ -52,62 +55,67 @@ type StoredDocument struct {
 	FetchedAt time.Time `json:"fetched_at"`
 }
 
-type storedDocument struct{ Body StoredDocument }
+// storedDocumentResponse is the answer of the routes that return a document's text.
+type storedDocumentResponse struct{ Body StoredDocument }
 
-func (a *api) documentRoutes() {
+// registerDocumentRoutes registers the routes of auto-generated servers: preview, fetch,
+// import, read and validate a document. Requests that fetch have no read deadline
+// (BodyReadTimeout -1), because huma's deadline would end the request's context while the
+// other side is still slow.
+func (a *api) registerDocumentRoutes() {
 	tags := []string{"servers"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "preview-server", Method: http.MethodPost, Path: "/servers/preview", Summary: "Show what an API's documentation comes to, without adding a server", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *probeServer) (*previewed, error) {
-		input, err := inputOf(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
+	}, func(ctx context.Context, in *probeServer) (*previewResponse, error) {
+		input, err := newServerInput(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
 		if err != nil {
 			return nil, err
 		}
-		p, err := a.Servers.PreviewServer(ctx, caller(ctx), input)
-		return &previewed{p}, err
+		p, err := a.Servers.PreviewServer(ctx, callerOf(ctx), input)
+		return &previewResponse{p}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "follow-preview", Method: http.MethodPost, Path: "/servers/preview/steps", Summary: "Show what an API's documentation comes to, and follow it step by step: fetch, read, tools, preview", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1, Responses: stepEvents("APIPreview"),
 	}, func(ctx context.Context, in *probeServer) (*huma.StreamResponse, error) {
-		input, err := inputOf(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
+		input, err := newServerInput(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
 		if err != nil {
 			return nil, err
 		}
-		return follow(ctx, a, func(ctx context.Context) (junctor.APIPreview, error) {
-			return a.Servers.PreviewServer(ctx, caller(ctx), input)
+		return streamSteps(ctx, a, func(ctx context.Context) (junctor.APIPreview, error) {
+			return a.Servers.PreviewServer(ctx, callerOf(ctx), input)
 		}), nil
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "fetch-document", Method: http.MethodPost, Path: "/servers/preview/document", Summary: "Fetch the documentation at document_url, to look at its text before adding a server", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *probeServer) (*storedDocument, error) {
-		input, err := inputOf(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
+	}, func(ctx context.Context, in *probeServer) (*storedDocumentResponse, error) {
+		input, err := newServerInput(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
 		if err != nil {
 			return nil, err
 		}
-		d, err := a.Servers.FetchDocument(ctx, caller(ctx), input)
-		return &storedDocument{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
+		d, err := a.Servers.FetchDocument(ctx, callerOf(ctx), input)
+		return &storedDocumentResponse{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "import-document", Method: http.MethodPost, Path: "/servers/{id}/import", Summary: "Make a server of its documentation again, or say what would change", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *importDocument) (*imported, error) {
+	}, func(ctx context.Context, in *importDocument) (*importResponse, error) {
 		b := in.Body
-		out, err := a.Servers.ImportDocument(ctx, caller(ctx), in.ID, Import{b.Document, b.DocumentURL, b.DryRun, b.AcceptBreaking, b.AllowEmpty})
-		return &imported{out}, err
+		out, err := a.Servers.ImportDocument(ctx, callerOf(ctx), in.ID, Import{b.Document, b.DocumentURL, b.DryRun, b.AcceptBreaking, b.AllowEmpty})
+		return &importResponse{out}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-document", Method: http.MethodGet, Path: "/servers/{id}/document", Summary: "Show the documentation that a server is made of", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*storedDocument, error) {
-		d, err := a.Servers.Document(ctx, caller(ctx), in.ID)
-		return &storedDocument{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
+	}, func(ctx context.Context, in *serverID) (*storedDocumentResponse, error) {
+		d, err := a.Servers.Document(ctx, callerOf(ctx), in.ID)
+		return &storedDocumentResponse{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "validate-server", Method: http.MethodGet, Path: "/servers/{id}/validate", Summary: "Say what is wrong with a server's documentation, and what could be better", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*previewed, error) {
-		p, err := a.Servers.ValidateServer(ctx, caller(ctx), in.ID)
-		return &previewed{p}, err
+	}, func(ctx context.Context, in *serverID) (*previewResponse, error) {
+		p, err := a.Servers.ValidateServer(ctx, callerOf(ctx), in.ID)
+		return &previewResponse{p}, err
 	})
 }

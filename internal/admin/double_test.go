@@ -50,7 +50,7 @@ func newWorld() *world {
 		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(), shed: newShed(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
-			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
+			ID: "c1", Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
 			Status: junctor.StatusSuccess, Start: at, Duration: time.Millisecond, BytesIn: 10, BytesOut: 20,
 		}},
 	}
@@ -85,7 +85,7 @@ func (w *world) tryPassword(_ *http.Request, _ junctor.TenantID, name string) er
 	return nil
 }
 
-func (w *world) Manages(p *junctor.Principal, k *junctor.Key) bool {
+func (w *world) CanManageKey(p *junctor.Principal, k *junctor.Key) bool {
 	return p.Has(junctor.ScopeAdmin) || k.User == p.User && k.Name != "not yours"
 }
 
@@ -253,7 +253,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 type alone struct{}
 
 func (alone) Cluster(context.Context) (ClusterState, error) {
-	return ClusterState{Schema: 1, Nodes: []NodeState{{Name: "n", Asked: true, Reachable: true}}, Leases: []LeaseState{}, Journals: []JournalState{}}, nil
+	return ClusterState{Schema: 1, Replicas: []ReplicaState{{Name: "n", Self: true, Reachable: true}}, Leases: []LeaseState{}, Journals: []JournalState{}}, nil
 }
 
 func (w *world) options() Options {
@@ -328,7 +328,7 @@ func (w *world) Verify(_ context.Context, tell func(audit.Progress)) (audit.Repo
 		return audit.Report{}, junctor.Errorf(junctor.CodeUnavailable, "it cannot be read")
 	}
 	tell(audit.Progress{Records: 1, Bytes: 10, Total: 20})
-	return audit.Report{Node: "n1", Records: 2, First: 1, Last: 2, Bad: &audit.Bad{Seq: 2, Reason: "it was changed"}}, nil
+	return audit.Report{Replica: "n1", Records: 2, First: 1, Last: 2, FirstBad: &audit.BadRecord{Seq: 2, Reason: "it was changed"}}, nil
 }
 
 func (w *world) Export(_ context.Context, out io.Writer, _, _ time.Time) error {

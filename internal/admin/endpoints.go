@@ -13,7 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// AgentToken is an agent's own MCP endpoint, and with what it is called.
+// AgentToken is an agent's own MCP endpoint, and the token that it is called with.
 type AgentToken struct {
 	URL       string            `json:"url" minLength:"1" maxLength:"2000" doc:"The agent's own MCP endpoint. The token goes to its origin and nowhere else."`
 	Transport junctor.Transport `json:"transport,omitempty" enum:"http,sse" doc:"http, unless it is said."`
@@ -22,88 +22,96 @@ type AgentToken struct {
 	Sign      bool              `json:"sign,omitempty" doc:"Make a secret to sign with, which is answered this once, or replace the one that there is."`
 }
 
+// agentTokenInput is the request that stores an endpoint.
 type agentTokenInput struct {
 	Precondition
 	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
 	Body  AgentToken
 }
 
-// StoredToken is what may be known of a stored endpoint.
+// StoredToken is a stored endpoint without its token.
 type StoredToken struct {
 	junctor.AgentEndpoint
 	Signing string `json:"signing_secret,omitempty" doc:"The secret that deliveries are signed with, where it was made just now. It is not shown again."`
 }
 
-type oneAgentToken = versioned[StoredToken]
+// agentTokenResponse is a stored endpoint with its version.
+type agentTokenResponse = versionedResponse[StoredToken]
 
+// agentTokenQuery is the query of list-agent-tokens.
 type agentTokenQuery struct {
 	Agent string `query:"agent" maxLength:"300" doc:"Only this agent's."`
 }
 
+// agentTokenName names an endpoint that is deleted.
 type agentTokenName struct {
 	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
 	URL   string `query:"url" maxLength:"2000" doc:"Which of the agent's endpoints, where there are several."`
 }
 
+// laneName names an endpoint of deliveries. It is in the body because it may be a URL.
 type laneName struct {
 	Body struct {
 		Endpoint string `json:"endpoint" minLength:"1" maxLength:"2000" doc:"The endpoint, as a delivery names it."`
 	}
 }
 
-func (a *api) endpointRoutes() {
+// registerEndpointRoutes registers the routes of delivery endpoints: /endpoints is the
+// state of every endpoint that deliveries go to, /agent-tokens the endpoints and tokens of
+// agents.
+func (a *api) registerEndpointRoutes() {
 	tags := []string{"endpoints"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-endpoints", Method: http.MethodGet, Path: "/endpoints", Summary: "List the endpoints that deliveries wait for, or that are left alone", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[queue.Lane], error) {
-		list, err := a.Deliveries.Lanes(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[queue.Lane], error) {
+		list, err := a.Deliveries.Lanes(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "stop-endpoint", Method: http.MethodPost, Path: "/endpoints/stop", Summary: "Leave an endpoint alone: its deliveries are held", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *laneName) (*none, error) {
-		return &none{}, a.Deliveries.StopLane(ctx, caller(ctx).Tenant, in.Body.Endpoint)
+	}, func(ctx context.Context, in *laneName) (*empty, error) {
+		return &empty{}, a.Deliveries.StopLane(ctx, callerOf(ctx).Tenant, in.Body.Endpoint)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "start-endpoint", Method: http.MethodPost, Path: "/endpoints/start", Summary: "Call an endpoint again, at once, why ever it is left alone", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *laneName) (*none, error) {
-		return &none{}, a.Deliveries.StartLane(ctx, caller(ctx).Tenant, in.Body.Endpoint)
+	}, func(ctx context.Context, in *laneName) (*empty, error) {
+		return &empty{}, a.Deliveries.StartLane(ctx, callerOf(ctx).Tenant, in.Body.Endpoint)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-agent-tokens", Method: http.MethodGet, Path: "/agent-tokens", Summary: "List agents' own endpoints, without their tokens", Tags: tags,
-	}, func(ctx context.Context, in *agentTokenQuery) (*pageOf[junctor.AgentEndpoint], error) {
-		list, err := a.Deliveries.AgentEndpoints(ctx, caller(ctx).Tenant, in.Agent)
+	}, func(ctx context.Context, in *agentTokenQuery) (*pageResponse[junctor.AgentEndpoint], error) {
+		list, err := a.Deliveries.AgentEndpoints(ctx, callerOf(ctx).Tenant, in.Agent)
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "put-agent-token", Method: http.MethodPut, Path: "/agent-tokens/{agent}", Summary: "Store an agent's own endpoint and its token; what was held for the want of it goes on", Tags: tags,
 		MaxBodyBytes: maxSecretBody,
-	}, func(ctx context.Context, in *agentTokenInput) (*oneAgentToken, error) {
-		version, err := in.version()
+	}, func(ctx context.Context, in *agentTokenInput) (*agentTokenResponse, error) {
+		version, err := in.wantedVersion()
 		if err != nil {
 			return nil, err
 		}
-		e, signing, err := a.Deliveries.PutAgentEndpoint(ctx, caller(ctx), in.Agent, in.Body, version)
-		return withVersion(StoredToken{e, signing}, e.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+		e, signing, err := a.Deliveries.PutAgentEndpoint(ctx, callerOf(ctx), in.Agent, in.Body, version)
+		return withVersion(StoredToken{e, signing}, e.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
 			origin, err := junctor.Origin(in.Body.URL)
 			if err != nil {
-				return stored{}, err
+				return storedVersion{}, err
 			}
-			list, err := a.Deliveries.AgentEndpoints(ctx, caller(ctx).Tenant, in.Agent)
+			list, err := a.Deliveries.AgentEndpoints(ctx, callerOf(ctx).Tenant, in.Agent)
 			for _, e := range list {
 				if e.Origin == origin {
-					return stored{fmt.Sprintf("the endpoint of the agent %q", in.Agent), StoredToken{AgentEndpoint: e}, e.UpdatedAt, e.UpdatedBy}, nil
+					return storedVersion{fmt.Sprintf("the endpoint of the agent %q", in.Agent), StoredToken{AgentEndpoint: e}, e.UpdatedAt, e.UpdatedBy}, nil
 				}
 			}
-			return stored{}, cmp.Or(err, gone("the endpoint of the agent", in.Agent))
+			return storedVersion{}, cmp.Or(err, goneError("the endpoint of the agent", in.Agent))
 		})
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-agent-token", Method: http.MethodDelete, Path: "/agent-tokens/{agent}", Summary: "Forget an agent's own endpoint and its token", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *agentTokenName) (*none, error) {
-		return &none{}, a.Deliveries.RemoveAgentEndpoint(ctx, caller(ctx).Tenant, in.Agent, in.URL)
+	}, func(ctx context.Context, in *agentTokenName) (*empty, error) {
+		return &empty{}, a.Deliveries.RemoveAgentEndpoint(ctx, callerOf(ctx).Tenant, in.Agent, in.URL)
 	})
 }

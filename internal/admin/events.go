@@ -14,46 +14,61 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// Events is what can be done with events: where they come from, and what follows
-// from them.
+// Events takes events and manages their sources, triggers and schedules.
 type Events interface {
-	// SendEvent takes an event. Who sends it is judged behind it: an agent sends
-	// under its own name, and nobody but an admin under that of a source.
+	// SendEvent stores an event and starts what follows from it. It judges the sender: an
+	// agent sends under its own name, and only an admin sends under the name of a source.
 	SendEvent(ctx context.Context, p *junctor.Principal, e junctor.Event) (junctor.Taken, error)
-	// Events gives a page, newest first, and the cursor of the next one.
+	// Events returns a page, newest first, and the cursor of the next one.
 	Events(ctx context.Context, p *junctor.Principal, f EventFilter) (events []junctor.Event, next string, err error)
+	// Event returns one event; not_found if the tenant has none with that id.
 	Event(ctx context.Context, p *junctor.Principal, id string) (junctor.Event, error)
+	// ReplayEvent evaluates today's triggers for a stored event. A delivery that exists
+	// already is not made twice.
 	ReplayEvent(ctx context.Context, p *junctor.Principal, id string) (junctor.Taken, error)
 
+	// Triggers lists the tenant's triggers by name.
 	Triggers(ctx context.Context, p *junctor.Principal) ([]junctor.Trigger, error)
+	// Trigger returns one trigger; not_found if there is none of that name.
 	Trigger(ctx context.Context, p *junctor.Principal, name string) (junctor.Trigger, error)
+	// AddTrigger stores a new trigger; conflict if the name is taken.
 	AddTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger) (junctor.Trigger, error)
-	// ChangeTrigger changes what change changes, of the trigger as it is stored: change
-	// runs again where somebody else was faster. So it is with all that take a change.
+	// ChangeTrigger runs change on the stored trigger and stores the result. change runs
+	// again if somebody else stored a change meanwhile. The other methods that take a
+	// change do the same.
 	ChangeTrigger(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Trigger) error) (junctor.Trigger, error)
+	// RemoveTrigger deletes a trigger. Its deliveries stay.
 	RemoveTrigger(ctx context.Context, p *junctor.Principal, name string) error
-	// TryTrigger says what a trigger would do with an event. Nothing is called.
+	// TryTrigger returns what a trigger would do with an event. It calls nothing.
 	TryTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger, e junctor.Event) (TriggerTrial, error)
+	// ReadyTriggers lists triggers to copy and adapt.
 	ReadyTriggers() []junctor.Trigger
 
+	// Sources lists the tenant's sources by id, without their secrets.
 	Sources(ctx context.Context, p *junctor.Principal) ([]junctor.Source, error)
+	// Source returns one source without its secret; not_found if there is none with that
+	// id.
 	Source(ctx context.Context, p *junctor.Principal, id string) (junctor.Source, error)
+	// AddSource stores a source. secret is the value or a reference to it.
 	AddSource(ctx context.Context, p *junctor.Principal, s junctor.Source, secret seal.Secret) (junctor.Source, error)
-	// ChangeSource changes what change changes; a secret that is not zero takes the
-	// place of the former, which counts on unless at once is said.
+	// ChangeSource runs change on the stored source. A secret that is not zero replaces
+	// the former one, which stays valid for a while unless atOnce is set.
 	ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source) error, secret seal.Secret, atOnce bool) (junctor.Source, error)
+	// RemoveSource deletes a source. Its events stay.
 	RemoveSource(ctx context.Context, p *junctor.Principal, id string) error
 
+	// Schedules lists the tenant's schedules by name.
 	Schedules(ctx context.Context, p *junctor.Principal) ([]junctor.Schedule, error)
-	// PutSchedule stores a schedule, in place of the one of its name; where UpdatedAt is
-	// not zero, of that version alone.
+	// PutSchedule stores a schedule, in place of the one of its name. If UpdatedAt is not
+	// zero, the replaced one has to have that version.
 	PutSchedule(ctx context.Context, p *junctor.Principal, s junctor.Schedule) (junctor.Schedule, error)
+	// RemoveSchedule deletes a schedule; not_found if there is none of that name.
 	RemoveSchedule(ctx context.Context, p *junctor.Principal, name string) error
-	// NextTimes are the first times from now on that a cron expression names.
+	// NextTimes returns the next times that a cron expression names.
 	NextTimes(cron, timezone string, count int) ([]time.Time, error)
 }
 
-// EventFilter says which events are wanted; zero members do not filter.
+// EventFilter selects events. Zero members do not filter.
 type EventFilter struct {
 	Source, Type, Agent string
 	Since               time.Time
@@ -70,6 +85,7 @@ type TriggerTrial struct {
 	Breaks    []junctor.Violation `json:"breaks,omitempty" nullable:"false" doc:"Where the arguments break the tool's schema."`
 }
 
+// newEvent is the request that sends an event.
 type newEvent struct {
 	Body struct {
 		Source    string          `json:"source,omitempty" maxLength:"200" doc:"Where it comes from, in the sender's words; absent: api. An agent's is always agent:NAME."`
@@ -80,8 +96,10 @@ type newEvent struct {
 	}
 }
 
-type takenEvent struct{ Body junctor.Taken }
+// takenEventResponse says which event was stored and how many calls follow from it.
+type takenEventResponse struct{ Body junctor.Taken }
 
+// eventQuery is the query of list-events.
 type eventQuery struct {
 	Source string    `query:"source" doc:"Only events of this source."`
 	Type   string    `query:"type" doc:"Only events of this type."`
@@ -91,63 +109,68 @@ type eventQuery struct {
 	Cursor string    `query:"cursor" doc:"The next of the page before."`
 }
 
+// eventID is the path of one event.
 type eventID struct {
 	ID string `path:"id" maxLength:"100" doc:"The event's id."`
 }
 
-type oneEvent struct{ Body junctor.Event }
+// eventResponse is one event.
+type eventResponse struct{ Body junctor.Event }
 
-// maxEventBody bounds what is sent as an event.
+// maxEventBody bounds a request that has the data of an event.
 const maxEventBody = junctor.MaxEventData + 4096
 
-func (a *api) eventRoutes() {
+// registerEventRoutes registers the routes of events, and those of triggers, sources and
+// schedules.
+func (a *api) registerEventRoutes() {
 	tags := []string{"events"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "send-event", Method: http.MethodPost, Path: "/events", Summary: "Send an event; it is stored when the answer comes", Tags: tags,
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxEventBody,
-	}, func(ctx context.Context, in *newEvent) (*takenEvent, error) {
-		taken, err := a.Events.SendEvent(ctx, caller(ctx), junctor.Event{
+	}, func(ctx context.Context, in *newEvent) (*takenEventResponse, error) {
+		taken, err := a.Events.SendEvent(ctx, callerOf(ctx), junctor.Event{
 			Source: in.Body.Source, Type: in.Body.Type, Agent: in.Body.Agent, Data: in.Body.Data, DedupeKey: in.Body.DedupeKey,
 		})
-		return &takenEvent{taken}, err
+		return &takenEventResponse{taken}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/events", Summary: "List events, newest first", Tags: tags,
-	}, func(ctx context.Context, in *eventQuery) (*pageOf[junctor.Event], error) {
-		events, next, err := a.Events.Events(ctx, caller(ctx), EventFilter{in.Source, in.Type, in.Agent, in.Since, in.Cursor, in.Limit})
+	}, func(ctx context.Context, in *eventQuery) (*pageResponse[junctor.Event], error) {
+		events, next, err := a.Events.Events(ctx, callerOf(ctx), EventFilter{in.Source, in.Type, in.Agent, in.Since, in.Cursor, in.Limit})
 		for i := range events {
-			restrictEvent(caller(ctx), &events[i])
+			restrictEvent(callerOf(ctx), &events[i])
 		}
 		return newPage(events, next), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-event", Method: http.MethodGet, Path: "/events/{id}", Summary: "Show an event", Tags: tags,
-	}, func(ctx context.Context, in *eventID) (*oneEvent, error) {
-		e, err := a.Events.Event(ctx, caller(ctx), in.ID)
-		restrictEvent(caller(ctx), &e)
-		return &oneEvent{e}, err
+	}, func(ctx context.Context, in *eventID) (*eventResponse, error) {
+		e, err := a.Events.Event(ctx, callerOf(ctx), in.ID)
+		restrictEvent(callerOf(ctx), &e)
+		return &eventResponse{e}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "replay-event", Method: http.MethodPost, Path: "/events/{id}/replay", Summary: "Ask the triggers of today what follows from an event; a delivery that there is already stays the only one", Tags: tags,
 		DefaultStatus: http.StatusAccepted,
-	}, func(ctx context.Context, in *eventID) (*takenEvent, error) {
-		taken, err := a.Events.ReplayEvent(ctx, caller(ctx), in.ID)
-		return &takenEvent{taken}, err
+	}, func(ctx context.Context, in *eventID) (*takenEventResponse, error) {
+		taken, err := a.Events.ReplayEvent(ctx, callerOf(ctx), in.ID)
+		return &takenEventResponse{taken}, err
 	})
-	a.triggerRoutes()
-	a.sourceRoutes()
-	a.scheduleRoutes()
+	a.registerTriggerRoutes()
+	a.registerSourceRoutes()
+	a.registerScheduleRoutes()
 }
 
-// restrictEvent leaves out what an event says that is a tool's answer: it is the
-// payload of a call, which admins alone read where it is nobody's own.
+// restrictEvent removes the data of an event that a tool's answer caused (its depth is
+// above zero). Such data is the payload of a call that belongs to no user, and only admins
+// may read it.
 func restrictEvent(p *junctor.Principal, e *junctor.Event) {
 	if e.Depth > 0 && !p.Has(junctor.ScopeAdmin) {
 		e.Data = nil
 	}
 }
 
-// SourceBody is what describes a source. Members that are absent are not changed.
+// SourceBody describes a source. In a change, absent members stay as they are.
 type SourceBody struct {
 	Title      *string     `json:"title,omitempty" maxLength:"200"`
 	Secret     seal.Secret `json:"secret,omitzero" doc:"What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0."`
@@ -158,15 +181,17 @@ type SourceBody struct {
 	Disabled   *bool       `json:"disabled,omitempty"`
 }
 
-func (b *SourceBody) to(s *junctor.Source) {
-	set(&s.Title, b.Title)
-	set(&s.Header, b.Header)
-	set(&s.TypeField, b.TypeField)
-	set(&s.AgentField, b.AgentField)
-	set(&s.Key, b.Key)
-	set(&s.Disabled, b.Disabled)
+// applyTo sets the members of s that the body has. The secret is not among them.
+func (b *SourceBody) applyTo(s *junctor.Source) {
+	setIfGiven(&s.Title, b.Title)
+	setIfGiven(&s.Header, b.Header)
+	setIfGiven(&s.TypeField, b.TypeField)
+	setIfGiven(&s.AgentField, b.AgentField)
+	setIfGiven(&s.Key, b.Key)
+	setIfGiven(&s.Disabled, b.Disabled)
 }
 
+// newSource is the request that adds a source.
 type newSource struct {
 	Body struct {
 		ID    string              `json:"id" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens. Messages are posted to the path that the answer names."`
@@ -175,10 +200,12 @@ type newSource struct {
 	}
 }
 
+// sourceID is the path of one source.
 type sourceID struct {
 	ID string `path:"id" maxLength:"63" doc:"The source's id."`
 }
 
+// sourcePatch is the request that changes a source.
 type sourcePatch struct {
 	Precondition
 	ID   string `path:"id" maxLength:"63" doc:"The source's id."`
@@ -188,59 +215,62 @@ type sourcePatch struct {
 	}
 }
 
-type oneSource = versioned[junctor.Source]
+// sourceResponse is one source with its version.
+type sourceResponse = versionedResponse[junctor.Source]
 
-func (a *api) sourceRoutes() {
+// registerSourceRoutes registers the routes below /sources.
+func (a *api) registerSourceRoutes() {
 	tags := []string{"sources"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-sources", Method: http.MethodGet, Path: "/sources", Summary: "List the sources of events", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Source], error) {
-		list, err := a.Events.Sources(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Source], error) {
+		list, err := a.Events.Sources(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-source", Method: http.MethodPost, Path: "/sources", Summary: "Add a source of events", Tags: tags, DefaultStatus: http.StatusCreated,
-	}, func(ctx context.Context, in *newSource) (*oneSource, error) {
+	}, func(ctx context.Context, in *newSource) (*sourceResponse, error) {
 		s := junctor.Source{ID: in.Body.ID, Style: in.Body.Style}
-		in.Body.to(&s)
-		s, err := a.Events.AddSource(ctx, caller(ctx), s, in.Body.Secret)
+		in.Body.applyTo(&s)
+		s, err := a.Events.AddSource(ctx, callerOf(ctx), s, in.Body.Secret)
 		return withVersion(s, s.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-source", Method: http.MethodGet, Path: "/sources/{id}", Summary: "Show a source", Tags: tags,
-	}, func(ctx context.Context, in *sourceID) (*oneSource, error) {
-		s, err := a.Events.Source(ctx, caller(ctx), in.ID)
+	}, func(ctx context.Context, in *sourceID) (*sourceResponse, error) {
+		s, err := a.Events.Source(ctx, callerOf(ctx), in.ID)
 		return withVersion(s, s.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "patch-source", Method: http.MethodPatch, Path: "/sources/{id}", Summary: "Change a source, or give it another secret", Tags: tags,
-	}, func(ctx context.Context, in *sourcePatch) (*oneSource, error) {
-		s, err := a.Events.ChangeSource(ctx, caller(ctx), in.ID, func(s *junctor.Source) error {
-			if err := in.check(s.UpdatedAt); err != nil {
+	}, func(ctx context.Context, in *sourcePatch) (*sourceResponse, error) {
+		s, err := a.Events.ChangeSource(ctx, callerOf(ctx), in.ID, func(s *junctor.Source) error {
+			if err := in.checkVersion(s.UpdatedAt); err != nil {
 				return err
 			}
-			in.Body.to(s)
+			in.Body.applyTo(s)
 			return nil
 		}, in.Body.Secret, in.Body.AtOnce)
-		return withVersion(s, s.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
-			s, err := a.Events.Source(ctx, caller(ctx), in.ID)
-			return stored{fmt.Sprintf("the source %q", in.ID), s, s.UpdatedAt, s.UpdatedBy}, err
+		return withVersion(s, s.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
+			s, err := a.Events.Source(ctx, callerOf(ctx), in.ID)
+			return storedVersion{fmt.Sprintf("the source %q", in.ID), s, s.UpdatedAt, s.UpdatedBy}, err
 		})
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-source", Method: http.MethodDelete, Path: "/sources/{id}", Summary: "Delete a source; its events stay", Tags: tags, DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *sourceID) (*none, error) {
-		return &none{}, a.Events.RemoveSource(ctx, caller(ctx), in.ID)
+	}, func(ctx context.Context, in *sourceID) (*empty, error) {
+		return &empty{}, a.Events.RemoveSource(ctx, callerOf(ctx), in.ID)
 	})
 }
 
+// schedulePut is the request that stores a schedule.
 type schedulePut struct {
 	Precondition
 	Name string `path:"name" maxLength:"63" doc:"The schedule's name."`
 	Body ScheduleBody
 }
 
-// ScheduleBody is what describes a schedule, whole.
+// ScheduleBody describes a whole schedule.
 type ScheduleBody struct {
 	Cron     string          `json:"cron" maxLength:"200" doc:"Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."`
 	Timezone string          `json:"timezone,omitempty" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
@@ -250,58 +280,63 @@ type ScheduleBody struct {
 	Disabled bool            `json:"disabled,omitempty"`
 }
 
-func (b *ScheduleBody) of(name string) junctor.Schedule {
+// toSchedule returns the schedule that the body describes under a name.
+func (b *ScheduleBody) toSchedule(name string) junctor.Schedule {
 	return junctor.Schedule{Name: name, Cron: b.Cron, Timezone: b.Timezone, Type: b.Type, Agent: b.Agent, Data: b.Data, Disabled: b.Disabled}
 }
 
+// scheduleName is the path of one schedule.
 type scheduleName struct {
 	Name string `path:"name" maxLength:"63" doc:"The schedule's name."`
 }
 
-type oneSchedule = versioned[junctor.Schedule]
+// scheduleResponse is one schedule with its version.
+type scheduleResponse = versionedResponse[junctor.Schedule]
 
+// cronQuery is the query of list-schedule-times.
 type cronQuery struct {
 	Cron     string `query:"cron" maxLength:"200" doc:"As a schedule has it."`
 	Timezone string `query:"timezone" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
 	Limit    int    `query:"limit" minimum:"1" maximum:"20" default:"5"`
 }
 
-func (a *api) scheduleRoutes() {
+// registerScheduleRoutes registers the routes below /schedules.
+func (a *api) registerScheduleRoutes() {
 	tags := []string{"schedules"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/schedules", Summary: "List schedules", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Schedule], error) {
-		list, err := a.Events.Schedules(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Schedule], error) {
+		list, err := a.Events.Schedules(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-schedule-times", Method: http.MethodGet, Path: "/schedules/times", Summary: "List the next times that a cron expression names", Tags: tags,
-	}, func(_ context.Context, in *cronQuery) (*pageOf[time.Time], error) {
+	}, func(_ context.Context, in *cronQuery) (*pageResponse[time.Time], error) {
 		list, err := a.Events.NextTimes(in.Cron, in.Timezone, in.Limit)
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "put-schedule", Method: http.MethodPut, Path: "/schedules/{name}", Summary: "Make events at times that are known before", Tags: tags, MaxBodyBytes: maxEventBody,
-	}, func(ctx context.Context, in *schedulePut) (*oneSchedule, error) {
-		s := in.Body.of(in.Name)
+	}, func(ctx context.Context, in *schedulePut) (*scheduleResponse, error) {
+		s := in.Body.toSchedule(in.Name)
 		var err error
-		if s.UpdatedAt, err = in.version(); err != nil {
+		if s.UpdatedAt, err = in.wantedVersion(); err != nil {
 			return nil, err
 		}
-		s, err = a.Events.PutSchedule(ctx, caller(ctx), s)
-		return withVersion(s, s.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
-			list, err := a.Events.Schedules(ctx, caller(ctx))
+		s, err = a.Events.PutSchedule(ctx, callerOf(ctx), s)
+		return withVersion(s, s.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
+			list, err := a.Events.Schedules(ctx, callerOf(ctx))
 			for _, s := range list {
 				if s.Name == in.Name {
-					return stored{fmt.Sprintf("the schedule %q", in.Name), s, s.UpdatedAt, s.UpdatedBy}, nil
+					return storedVersion{fmt.Sprintf("the schedule %q", in.Name), s, s.UpdatedAt, s.UpdatedBy}, nil
 				}
 			}
-			return stored{}, cmp.Or(err, gone("the schedule", in.Name))
+			return storedVersion{}, cmp.Or(err, goneError("the schedule", in.Name))
 		})
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{name}", Summary: "Delete a schedule", Tags: tags, DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *scheduleName) (*none, error) {
-		return &none{}, a.Events.RemoveSchedule(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *scheduleName) (*empty, error) {
+		return &empty{}, a.Events.RemoveSchedule(ctx, callerOf(ctx), in.Name)
 	})
 }

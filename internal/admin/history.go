@@ -13,7 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 )
 
-// HistoryFilter is what lists and exports of the history take.
+// HistoryFilter selects calls for the list and the export of the history.
 type HistoryFilter struct {
 	CallsOf
 	View   string         `query:"view" maxLength:"40" doc:"Only calls that this View made, by its id."`
@@ -23,144 +23,159 @@ type HistoryFilter struct {
 	Text   string         `query:"text" maxLength:"200" doc:"Only calls that have this text in parameters, result or reason."`
 }
 
-func (f *HistoryFilter) filter() history.Filter {
+// toFilter returns the filter of package history, without its page.
+func (f *HistoryFilter) toFilter() history.Filter {
 	return history.Filter{
-		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, View: f.View, Caller: f.Caller, Kind: f.Kind, Door: f.Door, Status: f.Status,
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, View: f.View, Caller: f.Caller, Kind: f.Kind, EntryPoint: f.EntryPoint, Status: f.Status,
 		Since: f.Since, Until: f.Until, Text: f.Text,
 	}
 }
 
+// historyQuery is the query of list-history.
 type historyQuery struct {
 	HistoryFilter
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
 	Cursor string `query:"cursor" maxLength:"500" doc:"The next of the page before."`
 }
 
+// exportQuery is the query of export-calls.
 type exportQuery struct {
 	HistoryFilter
 	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"An object a line, or comma-separated values under a heading."`
 }
 
+// usageQuery is the query of get-usage.
 type usageQuery struct {
 	CallsOf
-	By    string    `query:"by" enum:"tool,server,user,agent,caller,door,day" default:"tool" doc:"What is summed up."`
+	By    string    `query:"by" enum:"tool,server,user,agent,caller,entry_point,day" default:"tool" doc:"What is summed up."`
 	Until time.Time `query:"until" doc:"To the day of this time, in UTC."`
 }
 
-func (q *usageQuery) filter() history.UsageFilter {
+// toFilter returns the filter of package history for sums, which are kept by day.
+func (q *usageQuery) toFilter() history.UsageFilter {
 	return history.UsageFilter{
-		Since: q.Since, Until: q.Until, Tool: q.Tool, Server: q.Server, User: q.User, Agent: q.Agent, Caller: q.Caller, Door: q.Door,
+		Since: q.Since, Until: q.Until, Tool: q.Tool, Server: q.Server, User: q.User, Agent: q.Agent, Caller: q.Caller, EntryPoint: q.EntryPoint,
 	}
 }
 
+// callID is the path of one call.
 type callID struct {
 	ID string `path:"id" doc:"The call's id."`
 }
 
-type oneEntry struct{ Body history.Entry }
+// entryResponse is one call with its payloads.
+type entryResponse struct{ Body history.Entry }
 
-func (a *api) historyRoutes() {
+// registerHistoryRoutes registers the routes that read calls with payloads, and sums. Each
+// asks CallAccess first, which bounds what the caller sees.
+func (a *api) registerHistoryRoutes() {
 	tags := []string{"calls"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with what was said in them, newest first", Tags: tags,
-	}, func(ctx context.Context, in *historyQuery) (*pageOf[history.Entry], error) {
+	}, func(ctx context.Context, in *historyQuery) (*pageResponse[history.Entry], error) {
 		if err := a.userID(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
-		access, err := a.Calls.CallAccess(ctx, caller(ctx))
+		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
 		if err != nil {
 			return nil, err
 		}
-		f := in.filter()
+		f := in.toFilter()
 		f.Limit, f.Cursor = in.Limit, in.Cursor
 		page, err := a.History.Query(ctx, access, f)
 		return newPage(page.Calls, page.Next), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with what was said in it", Tags: tags,
-	}, func(ctx context.Context, in *callID) (*oneEntry, error) {
-		access, err := a.Calls.CallAccess(ctx, caller(ctx))
+	}, func(ctx context.Context, in *callID) (*entryResponse, error) {
+		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
 		if err != nil {
 			return nil, err
 		}
 		entry, err := a.History.Get(ctx, access, in.ID)
-		return &oneEntry{entry}, err
+		return &entryResponse{entry}, err
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "export-calls", Method: http.MethodGet, Path: "/calls/export", Summary: "Export calls with what was said in them, newest first", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "All calls that match. An answer that is cut off in the middle is not whole: the connection ends without saying so.",
 			Content:     map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text},
 		}},
 	}, a.exportCalls)
-	route(a, huma.Operation{
-		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, server, user, agent, caller, door or day", Tags: []string{"usage"},
-	}, func(ctx context.Context, in *usageQuery) (*pageOf[history.Usage], error) {
+	registerRoute(a, huma.Operation{
+		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, server, user, agent, caller, entry_point or day", Tags: []string{"usage"},
+	}, func(ctx context.Context, in *usageQuery) (*pageResponse[history.Usage], error) {
 		if err := a.userID(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
-		access, err := a.Calls.CallAccess(ctx, caller(ctx))
+		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
 		if err != nil {
 			return nil, err
 		}
-		usage, err := a.History.Usage(ctx, access, in.filter(), history.Group(in.By))
+		usage, err := a.History.Usage(ctx, access, in.toFilter(), history.UsageGroup(in.By))
 		return newPage(usage, ""), err
 	})
 }
 
+// exportCalls handles export-calls. It resolves the caller's access before the stream
+// begins, so that a refusal still has its own status.
 func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamResponse, error) {
 	if err := a.userID(ctx, &in.CallsOf); err != nil {
 		return nil, err
 	}
-	access, err := a.Calls.CallAccess(ctx, caller(ctx))
+	access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	format, mediaType := history.JSONLines, "application/jsonl"
+	format, mediaType := history.FormatJSONLines, "application/jsonl"
 	if in.Format == "csv" {
-		format, mediaType = history.CSV, "text/csv; charset=utf-8"
+		format, mediaType = history.FormatCSV, "text/csv; charset=utf-8"
 	}
-	return a.download(ctx, "calls."+in.Format, mediaType, func(w io.Writer) error { return a.History.Export(ctx, w, access, in.filter(), format) }), nil
+	return a.streamFile(ctx, "calls."+in.Format, mediaType, func(w io.Writer) error { return a.History.Export(ctx, w, access, in.toFilter(), format) }), nil
 }
 
-// download answers with a file that write writes.
-func (a *api) download(ctx context.Context, name, mediaType string, write func(io.Writer) error) *huma.StreamResponse {
+// streamFile answers with a file that write produces. If write fails before its first
+// byte, the answer is a problem. If it fails later, the connection is cut, so that a
+// client cannot take a part for the whole.
+func (a *api) streamFile(ctx context.Context, name, mediaType string, write func(io.Writer) error) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
 		out := &attachment{w: w, mediaType: mediaType, name: name}
 		err := write(out)
 		switch {
-		case err != nil && !out.begun:
-			writeProblem(w, a.problem(ctx, err))
+		case err != nil && !out.headWritten:
+			writeProblem(w, a.toProblem(ctx, err))
 		case err != nil:
 			a.Log.WarnContext(ctx, "an export ended early", "file", name, "error", err)
-			panic(http.ErrAbortHandler) // what was sent must not look whole
+			panic(http.ErrAbortHandler) // a part must not look like the whole file
 		default:
-			out.begin()
+			out.writeHead()
 		}
 	}}
 }
 
-// attachment is an answer whose head is written with its first byte: until then
-// it can still be an error.
+// attachment is an answer whose head is written with its first byte. Until then the answer
+// can still become an error.
 type attachment struct {
 	w               http.ResponseWriter
 	mediaType, name string
-	begun           bool
+	headWritten     bool
 }
 
-func (a *attachment) begin() {
-	if a.begun {
+// writeHead writes status and headers, once.
+func (a *attachment) writeHead() {
+	if a.headWritten {
 		return
 	}
-	a.begun = true
+	a.headWritten = true
 	a.w.Header().Set("Content-Type", a.mediaType)
 	a.w.Header().Set("Content-Disposition", `attachment; filename="`+a.name+`"`)
 	a.w.WriteHeader(http.StatusOK)
 }
 
+// Write implements io.Writer.
 func (a *attachment) Write(b []byte) (int, error) {
-	a.begin()
+	a.writeHead()
 	return a.w.Write(b)
 }

@@ -21,14 +21,14 @@ import (
 type pastCalls struct {
 	filter history.Filter
 	usage  history.UsageFilter
-	by     history.Group
+	by     history.UsageGroup
 	export func(w io.Writer, format history.Format) error
 }
 
 func pastCall() history.Entry {
 	return history.Entry{
 		Call: junctor.Call{
-			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
+			ID: "c1", Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
 			Status: junctor.StatusSuccess, Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: time.Millisecond,
 		},
 		Params: json.RawMessage(`{"text":"x"}`),
@@ -55,7 +55,7 @@ func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.CallAccess,
 	return p.export(w, format)
 }
 
-func (p *pastCalls) Usage(_ context.Context, _ junctor.CallAccess, f history.UsageFilter, by history.Group) ([]history.Usage, error) {
+func (p *pastCalls) Usage(_ context.Context, _ junctor.CallAccess, f history.UsageFilter, by history.UsageGroup) ([]history.Usage, error) {
 	p.usage, p.by = f, by
 	return []history.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
 }
@@ -64,9 +64,9 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	h := w.handler(t)
-	const query = "?tool=demo__echo&server=demo&user=ann&agent=qa&caller=k1&view=v1&kind=tool&door=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
+	const query = "?tool=demo__echo&server=demo&user=ann&agent=qa&caller=k1&view=v1&kind=tool&entry_point=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
 	want := history.Filter{
-		Tool: "demo__echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", View: "v1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Status: junctor.StatusError,
+		Tool: "demo__echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", View: "v1", Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Status: junctor.StatusError,
 		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "needle",
 	}
 	if rec := ask(h, "audit:read", "GET", "/calls/export"+query, ""); rec.Code != 200 {
@@ -89,13 +89,13 @@ func TestHistory(t *testing.T) {
 	if rec := ask(h, "audit:read", "GET", "/calls/nope", ""); rec.Code != 404 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	rec = ask(h, "audit:read", "GET", "/usage?by=agent&user=ann&agent=qa&caller=k1&server=demo&tool=echo&door=mcp&since=2026-01-01T00:00:00Z&until=2026-01-31T00:00:00Z", "")
+	rec = ask(h, "audit:read", "GET", "/usage?by=agent&user=ann&agent=qa&caller=k1&server=demo&tool=echo&entry_point=mcp&since=2026-01-01T00:00:00Z&until=2026-01-31T00:00:00Z", "")
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `"calls":3,"errors":1`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	sums := history.UsageFilter{
 		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
-		Tool: "echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", Door: junctor.DoorMCP,
+		Tool: "echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", EntryPoint: junctor.EntryMCP,
 	}
 	if diff := cmp.Diff(sums, w.history.usage); diff != "" || w.history.by != history.ByAgent {
 		t.Errorf("by %s: %s", w.history.by, diff)

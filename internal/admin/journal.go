@@ -12,53 +12,59 @@ import (
 	"github.com/junctor-mcp/junctor/internal/audit"
 )
 
-// Journal is the chained record of every call on this node. internal/app
-// implements it.
+// Journal is the chained record of every call on this replica. internal/app implements it.
 type Journal interface {
-	// Verify reads it from its beginning, and tells now and then how far it is. The
-	// error says that it could not be read, never what was found.
+	// Verify reads the journal from its beginning and reports progress to tell now and
+	// then. The error says that the journal could not be read; broken records are in the
+	// report.
 	Verify(ctx context.Context, tell func(audit.Progress)) (audit.Report, error)
+	// Export writes the records between two times, oldest first, and then the signed head.
+	// Zero times do not bound.
 	Export(ctx context.Context, w io.Writer, since, until time.Time) error
 }
 
-type journalSpan struct {
+// journalQuery is the query of export-journal.
+type journalQuery struct {
 	Since time.Time `query:"since" doc:"Only records since this time."`
 	Until time.Time `query:"until" doc:"Only records before this time."`
 }
 
-func (a *api) journalRoutes() {
+// registerJournalRoutes registers the routes below /audit. They concern the records of all
+// tenants, so only operators may call them.
+func (a *api) registerJournalRoutes() {
 	tags := []string{"audit"}
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "verify-journal", Method: http.MethodPost, Path: "/audit/verify", Summary: "Verify that no record of the journal was changed, moved or removed", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Events: progress (records, bytes, total) now and then, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first record that does not hold. Closing the stream ends it.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": text},
 		}},
-	}, func(ctx context.Context, _ *none) (*huma.StreamResponse, error) {
+	}, func(ctx context.Context, _ *empty) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(hctx huma.Context) { a.verifyJournal(ctx, hctx) }}, nil
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "export-journal", Method: http.MethodGet, Path: "/audit/export", Summary: "Export the journal with its signed head, oldest first", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "An object a line: the hash, and the exact record that it is of; the last line is the signed head. An answer that is cut off in the middle is not whole: the connection ends without saying so.",
 			Content:     map[string]*huma.MediaType{"application/jsonl": text},
 		}},
-	}, func(ctx context.Context, in *journalSpan) (*huma.StreamResponse, error) {
-		return a.download(ctx, "journal.jsonl", "application/jsonl", func(w io.Writer) error { return a.Journal.Export(ctx, w, in.Since, in.Until) }), nil
+	}, func(ctx context.Context, in *journalQuery) (*huma.StreamResponse, error) {
+		return a.streamFile(ctx, "journal.jsonl", "application/jsonl", func(w io.Writer) error { return a.Journal.Export(ctx, w, in.Since, in.Until) }), nil
 	})
 }
 
+// verifyJournal streams the progress of a verification and then its report.
 func (a *api) verifyJournal(ctx context.Context, hctx huma.Context) {
 	_, w := humago.Unwrap(hctx)
-	out := newEvents(w)
-	report, err := a.Journal.Verify(ctx, func(p audit.Progress) { out.send("progress", p) })
+	out := newEventStream(w)
+	report, err := a.Journal.Verify(ctx, func(p audit.Progress) { out.sendEvent("progress", p) })
 	switch {
 	case err == nil:
-		out.send("report", report)
-	case out.begun():
-		out.send("error", a.problem(ctx, err))
+		out.sendEvent("report", report)
+	case out.hasBegun():
+		out.sendEvent("error", a.toProblem(ctx, err))
 	default:
-		writeProblem(w, a.problem(ctx, err))
+		writeProblem(w, a.toProblem(ctx, err))
 	}
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
+// keyID is the path of one key.
 type keyID struct {
 	ID string `path:"id" doc:"The key's id."`
 }
 
+// newKey is the request that makes a key.
 type newKey struct {
 	Body struct {
 		Name      string          `json:"name" minLength:"1" maxLength:"100" doc:"What the key is for."`
@@ -26,6 +28,7 @@ type newKey struct {
 	}
 }
 
+// rotation is the request that gives a key another token.
 type rotation struct {
 	ID   string `path:"id" doc:"The key's id."`
 	Body struct {
@@ -33,132 +36,137 @@ type rotation struct {
 	}
 }
 
-// CreatedKey is a key at the one moment its token can be seen.
+// CreatedKey is a key with its token. Only the answers that create or rotate a key show
+// the token.
 type CreatedKey struct {
 	junctor.Key
 	Token string `json:"key" doc:"The credential itself. It is not shown again."`
 }
 
-type oneNewKey struct {
+// newKeyResponse is the answer to newKey.
+type newKeyResponse struct {
 	Location string `header:"Location"`
 	Body     CreatedKey
 }
 
-type oneToken struct{ Body CreatedKey }
+// tokenResponse is the answer to rotation.
+type tokenResponse struct{ Body CreatedKey }
 
-func (a *api) keyRoutes() {
+// registerKeyRoutes registers the routes below /keys.
+func (a *api) registerKeyRoutes() {
 	tags := []string{"keys"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Summary: "List keys: an admin all, others their own", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Key], error) {
-		p := caller(ctx)
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Key], error) {
+		p := callerOf(ctx)
 		keys, err := a.Keys.ListKeys(ctx, p.Tenant)
-		keys = slices.DeleteFunc(keys, func(k junctor.Key) bool { return !a.Keys.Manages(p, &k) })
+		keys = slices.DeleteFunc(keys, func(k junctor.Key) bool { return !a.Keys.CanManageKey(p, &k) })
 		return newPage(keys, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Make a key of a user, an agent or a service", Tags: tags,
 		DefaultStatus: http.StatusCreated,
 	}, a.createKey)
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Summary: "Give a key a new token", Tags: tags,
-	}, func(ctx context.Context, in *rotation) (*oneToken, error) {
-		k, err := a.managed(ctx, in.ID)
+	}, func(ctx context.Context, in *rotation) (*tokenResponse, error) {
+		k, err := a.findManagedKey(ctx, in.ID)
 		if err != nil {
 			return nil, err
 		}
-		if err := mayHold(caller(ctx), &k); err != nil {
+		if err := checkMayHold(callerOf(ctx), &k); err != nil {
 			return nil, err
 		}
-		key, token, err := a.Keys.RotateKey(ctx, caller(ctx).Tenant, in.ID, time.Duration(in.Body.GraceSeconds)*time.Second)
-		return &oneToken{CreatedKey{Key: key, Token: token}}, err
+		key, token, err := a.Keys.RotateKey(ctx, callerOf(ctx).Tenant, in.ID, time.Duration(in.Body.GraceSeconds)*time.Second)
+		return &tokenResponse{CreatedKey{Key: key, Token: token}}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-key", Method: http.MethodDelete, Path: "/keys/{id}", Summary: "Revoke a key", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *keyID) (*none, error) {
-		if _, err := a.managed(ctx, in.ID); err != nil {
+	}, func(ctx context.Context, in *keyID) (*empty, error) {
+		if _, err := a.findManagedKey(ctx, in.ID); err != nil {
 			return nil, err
 		}
-		return &none{}, a.Keys.RevokeKey(ctx, caller(ctx).Tenant, in.ID)
+		return &empty{}, a.Keys.RevokeKey(ctx, callerOf(ctx).Tenant, in.ID)
 	})
 }
 
-// managed gives a key that is the caller's to change. Any other is refused as if
-// there were none.
-func (a *api) managed(ctx context.Context, id string) (junctor.Key, error) {
-	p := caller(ctx)
+// findManagedKey returns a key that the caller may change. Any other key is not_found, so
+// that ids of other keys cannot be probed.
+func (a *api) findManagedKey(ctx context.Context, id string) (junctor.Key, error) {
+	p := callerOf(ctx)
 	keys, err := a.Keys.ListKeys(ctx, p.Tenant)
 	if err != nil {
 		return junctor.Key{}, err
 	}
-	i := slices.IndexFunc(keys, func(k junctor.Key) bool { return k.ID == id && a.Keys.Manages(p, &k) })
+	i := slices.IndexFunc(keys, func(k junctor.Key) bool { return k.ID == id && a.Keys.CanManageKey(p, &k) })
 	if i < 0 {
 		return junctor.Key{}, junctor.Errorf(junctor.CodeNotFound, "there is no such key; junctor key ls shows their ids")
 	}
 	return keys[i], nil
 }
 
-// mayHold refuses a caller who would hold more than their own credential by the
-// token of a key: one that works for longer, that is another service, or that has
-// scopes which its user's role merely suspends.
-func mayHold(p *junctor.Principal, k *junctor.Key) error {
-	if outlives(p, k.ExpiresAt) {
+// checkMayHold refuses a caller who would gain more than their own credential has by the
+// token of a key. That is a key that works for longer, that is another service, or that
+// has scopes which the role of its user only suspends.
+func checkMayHold(p *junctor.Principal, k *junctor.Key) error {
+	if outlivesCaller(p, k.ExpiresAt) {
 		return junctor.Errorf(junctor.CodeDenied, "the key %s works for longer than the credential of the caller, which expires at %s: rotate it with one that does not expire before", k.ID, p.Expires.Format(time.RFC3339))
 	}
 	if p.Login != "" || p.Key == k.ID {
 		return nil
 	}
 	if k.User == "" && k.Agent == "" && !p.Has(junctor.ScopeAdmin) {
-		// Who has its token is that service, with what it owns and has open.
+		// A holder of its token is that service, with its servers and sessions.
 		return junctor.Errorf(junctor.CodeDenied, "the key %s is another service: rotate it with its own token, or with the scope %s", k.ID, junctor.ScopeAdmin)
 	}
 	for _, s := range k.Scopes {
 		if !p.Has(s) {
-			return junctor.Errorf(junctor.CodeDenied, "the key %s was made with the scope %s, which the credential of the caller lacks; it has %s", k.ID, s, list(p.Scopes))
+			return junctor.Errorf(junctor.CodeDenied, "the key %s was made with the scope %s, which the credential of the caller lacks; it has %s", k.ID, s, joinScopes(p.Scopes))
 		}
 	}
 	return nil
 }
 
-// outlives says whether something that ends at expires, or never where that is
-// zero, would work for longer than the caller's credential.
-func outlives(p *junctor.Principal, expires time.Time) bool {
+// outlivesCaller reports whether a credential that expires at expires, or never if that is
+// zero, would work for longer than the caller's own.
+func outlivesCaller(p *junctor.Principal, expires time.Time) bool {
 	return !p.Expires.IsZero() && (expires.IsZero() || expires.After(p.Expires))
 }
 
-// createKey gives away only what the caller has, and for no longer: otherwise
-// keys:write would be every scope, for ever, in disguise.
-func (a *api) createKey(ctx context.Context, in *newKey) (*oneNewKey, error) {
+// createKey handles create-key. A new key has only scopes that the caller has, and lives
+// no longer than the caller's credential. Otherwise keys:write would amount to every
+// scope, for ever.
+func (a *api) createKey(ctx context.Context, in *newKey) (*newKeyResponse, error) {
 	if err := junctor.CheckScopes(in.Body.Scopes); err != nil {
 		return nil, err
 	}
-	p := caller(ctx)
+	p := callerOf(ctx)
 	for _, s := range in.Body.Scopes {
 		if !p.Has(s) {
-			return nil, junctor.Errorf(junctor.CodeDenied, "a key with the scope %s can be made only by a credential that has it; this one has %s", s, list(p.Scopes))
+			return nil, junctor.Errorf(junctor.CodeDenied, "a key with the scope %s can be made only by a credential that has it; this one has %s", s, joinScopes(p.Scopes))
 		}
 	}
 	n := identity.NewKey{Name: in.Body.Name, Agent: in.Body.Agent, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt}
-	switch { // a key that was stolen for an hour must not last for longer by its children
+	switch { // a stolen key that expires must not make keys that outlast it
 	case n.ExpiresAt.IsZero():
 		n.ExpiresAt = p.Expires
-	case outlives(p, n.ExpiresAt):
+	case outlivesCaller(p, n.ExpiresAt):
 		return nil, junctor.Errorf(junctor.CodeDenied, "expires_at is later than %s, when the key that makes this one expires: name an earlier time, or none", p.Expires.Format(time.RFC3339))
 	}
-	if err := a.ownKey(ctx, p, &n, in.Body.User); err != nil {
+	if err := a.setKeyOwner(ctx, p, &n, in.Body.User); err != nil {
 		return nil, err
 	}
 	key, token, err := a.Keys.CreateKey(ctx, p.Tenant, n)
 	if err != nil {
 		return nil, err
 	}
-	return &oneNewKey{Location: Prefix + "/keys/" + key.ID, Body: CreatedKey{Key: key, Token: token}}, nil
+	return &newKeyResponse{Location: Prefix + "/keys/" + key.ID, Body: CreatedKey{Key: key, Token: token}}, nil
 }
 
-// ownKey says whose a new key is: whose an admin says; for others their own, or
-// that of an agent they made.
-func (a *api) ownKey(ctx context.Context, p *junctor.Principal, n *identity.NewKey, user string) error {
+// setKeyOwner sets the user of a new key. An admin names any user. Others make keys for
+// themselves, or for an agent that they own.
+func (a *api) setKeyOwner(ctx context.Context, p *junctor.Principal, n *identity.NewKey, user string) error {
 	if n.Agent != "" {
 		owner, err := a.Keys.AgentOwner(p.Tenant, n.Agent)
 		if err == nil && owner != p.ID() && !p.Has(junctor.ScopeAdmin) {

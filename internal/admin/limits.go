@@ -11,24 +11,27 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Limits is how much a tenant's people, agents and tools may do.
+// Limits reads and changes the limits of a tenant's users, agents and tools.
 type Limits interface {
+	// LimitState returns the limits in force, which include the tiers that every instance
+	// has.
 	LimitState(ctx context.Context, tenant junctor.TenantID) (LimitState, error)
-	// ChangeLimits changes what change changes; nobody else changes limits meanwhile.
-	// change must not use the store, and may run more than once.
+	// ChangeLimits runs change on the limits and stores the result; nobody else changes
+	// them meanwhile. change must not use the store, and may run more than once.
 	ChangeLimits(ctx context.Context, p *junctor.Principal, change func(*LimitState) error) (LimitState, error)
 }
 
-// LimitState is the limits of a tenant, and who set them.
+// LimitState is the limits of a tenant, and who changed them last.
 type LimitState struct {
 	junctor.LimitPolicy
 	UpdatedAt time.Time `json:"updated_at,omitzero" doc:"Absent where the limits are those that every instance has."`
 	UpdatedBy string    `json:"updated_by,omitempty" doc:"Who changed them last, where that is known."`
 }
 
-type oneLimitState = versioned[LimitState]
+// limitStateResponse is the limits with their version.
+type limitStateResponse = versionedResponse[LimitState]
 
-// limitPatch changes what it names and leaves the rest.
+// limitPatch is the request that changes limits. What it does not name stays as it is.
 type limitPatch struct {
 	Precondition
 	Body struct {
@@ -38,39 +41,40 @@ type limitPatch struct {
 	}
 }
 
-func (a *api) limitRoutes() {
+// registerLimitRoutes registers the routes of /limits.
+func (a *api) registerLimitRoutes() {
 	tags := []string{"limits"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-limits", Method: http.MethodGet, Path: "/limits", Summary: "Show the tiers, and the limits of tools", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*oneLimitState, error) {
-		p := caller(ctx)
+	}, func(ctx context.Context, _ *empty) (*limitStateResponse, error) {
+		p := callerOf(ctx)
 		state, err := a.Limits.LimitState(ctx, p.Tenant)
 		if err == nil && !p.Has(junctor.ScopeAdmin) {
-			state.Tools, state.UpdatedBy = a.seen(p, state.Tools), ""
+			state.Tools, state.UpdatedBy = a.visibleLimits(p, state.Tools), ""
 		}
 		return withVersion(state, state.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "patch-limits", Method: http.MethodPatch, Path: "/limits", Summary: "Change tiers, or the limits of tools", Tags: tags,
-	}, func(ctx context.Context, in *limitPatch) (*oneLimitState, error) {
-		state, err := a.Limits.ChangeLimits(ctx, caller(ctx), func(now *LimitState) error {
-			if err := in.check(now.UpdatedAt); err != nil {
+	}, func(ctx context.Context, in *limitPatch) (*limitStateResponse, error) {
+		state, err := a.Limits.ChangeLimits(ctx, callerOf(ctx), func(now *LimitState) error {
+			if err := in.checkVersion(now.UpdatedAt); err != nil {
 				return err
 			}
-			now.Tiers = patched(now.Tiers, in.Body.Tiers, in.Body.Remove)
-			now.Tools = patched(now.Tools, in.Body.Tools, in.Body.Remove)
+			now.Tiers = patchLimits(now.Tiers, in.Body.Tiers, in.Body.Remove)
+			now.Tools = patchLimits(now.Tools, in.Body.Tools, in.Body.Remove)
 			return nil
 		})
-		return withVersion(state, state.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
-			now, err := a.Limits.LimitState(ctx, caller(ctx).Tenant)
-			return stored{"the limits", now, now.UpdatedAt, now.UpdatedBy}, err
+		return withVersion(state, state.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
+			now, err := a.Limits.LimitState(ctx, callerOf(ctx).Tenant)
+			return storedVersion{"the limits", now, now.UpdatedAt, now.UpdatedBy}, err
 		})
 	})
 }
 
-// seen is the limits of the tools that the caller sees: those of others would
-// say which servers there are.
-func (a *api) seen(p *junctor.Principal, limits map[string]junctor.Limits) map[string]junctor.Limits {
+// visibleLimits returns the limits of the tools that the caller sees. Those of other tools
+// would reveal which servers exist.
+func (a *api) visibleLimits(p *junctor.Principal, limits map[string]junctor.Limits) map[string]junctor.Limits {
 	mine := map[string]junctor.Limits{}
 	if len(limits) == 0 {
 		return mine
@@ -84,7 +88,8 @@ func (a *api) seen(p *junctor.Principal, limits map[string]junctor.Limits) map[s
 	return mine
 }
 
-func patched(now map[string]junctor.Limits, changes map[string]junctor.LimitsPatch, remove []string) map[string]junctor.Limits {
+// patchLimits returns a copy of now with changes applied and the names in remove left out.
+func patchLimits(now map[string]junctor.Limits, changes map[string]junctor.LimitsPatch, remove []string) map[string]junctor.Limits {
 	next := map[string]junctor.Limits{}
 	maps.Copy(next, now)
 	for name, c := range changes {

@@ -10,64 +10,70 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Logins is the sessions of people in browsers.
+// Logins are the sessions of users in browsers.
 type Logins interface {
-	// ListLogins lists those that are live, of one user by id or, with "", of all.
+	// ListLogins lists the live logins of one user by id or, with "", of all users.
 	ListLogins(ctx context.Context, tenant junctor.TenantID, user string) ([]junctor.Login, error)
+	// RevokeLogin ends a login; not_found if the tenant has none with that id.
 	RevokeLogin(ctx context.Context, tenant junctor.TenantID, id string) error
 }
 
+// loginQuery is the query of list-logins.
 type loginQuery struct {
 	User string `query:"user" maxLength:"100" doc:"Only the logins of this user, by id or name."`
 }
 
+// loginID is the path of one login.
 type loginID struct {
 	ID string `path:"id" doc:"The login's id."`
 }
 
-func (a *api) loginRoutes() {
+// registerLoginRoutes registers the routes below /logins.
+func (a *api) registerLoginRoutes() {
 	tags := []string{"logins"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-logins", Method: http.MethodGet, Path: "/logins", Summary: "List logins that are live: an admin all, others their own", Tags: tags,
-	}, func(ctx context.Context, in *loginQuery) (*pageOf[junctor.Login], error) {
-		logins, err := a.logins(ctx, in.User)
+	}, func(ctx context.Context, in *loginQuery) (*pageResponse[junctor.Login], error) {
+		logins, err := a.listLogins(ctx, in.User)
 		return newPage(logins, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-login", Method: http.MethodDelete, Path: "/logins/{id}", Summary: "End a login", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *loginID) (*none, error) {
-		logins, err := a.logins(ctx, "")
+	}, func(ctx context.Context, in *loginID) (*empty, error) {
+		logins, err := a.listLogins(ctx, "")
 		if err == nil && !slices.ContainsFunc(logins, func(l junctor.Login) bool { return l.ID == in.ID }) {
 			err = junctor.Errorf(junctor.CodeNotFound, "there is no such login; junctor login ls shows their ids")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &none{}, a.Logins.RevokeLogin(ctx, caller(ctx).Tenant, in.ID)
+		return &empty{}, a.Logins.RevokeLogin(ctx, callerOf(ctx).Tenant, in.ID)
 	})
 }
 
-// logins lists what the caller may see, of the one user where one is named.
-func (a *api) logins(ctx context.Context, user string) ([]junctor.Login, error) {
-	user, some, err := a.whose(ctx, user)
+// listLogins lists the logins that the caller may see, of one user if one is named.
+// resolveUserFilter says which those are.
+func (a *api) listLogins(ctx context.Context, user string) ([]junctor.Login, error) {
+	user, some, err := a.resolveUserFilter(ctx, user)
 	if err != nil || !some {
 		return nil, err
 	}
-	return a.Logins.ListLogins(ctx, caller(ctx).Tenant, user)
+	return a.Logins.ListLogins(ctx, callerOf(ctx).Tenant, user)
 }
 
-// whose says of whom the caller may see what belongs to people: of the user that
-// is named, and else of all ("") or of themselves; some is false where it is of
-// nobody.
-func (a *api) whose(ctx context.Context, user string) (id string, some bool, err error) {
-	p := caller(ctx)
+// resolveUserFilter returns the id of the user whose logins or consents the caller may
+// list. user is the name or id in the request, or "". An admin may list those of any user,
+// and without a user those of all: then id is "". Others may list their own. some is false
+// if the caller may list nothing.
+func (a *api) resolveUserFilter(ctx context.Context, user string) (id string, some bool, err error) {
+	p := callerOf(ctx)
 	own := ""
 	if !p.Has(junctor.ScopeAdmin) {
-		if own = person(p); own == "" {
+		if own = callerUserID(p); own == "" {
 			return "", false, nil
 		}
-		if err := a.whole(ctx, p); err != nil {
+		if err := a.requireFullRole(ctx, p); err != nil {
 			return "", false, err
 		}
 	}
@@ -81,9 +87,9 @@ func (a *api) whose(ctx context.Context, user string) (id string, some bool, err
 	return own, true, nil
 }
 
-// whole refuses a key that has less than its user's role: what a person has signed
-// in with, and which programs they let in, is not for a key with a few scopes.
-func (a *api) whole(ctx context.Context, p *junctor.Principal) error {
+// requireFullRole refuses a key that has fewer scopes than its user's role. The logins of
+// a user, and the programs that act for them, are not for a key with a few scopes.
+func (a *api) requireFullRole(ctx context.Context, p *junctor.Principal) error {
 	if p.Login != "" {
 		return nil
 	}
@@ -99,8 +105,9 @@ func (a *api) whole(ctx context.Context, p *junctor.Principal) error {
 	return nil
 }
 
-// person is the id of the user that a principal is, and not merely acts for.
-func person(p *junctor.Principal) string {
+// callerUserID returns the id of the user that a principal is; "" for an agent or a
+// program that only acts for one.
+func callerUserID(p *junctor.Principal) string {
 	if p.Issuer != junctor.IssuerUser {
 		return ""
 	}

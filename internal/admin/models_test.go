@@ -64,13 +64,13 @@ func (s *shed) TestModel(ctx context.Context, p *junctor.Principal, name string)
 	return ModelTest{OK: true, Detail: `it says "ready"`, DurationMS: 3}, err
 }
 
-func (s *shed) RunAgent(_ context.Context, _ *junctor.Principal, name string, story []agent.Message, emit func(agent.Event)) (agent.End, error) {
+func (s *shed) RunAgent(_ context.Context, _ *junctor.Principal, name string, story []agent.Message, emit func(agent.Event)) (agent.TurnResult, error) {
 	if name == "nobody" {
-		return agent.End{}, junctor.Errorf(junctor.CodeNotFound, "no agent %s", name)
+		return agent.TurnResult{}, junctor.Errorf(junctor.CodeNotFound, "no agent %s", name)
 	}
 	text := "you said: " + story[len(story)-1].Text
 	emit(agent.Event{Kind: agent.EventText, ID: "m1", Text: text})
-	return agent.End{Outcome: agent.Done, Messages: []agent.Message{{Role: agent.RoleAssistant, Text: text}}, Turns: 1, Usage: agent.Usage{Input: 3, Output: 4}}, nil
+	return agent.TurnResult{Outcome: agent.OutcomeDone, Messages: []agent.Message{{Role: agent.RoleAssistant, Text: text}}, Requests: 1, Usage: agent.Usage{Input: 3, Output: 4}}, nil
 }
 
 func TestModelsKeepTheirKeys(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTalkingToAnAgent(t *testing.T) {
 	h := newWorld().handler(t)
 	var end TurnEnd
 	got := ask(h, "admin", "POST", "/agents/bot/runs", `{"message":"hello"}`)
-	if err := json.Unmarshal(got.Body.Bytes(), &end); err != nil || got.Code != 200 || end.Text != "you said: hello" || end.Outcome != agent.Done || end.Usage.Output != 4 {
+	if err := json.Unmarshal(got.Body.Bytes(), &end); err != nil || got.Code != 200 || end.Text != "you said: hello" || end.Outcome != agent.OutcomeDone || end.Usage.Output != 4 {
 		t.Errorf("%d %s: %v", got.Code, got.Body, err)
 	}
 	story, err := json.Marshal(end.Messages)

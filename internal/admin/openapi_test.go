@@ -35,10 +35,10 @@ func operations(a *api) map[string]*huma.Operation {
 func TestEveryRouteHasAClass(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	a := register(w.options())
+	a := newAPI(w.options())
 	ops, h := operations(a), w.handler(t)
 	for id, op := range ops {
-		scope, ok := scopes()[id]
+		scope, ok := requiredScopes()[id]
 		if !ok {
 			t.Errorf("%s %s (%s) is not in the table of scopes", op.Method, op.Path, id)
 			continue
@@ -53,16 +53,16 @@ func TestEveryRouteHasAClass(t *testing.T) {
 			other = "tools:read"
 		}
 		rec := ask(h, other, op.Method, path, "")
-		if want := scope != anyone; (rec.Code == 403) != want {
+		if want := scope != scopeAnyone; (rec.Code == 403) != want {
 			t.Errorf("%s %s with another scope answers %d", op.Method, op.Path, rec.Code)
 		}
 	}
-	for id := range scopes() {
+	for id := range requiredScopes() {
 		if ops[id] == nil {
 			t.Errorf("%s is in the table of scopes, and no route", id)
 		}
 	}
-	if err := allowed(caller(t.Context()), "no-such-operation"); err == nil {
+	if err := checkScope(callerOf(t.Context()), "no-such-operation"); err == nil {
 		t.Error("a route without a class was let through")
 	}
 }
@@ -70,7 +70,7 @@ func TestEveryRouteHasAClass(t *testing.T) {
 // A read deadline that outlives the body ends the context of a running call.
 func TestCallHasNoReadDeadline(t *testing.T) {
 	t.Parallel()
-	op := operations(register(newWorld().options()))["call-tool"]
+	op := operations(newAPI(newWorld().options()))["call-tool"]
 	if op.BodyReadTimeout >= 0 {
 		t.Errorf("BodyReadTimeout of call-tool is %v", op.BodyReadTimeout)
 	}
@@ -120,7 +120,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	if err := c.AddResource("doc.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	for id, op := range operations(register(w.options())) {
+	for id, op := range operations(newAPI(w.options())) {
 		if op.Method != http.MethodGet || op.Responses["200"].Content["application/json"] == nil {
 			continue
 		}
@@ -160,6 +160,6 @@ func check(t *testing.T, c *jsonschema.Compiler, name, pointer string, body []by
 func BenchmarkRegister(b *testing.B) {
 	o := newWorld().options()
 	for b.Loop() {
-		register(o)
+		newAPI(o)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/pack"
 )
 
-// PackPlan is what adding a pack would come to.
+// PackPlan is what adding a pack would change.
 type PackPlan struct {
 	pack.Pack
 	Missing []string        `json:"missing" nullable:"false" doc:"The questions that still want an answer. Where it belongs stands an example."`
@@ -51,7 +51,8 @@ type PlannedAgent struct {
 	Tools []string     `json:"tools" nullable:"false"`
 }
 
-// PackChoice names a pack and what is to become of it.
+// PackChoice names a pack, the answers to its questions, and the names that its servers
+// and agents get here.
 type PackChoice struct {
 	Pack    string            `json:"pack,omitempty" maxLength:"40" doc:"The id of one that comes with the program."`
 	File    string            `json:"file,omitempty" maxLength:"4194304" doc:"Or the text of one, in YAML or JSON."`
@@ -59,13 +60,13 @@ type PackChoice struct {
 	Names   map[string]string `json:"names,omitempty" doc:"What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them."`
 }
 
-// AddedPack is what came of a pack.
+// AddedPack is the servers and agents that a pack added.
 type AddedPack struct {
 	Servers []junctor.Server `json:"servers" nullable:"false"`
 	Agents  []CreatedAgent   `json:"agents" nullable:"false"`
 }
 
-// ExportedPack is a pack made of what is there.
+// ExportedPack is a pack made from servers and agents of this instance.
 type ExportedPack struct {
 	Text      string          `json:"text" doc:"The file, in YAML."`
 	Questions []pack.Question `json:"questions" nullable:"false" doc:"What it asks for, in the place of credentials."`
@@ -79,70 +80,73 @@ type (
 			Commands map[string][]string `json:"commands,omitempty" doc:"Consent: the commands that may be run, word by word, by the id of their server. A pack that would run another is not added."`
 		}
 	}
-	onePlan    struct{ Body PackPlan }
-	addedPack  struct{ Body AddedPack }
-	exportPack struct {
+	planResponse      struct{ Body PackPlan }
+	addedPackResponse struct{ Body AddedPack }
+	exportPack        struct {
 		Servers []string `query:"server,explode" maxItems:"500" doc:"Servers that are to be in it; absent with agent: all that were brought."`
 		Agents  []string `query:"agent,explode" maxItems:"500" doc:"Agents that are to be in it."`
 		ID      string   `query:"id" default:"mine" doc:"What the pack is called."`
 		Title   string   `query:"title" maxLength:"200"`
 		Summary string   `query:"summary" maxLength:"500"`
 	}
-	exportedPack struct{ Body ExportedPack }
+	exportedPackResponse struct{ Body ExportedPack }
 )
 
-func (a *api) packRoutes() {
+// registerPackRoutes registers the routes below /packs.
+func (a *api) registerPackRoutes() {
 	tags := []string{"packs"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-packs", Method: http.MethodGet, Path: "/packs", Summary: "List the packs that come with the program", Tags: tags,
 	}, a.listPacks)
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "plan-pack", Method: http.MethodPost, Path: "/packs/plan", Summary: "Say what adding a pack would come to, and what it still asks for", Tags: tags,
 		MaxBodyBytes: maxApplyBody,
-	}, func(ctx context.Context, in *planPack) (*onePlan, error) {
-		_, plan, err := a.plan(ctx, &in.Body)
-		return &onePlan{plan}, err
+	}, func(ctx context.Context, in *planPack) (*planResponse, error) {
+		_, plan, err := a.planFor(ctx, &in.Body)
+		return &planResponse{plan}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "add-pack", Method: http.MethodPost, Path: "/packs/add", Summary: "Add what a pack describes, once it has been reached: whole or not at all", Tags: tags,
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *addPack) (*addedPack, error) {
+	}, func(ctx context.Context, in *addPack) (*addedPackResponse, error) {
 		added, err := a.addPack(ctx, &in.Body.PackChoice, in.Body.Commands)
-		return &addedPack{added}, err
+		return &addedPackResponse{added}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "export-pack", Method: http.MethodGet, Path: "/packs/export", Summary: "Make a pack of servers and agents, without secrets", Tags: tags,
 	}, a.exportPack)
 }
 
-func (a *api) listPacks(ctx context.Context, _ *none) (*pageOf[PackPlan], error) {
+// listPacks handles list-packs: each pack of the gallery with the plan for it without any
+// answers.
+func (a *api) listPacks(ctx context.Context, _ *empty) (*pageResponse[PackPlan], error) {
 	all, err := a.gallery()
 	if err != nil {
 		return nil, err
 	}
-	there, err := a.present(ctx)
+	there, err := a.readInventory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	plans := make([]PackPlan, len(all))
 	for i, p := range all {
-		f, err := p.FillBeside(nil, nil, there.ids())
+		f, err := p.FillBeside(nil, nil, there.serverIDs())
 		if err != nil {
 			return nil, err
 		}
-		plans[i] = planOf(p, f, nil, there)
+		plans[i] = newPackPlan(p, f, nil, there)
 	}
 	return newPage(plans, ""), nil
 }
 
-// presence is what is there by name, as far as the caller sees it.
-type presence struct {
+// inventory is the servers and agents that exist, by name, as far as the caller sees them.
+type inventory struct {
 	servers map[string]*junctor.Server
 	agents  map[string]bool
 }
 
-// ids are those of the servers.
-func (p *presence) ids() map[string]bool {
+// serverIDs returns the ids of the servers as a set.
+func (p *inventory) serverIDs() map[string]bool {
 	out := make(map[string]bool, len(p.servers))
 	for id := range p.servers {
 		out[id] = true
@@ -150,16 +154,17 @@ func (p *presence) ids() map[string]bool {
 	return out
 }
 
-func (a *api) present(ctx context.Context) (*presence, error) {
-	servers, err := a.Servers.Servers(ctx, caller(ctx))
+// readInventory reads the servers and agents that the caller sees.
+func (a *api) readInventory(ctx context.Context) (*inventory, error) {
+	servers, err := a.Servers.Servers(ctx, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	agents, err := a.Agents.Agents(ctx, caller(ctx))
+	agents, err := a.Agents.Agents(ctx, callerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	there := &presence{servers: map[string]*junctor.Server{}, agents: map[string]bool{}}
+	there := &inventory{servers: map[string]*junctor.Server{}, agents: map[string]bool{}}
 	for i := range servers {
 		there.servers[servers[i].ID] = &servers[i]
 	}
@@ -169,9 +174,10 @@ func (a *api) present(ctx context.Context) (*presence, error) {
 	return there, nil
 }
 
-// samePlace reports whether a server that is there leads where a pack's would. One
-// whose connection the caller may not read, or with credentials, is another one.
-func samePlace(row *junctor.Server, in ServerInput) bool {
+// leadsToSamePlace reports whether an existing server connects to the same place as a
+// pack's server would. It is false for a server with credentials, or whose connection the
+// caller may not read: using such a server would be a guess.
+func leadsToSamePlace(row *junctor.Server, in ServerInput) bool {
 	c, o := &row.Connection, &in.Server.Connection
 	bare := func(c *junctor.Connection) bool {
 		return len(c.Env) == 0 && len(c.Headers) == 0 && (c.Auth == nil || c.Auth.Type == junctor.AuthNone)
@@ -180,7 +186,9 @@ func samePlace(row *junctor.Server, in ServerInput) bool {
 		c.Transport == o.Transport && c.URL == o.URL && slices.Equal(c.Command, o.Command) && c.Cwd == o.Cwd
 }
 
-func (a *api) find(c *PackChoice) (*pack.Pack, error) {
+// findPack returns the chosen pack: one of the gallery by id, or one from the text of a
+// file.
+func (a *api) findPack(c *PackChoice) (*pack.Pack, error) {
 	switch {
 	case (c.Pack == "") == (c.File == ""):
 		return nil, junctor.Errorf(junctor.CodeInvalid, "name a pack that comes with the program in pack, or send one in file")
@@ -197,23 +205,27 @@ func (a *api) find(c *PackChoice) (*pack.Pack, error) {
 	return nil, junctor.Errorf(junctor.CodeNotFound, "there is no pack %q: GET %s/packs lists those that come with the program", c.Pack, Prefix)
 }
 
-func (a *api) plan(ctx context.Context, c *PackChoice) (pack.Filled, PackPlan, error) {
-	p, err := a.find(c)
+// planFor fills a pack with the answers and names of c, and returns both the filled pack
+// and the plan that people see.
+func (a *api) planFor(ctx context.Context, c *PackChoice) (pack.Filled, PackPlan, error) {
+	p, err := a.findPack(c)
 	if err != nil {
 		return pack.Filled{}, PackPlan{}, err
 	}
-	there, err := a.present(ctx)
+	there, err := a.readInventory(ctx)
 	if err != nil {
 		return pack.Filled{}, PackPlan{}, err
 	}
-	f, err := p.FillBeside(c.Answers, c.Names, there.ids())
+	f, err := p.FillBeside(c.Answers, c.Names, there.serverIDs())
 	if err != nil {
 		return f, PackPlan{}, err
 	}
-	return f, planOf(p, f, c.Names, there), nil
+	return f, newPackPlan(p, f, c.Names, there), nil
 }
 
-func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there *presence) PackPlan {
+// newPackPlan compares a filled pack with the inventory. names maps names in the pack to
+// names here; the plan shows both.
+func newPackPlan(p *pack.Pack, f pack.Filled, names map[string]string, there *inventory) PackPlan {
 	described := *p
 	described.Tools = f.Tools
 	plan := PackPlan{Pack: described, Missing: append([]string{}, f.Missing...), Servers: []PlannedServer{}, Agents: []PlannedAgent{}}
@@ -234,7 +246,7 @@ func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there *presenc
 			Env: slices.Sorted(maps.Keys(c.Env)), Headers: slices.Sorted(maps.Keys(c.Headers)),
 		}
 		if row := there.servers[s.ID]; row != nil {
-			one.Present = samePlace(row, in)
+			one.Present = leadsToSamePlace(row, in)
 			one.Taken = !one.Present
 		}
 		one.Named = slices.ContainsFunc(f.Agents, func(a config.Agent) bool { return pack.NamesServer(&a.Agent, s.ID) })
@@ -256,8 +268,10 @@ func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there *presenc
 	return plan
 }
 
-// refusal says why a plan cannot be carried out as it is.
-func (p *PackPlan) refusal(agreed map[string][]string) error {
+// checkAddable refuses a plan that cannot be carried out: an unanswered question, a name
+// that is taken, or a command that the caller did not agree to. agreed has the accepted
+// commands by server id.
+func (p *PackPlan) checkAddable(agreed map[string][]string) error {
 	if len(p.Missing) > 0 {
 		return junctor.Errorf(junctor.CodeInvalid, "the pack %s still asks for %q", p.ID, p.Missing)
 	}
@@ -280,16 +294,19 @@ func (p *PackPlan) refusal(agreed map[string][]string) error {
 	return nil
 }
 
+// addPack adds everything that a pack describes, or nothing: on an error it removes what
+// it added. Servers that exist already and lead to the same place are used as they are.
+// The error that is returned is the first one; errors while removing are dropped.
 func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]string) (AddedPack, error) {
 	added := AddedPack{Servers: []junctor.Server{}, Agents: []CreatedAgent{}}
-	f, plan, err := a.plan(ctx, c)
+	f, plan, err := a.planFor(ctx, c)
 	if err == nil {
-		err = plan.refusal(agreed)
+		err = plan.checkAddable(agreed)
 	}
 	if err != nil {
 		return added, err
 	}
-	p := caller(ctx)
+	p := callerOf(ctx)
 	undo := func(err error) (AddedPack, error) {
 		ctx := context.WithoutCancel(ctx)
 		for _, one := range added.Agents {
@@ -312,14 +329,14 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 	}
 	for _, t := range f.Tools {
 		if !slices.ContainsFunc(added.Servers, func(s junctor.Server) bool { return s.ID == t.Server }) {
-			continue // a server that was there keeps what its operators said about its tools
+			continue // a server that existed before keeps the tags of its tools
 		}
 		if err := a.tagPackTool(ctx, t); err != nil {
 			return undo(err)
 		}
 	}
 	for _, one := range f.Agents {
-		row, key, token, err := a.Agents.AddAgent(ctx, p, one.Name, bodyOfAgent(&one.Agent))
+		row, key, token, err := a.Agents.AddAgent(ctx, p, one.Name, newAgentBody(&one.Agent))
 		if err != nil {
 			return undo(err)
 		}
@@ -328,9 +345,10 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 	return added, nil
 }
 
-// tagPackTool says what a tool of a server that was just added is for.
+// tagPackTool stores the roles of a tool of a server that was just added. A missing tool
+// is an error, since the pack was written for another version of the server.
 func (a *api) tagPackTool(ctx context.Context, t pack.ToolRoles) error {
-	p := caller(ctx)
+	p := callerOf(ctx)
 	all := a.Tools.Tools(p, t.Server, "", "")
 	i := slices.IndexFunc(all, func(one junctor.Tool) bool { return one.Name == t.Tool })
 	if i < 0 {
@@ -340,10 +358,10 @@ func (a *api) tagPackTool(ctx context.Context, t pack.ToolRoles) error {
 	return err
 }
 
-// packContent gathers what people said of the tools of servers, and the documents
-// that servers are made of.
+// packContent collects the documents that servers are made of, and the roles that users
+// gave to their tools.
 func (a *api) packContent(ctx context.Context, servers []junctor.Server) (pack.Content, error) {
-	p := caller(ctx)
+	p := callerOf(ctx)
 	out := pack.Content{Servers: servers, Documents: map[string]string{}}
 	for i := range servers {
 		s := &servers[i]
@@ -365,8 +383,8 @@ func (a *api) packContent(ctx context.Context, servers []junctor.Server) (pack.C
 	return out, nil
 }
 
-// bodyOfAgent describes a whole agent.
-func bodyOfAgent(a *junctor.Agent) AgentBody {
+// newAgentBody returns the body that describes a whole agent.
+func newAgentBody(a *junctor.Agent) AgentBody {
 	texts := func(grants []junctor.Grant) *[]string {
 		out := make([]string, len(grants))
 		for i, g := range grants {
@@ -384,8 +402,10 @@ func bodyOfAgent(a *junctor.Agent) AgentBody {
 	}
 }
 
-func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, error) {
-	p := caller(ctx)
+// exportPack handles export-pack. Without names it packs all servers that the caller may
+// read whole. A named server that cannot be packed is an error.
+func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPackResponse, error) {
+	p := callerOf(ctx)
 	var servers []junctor.Server
 	var agents []junctor.Agent
 	if len(in.Servers) == 0 && len(in.Agents) == 0 {
@@ -393,14 +413,14 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, er
 		if err != nil {
 			return nil, err
 		}
-		servers = slices.DeleteFunc(all, func(s junctor.Server) bool { return s.Restricted || !packable(s.Mode) })
+		servers = slices.DeleteFunc(all, func(s junctor.Server) bool { return s.Restricted || !isPackable(s.Mode) })
 	}
 	for _, id := range in.Servers {
 		s, err := a.Servers.Server(ctx, p, id)
 		if err != nil {
 			return nil, err
 		}
-		if !packable(s.Mode) {
+		if !isPackable(s.Mode) {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the server %q is part of every instance: there is nothing to pack", id)
 		}
 		if s.Restricted {
@@ -431,14 +451,16 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, er
 	}
 	content.Agents = agents
 	text, asked, err := pack.Export(about, content)
-	return &exportedPack{ExportedPack{Text: string(text), Questions: append([]pack.Question{}, asked...)}}, err
+	return &exportedPackResponse{ExportedPack{Text: string(text), Questions: append([]pack.Question{}, asked...)}}, err
 }
 
-// packable says whether servers of a mode can be in a pack.
-func packable(mode junctor.Mode) bool {
+// isPackable reports whether servers of a mode can be in a pack. Built-in servers are part
+// of every instance; discovered ones come from a chain.
+func isPackable(mode junctor.Mode) bool {
 	return mode == junctor.ModeBYO || mode == junctor.ModeGenerated
 }
 
+// summaryOf returns the default summary of a pack, such as "2 servers and 1 agent."
 func summaryOf(servers []junctor.Server, agents []junctor.Agent) string {
 	count := func(n int, noun string) string {
 		if n == 1 {

@@ -84,12 +84,12 @@ func (p *people) ChangeUser(_ context.Context, _ junctor.TenantID, id string, ch
 	return p.users[i], err
 }
 
-func (p *people) RemoveUser(_ context.Context, _ *junctor.Principal, id string) (RemovedUser, error) {
+func (p *people) RemoveUser(_ context.Context, _ *junctor.Principal, id string) (identity.RemovedUser, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, err := p.find(id)
 	p.users = slices.Delete(p.users, i, i+1)
-	return RemovedUser{User: id, RemovedServers: []string{}, Servers: []string{"notes"}, Agents: []string{}}, err
+	return identity.RemovedUser{User: id, RemovedServers: []string{}, Servers: []string{"notes"}, Agents: []string{}}, err
 }
 
 func (p *people) SetPassword(_ context.Context, _ junctor.TenantID, id, password, except string) error {
@@ -99,7 +99,7 @@ func (p *people) SetPassword(_ context.Context, _ junctor.TenantID, id, password
 	return nil
 }
 
-func (p *people) SamePassword(_ context.Context, _ junctor.TenantID, id, password string) (bool, error) {
+func (p *people) CheckPassword(_ context.Context, _ junctor.TenantID, id, password string) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.passwords[id] == password, nil
@@ -206,7 +206,7 @@ func TestPeopleRoutes(t *testing.T) {
 		{"nor their end", asNarrow, "DELETE", "/consents/c1", "", 403, "admin"},
 		{"logins by a key with all of its role", asDevKey, "GET", "/logins", "", 200, `{"items":[{"id":"l2","user":"u2"`},
 		{"an agent has no turn with a narrow key", asNarrow, "POST", "/agents/qa/runs", `{"message":"x"}`, 403, "tools:call"},
-		{"a room is not read with a narrow key", asNarrow, "GET", "/workspaces/r1/messages", "", 403, "audit:read"},
+		{"a room is not read with a narrow key", asNarrow, "GET", "/rooms/r1/messages", "", 403, "audit:read"},
 		{"no password by a key", asDevKey, "PUT", "/me/password", newPassWord + `}`, 403, "browser"},
 		{"not even an admin's", "user=u1,key=k1,admin", "PUT", "/me/password", newPassWord + `}`, 403, "browser"},
 		{"no password by what expires", asShort, "PUT", "/users/dev/password", newPassWord + `}`, 403, "outlive"},

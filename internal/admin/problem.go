@@ -15,10 +15,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// statusClientClosed is what an answer nobody waits for is counted as.
+// statusClientClosed is the status of an answer that no client waits for any more.
 const statusClientClosed = 499
 
-// statusOf is the one place where the codes of junctor become HTTP statuses.
+// statusOf returns the HTTP status of a code. No other place maps codes to statuses.
 func statusOf(code junctor.Code) int {
 	switch code {
 	case junctor.CodeUnauthenticated:
@@ -50,7 +50,7 @@ func statusOf(code junctor.Code) int {
 	return http.StatusInternalServerError
 }
 
-// codeOf is the way back, for the refusals that huma makes by itself.
+// codeOf returns the code for a status that huma chose itself.
 func codeOf(status int) junctor.Code {
 	switch {
 	case status == http.StatusRequestEntityTooLarge:
@@ -63,7 +63,7 @@ func codeOf(status int) junctor.Code {
 	return junctor.CodeInternal
 }
 
-// Problem is the body of every error: RFC 9457, with the code of junctor.
+// Problem is the body of every error: RFC 9457, with the code of package junctor.
 type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 	Type   string       `json:"type" doc:"Always about:blank: code says what kind of problem it is."`
 	Title  string       `json:"title" doc:"The meaning of the status."`
@@ -79,30 +79,32 @@ type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 	Current   any    `json:"current,omitempty" doc:"With the code precondition: what is stored now, as a GET answers it. The header ETag names its version."`
 	ChangedBy string `json:"changed_by,omitempty" doc:"With the code precondition: who changed it last, where that is known."`
 
+	// retryAfter and etag become headers, not members of the body.
 	retryAfter time.Duration
 	etag       string
 }
 
-// Fault is one part of a request that is wrong.
+// Fault is one invalid part of a request.
 type Fault struct {
 	In      string `json:"in" enum:"path,query,body,arguments" doc:"Which part of the request; arguments are those of a tool."`
 	Pointer string `json:"pointer" doc:"JSON pointer into that part; empty for the whole."`
 	Message string `json:"message" doc:"What is wrong with it."`
 }
 
+// Error implements error, so that a route can return a Problem.
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus tells huma the status.
+// GetStatus implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType tells huma that a problem is no common JSON.
+// ContentType implements huma.ContentTypeFilter: a problem has a media type of its own.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// GetHeaders tells huma what goes with the answer.
+// GetHeaders implements huma.HeadersError.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.retryAfter > 0 {
-		// Rounded up: who comes back a moment too early is refused again.
+		// Rounded up: a client that comes back a moment too early is refused again.
 		h.Set("Retry-After", strconv.FormatInt(int64((p.retryAfter+time.Second-1)/time.Second), 10))
 	}
 	if p.etag != "" {
@@ -114,14 +116,15 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
+// setStatus sets the status, and the title that belongs to it.
 func (p *Problem) setStatus(status int) {
 	p.Status = status
 	p.Title = cmp.Or(http.StatusText(status), "Client Closed Request")
 }
 
-// problemOf gives err as a problem. What is not a junctor.Error shows nothing
-// of its text.
-func problemOf(err error) *Problem {
+// newProblem returns err as a problem. It shows nothing of the text of an error that is
+// not a junctor.Error: such a text can quote secrets.
+func newProblem(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
@@ -137,10 +140,9 @@ func problemOf(err error) *Problem {
 	return p
 }
 
-// problemOfHuma makes a problem of what huma found wrong with a request. The
-// values it would echo are left out: one of them may be a secret in the wrong
-// place.
-func problemOfHuma(m *huma.ErrorModel) *Problem {
+// newHumaProblem returns huma's own refusal of a request as a problem. It leaves out the
+// values that huma would echo, because one of them may be a secret in the wrong place.
+func newHumaProblem(m *huma.ErrorModel) *Problem {
 	p := &Problem{Type: "about:blank", Code: codeOf(m.Status)}
 	p.setStatus(m.Status)
 	if p.Code == junctor.CodeInternal {
@@ -162,8 +164,8 @@ func problemOfHuma(m *huma.ErrorModel) *Problem {
 	return p
 }
 
-// pointerOf reads huma's way of writing a place, body.scopes[0], as the part
-// of the request and a JSON pointer, /scopes/0.
+// pointerOf converts huma's notation of a place, such as body.scopes[0], into the part of
+// the request and a JSON pointer, such as /scopes/0.
 func pointerOf(location string) (in, pointer string) {
 	in, rest, _ := strings.Cut(location, ".")
 	if rest == "" {
@@ -173,22 +175,24 @@ func pointerOf(location string) (in, pointer string) {
 	return in, "/" + rest
 }
 
-// transform turns huma's own refusals into problems, on their way out.
-func transform(_ huma.Context, _ string, v any) (any, error) {
+// transformError is the transformer that turns huma's own refusals into problems before
+// they are written.
+func transformError(_ huma.Context, _ string, v any) (any, error) {
 	var m *huma.ErrorModel
 	if err, ok := v.(error); ok && errors.As(err, &m) {
-		return problemOfHuma(m), nil
+		return newHumaProblem(m), nil
 	}
 	return v, nil
 }
 
-// Refuse answers with an error, as the API does, for who stands before it.
-func Refuse(w http.ResponseWriter, err error) { writeProblem(w, problemOf(err)) }
+// Refuse answers with an error in the form of this API. It is for handlers in front of the
+// API that refuse a request themselves.
+func Refuse(w http.ResponseWriter, err error) { writeProblem(w, newProblem(err)) }
 
-// writeProblem answers outside of huma.
+// writeProblem writes a problem outside of huma.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the client has gone, and with it who could be told
+	_ = json.NewEncoder(w).Encode(p) // it fails only if the client has gone
 }

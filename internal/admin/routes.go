@@ -16,35 +16,41 @@ import (
 	"github.com/junctor-mcp/junctor/internal/pack"
 )
 
-// api is the registered routes and what they stand on.
+// api holds the registered routes and the parts that they use.
 type api struct {
 	Options
 	mux    *http.ServeMux
 	huma   huma.API
 	routes []string // "METHOD /path" of each
 
+	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
 }
 
-// page is how every list is answered.
+// page is the body of every list. Its name is part of schema names in the OpenAPI
+// document.
 type page[T any] struct {
 	Items []T    `json:"items" nullable:"false"`
 	Next  string `json:"next,omitempty" doc:"Send it as cursor to get the next page; absent on the last."`
 }
 
-type pageOf[T any] struct{ Body page[T] }
+// pageResponse is the answer of every list.
+type pageResponse[T any] struct{ Body page[T] }
 
-func newPage[T any](items []T, next string) *pageOf[T] {
+// newPage returns a page whose items are never null in JSON.
+func newPage[T any](items []T, next string) *pageResponse[T] {
 	if items == nil {
 		items = []T{}
 	}
-	return &pageOf[T]{Body: page[T]{Items: items, Next: next}}
+	return &pageResponse[T]{Body: page[T]{Items: items, Next: next}}
 }
 
-// none is an input or an output without anything in it.
-type none struct{}
+// empty is a request or an answer without members.
+type empty struct{}
 
-func register(o Options) *api {
+// newAPI registers all routes. A new file of routes has to be added here, and its
+// operations to requiredScopes.
+func newAPI(o Options) *api {
 	a := &api{Options: o, mux: http.NewServeMux(), gallery: sync.OnceValues(pack.Gallery)}
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	describeTypes(registry)
@@ -64,79 +70,84 @@ func register(o Options) *api {
 				},
 			},
 		},
-		Formats:                      map[string]huma.Format{"application/json": format(), "json": format()},
+		Formats:                      map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{transform},
+		Transformers:                 []huma.Transformer{transformError},
 	})
-	a.huma.UseMiddleware(a.admit)
-	a.serverRoutes()
-	a.credentialRoutes()
-	a.offerRoutes()
-	a.documentRoutes()
-	a.suggestionRoutes()
-	a.serverLoginRoutes()
-	a.chainRoutes()
-	a.toolRoutes()
-	a.runRoutes()
-	a.appRoutes()
-	a.viewRoutes()
-	a.tagRoutes()
-	a.agentRoutes()
-	a.modelRoutes()
-	a.componentCatalogRoutes()
-	a.talkRoutes()
-	a.keyRoutes()
-	a.userRoutes()
-	a.loginRoutes()
-	a.consentRoutes()
-	a.tenantRoutes()
-	a.meRoutes()
-	a.callRoutes()
-	a.tailRoutes()
-	a.historyRoutes()
-	a.eventRoutes()
-	a.limitRoutes()
-	a.secretRoutes()
-	a.aboutRoutes()
-	a.applyRoutes()
-	a.packRoutes()
-	a.journalRoutes()
-	a.clusterRoutes()
-	a.deliveryRoutes()
-	a.endpointRoutes()
-	a.workspaceRoutes()
+	a.huma.UseMiddleware(a.admitRequest)
+	a.registerServerRoutes()
+	a.registerCredentialRoutes()
+	a.registerOfferRoutes()
+	a.registerDocumentRoutes()
+	a.registerSuggestionRoutes()
+	a.registerServerLoginRoutes()
+	a.registerChainRoutes()
+	a.registerToolRoutes()
+	a.registerRunRoutes()
+	a.registerAppRoutes()
+	a.registerViewRoutes()
+	a.registerTagRoutes()
+	a.registerAgentRoutes()
+	a.registerModelRoutes()
+	a.registerComponentCatalogRoutes()
+	a.registerTalkRoutes()
+	a.registerKeyRoutes()
+	a.registerUserRoutes()
+	a.registerLoginRoutes()
+	a.registerConsentRoutes()
+	a.registerTenantRoutes()
+	a.registerMeRoutes()
+	a.registerCallRoutes()
+	a.registerTailRoutes()
+	a.registerHistoryRoutes()
+	a.registerEventRoutes()
+	a.registerLimitRoutes()
+	a.registerSecretRoutes()
+	a.registerAboutRoutes()
+	a.registerApplyRoutes()
+	a.registerPackRoutes()
+	a.registerJournalRoutes()
+	a.registerClusterRoutes()
+	a.registerDeliveryRoutes()
+	a.registerEndpointRoutes()
+	a.registerRoomRoutes()
 	return a
 }
 
-// format reads bodies strictly (members are case-sensitive and stand once,
-// unknown ones are refused) and writes them as encoding/json does.
-func format() huma.Format {
+// jsonFormat reads bodies strictly and writes them as encoding/json does. Strict means
+// that members are case-sensitive, and that duplicate and unknown members are refused: two
+// readers must never read a request differently.
+func jsonFormat() huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, v any) error {
 			enc := json.NewEncoder(w)
 			enc.SetEscapeHTML(false)
 			return enc.Encode(v)
 		},
-		Unmarshal: func(data []byte, v any) error {
-			return strict.Unmarshal(data, v, strict.RejectUnknownMembers(true))
-		},
+		Unmarshal: unmarshalStrictly,
 	}
 }
 
-// route registers one operation. Its scope stands in the table of scope.go and
-// so in the OpenAPI document.
-func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O, error)) {
+// unmarshalStrictly reads a body as jsonFormat says.
+func unmarshalStrictly(data []byte, v any) error {
+	return strict.Unmarshal(data, v, strict.RejectUnknownMembers(true))
+}
+
+// registerRoute registers one operation. It documents the scope that requiredScopes names
+// for the operation, refuses If-Match where the operation compares no versions, and turns
+// errors into problems.
+func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O, error)) {
 	var needs []string
-	switch scope := scopes()[op.OperationID]; scope {
-	case anyone:
-	case operator:
+	switch scope := requiredScopes()[op.OperationID]; scope {
+	case scopeAnyone:
+	case scopeOperator:
 		needs = []string{string(junctor.ScopeAdmin)}
 		op.Description = "Needs the scope `admin` in the default tenant."
-	case browser:
+	case scopeBrowser:
 		op.Description = "Needs a browser's login; no key can do this."
 		op.Security = []map[string][]string{{"login": {}}}
-	case conversation:
+	case scopeConversation:
 		op.Description = "Needs the scope `tools:call` or `audit:read`."
 		op.Security = []map[string][]string{{"key": {string(junctor.ScopeToolsCall)}}, {"key": {string(junctor.ScopeAuditRead)}}}
 	default:
@@ -149,16 +160,16 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		var out *O
-		_, compares := any(in).(interface{ version() (time.Time, error) })
+		_, compares := any(in).(interface{ wantedVersion() (time.Time, error) })
 		err := error(nil)
 		if !compares && op.Method != http.MethodGet {
-			err = unversioned(httpRequest(ctx))
+			err = refuseIfMatch(requestOf(ctx))
 		}
 		if err == nil {
 			out, err = do(ctx, in)
 		}
 		if err != nil {
-			p := a.problem(ctx, err)
+			p := a.toProblem(ctx, err)
 			if p.Code == junctor.CodeUnauthenticated {
 				// The caller was let in: it is a server that wants a credential.
 				p.setStatus(http.StatusForbidden)
@@ -169,10 +180,10 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 	})
 }
 
-// problem is err for the client. This is the edge where a fault of ours is
-// logged, once, with its cause.
-func (a *api) problem(ctx context.Context, err error) *Problem {
-	p := problemOf(err)
+// toProblem returns err for the client. This is the only place that logs an internal
+// error, once, with its cause.
+func (a *api) toProblem(ctx context.Context, err error) *Problem {
+	p := newProblem(err)
 	if p.Code == junctor.CodeInternal {
 		a.Log.ErrorContext(ctx, "admin API", "request", requestID(ctx), "error", err, "cause", junctor.AsError(err).Cause)
 	}

@@ -13,33 +13,32 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// anyone is the class of routes that want a valid credential and no scope.
-const anyone junctor.Scope = ""
+// scopeAnyone is the class of operations that require a valid credential and no scope.
+const scopeAnyone junctor.Scope = ""
 
-// operator is the class of routes that concern the instance and so every
-// tenant: they are for admins of the default one.
-const operator junctor.Scope = "operator"
+// scopeOperator is the class of operations that concern the whole instance, and so every
+// tenant. They require the scope admin in the default tenant.
+const scopeOperator junctor.Scope = "operator"
 
-// browser is the class of routes that take a person's browser login and nothing
-// else. A key or a token may be in the hands of a program: it must never become
-// what a person signs in with.
-const browser junctor.Scope = "browser"
+// scopeBrowser is the class of operations that require a user's browser login. A key or a
+// token may be in the hands of a program, and must never become something to sign in with.
+const scopeBrowser junctor.Scope = "browser"
 
-// conversation is the class of routes that show the messages of a room. They need
-// one of two scopes: tools:call, which takes part in rooms, or audit:read, which
+// scopeConversation is the class of operations that show the messages of a room. They
+// require one of two scopes: tools:call, which takes part in rooms, or audit:read, which
 // reads payloads elsewhere.
-const conversation junctor.Scope = "conversation"
+const scopeConversation junctor.Scope = "conversation"
 
-// outlasts names the operations that make a credential without an end: one to sign
-// in with, or an admin key of a tenant. A caller whose own credential expires is
-// refused, since what it makes would outlive it.
-func outlasts() []string {
+// lastingOperations lists the operations that make a credential without an expiry: one to
+// sign in with, or an admin key of a tenant. A caller whose own credential expires is
+// refused, because the new credential would outlive it.
+func lastingOperations() []string {
 	return []string{"put-user-password", "create-user-link", "create-tenant", "replace-tenant-key"}
 }
 
-// scopes says what each operation needs. An operation that is not here is
-// refused to everybody, and a test fails.
-func scopes() map[string]junctor.Scope {
+// requiredScopes returns the scope that each operation requires. An operation that is
+// missing here is refused to everybody, and a test fails.
+func requiredScopes() map[string]junctor.Scope {
 	return map[string]junctor.Scope{
 		"list-servers":         junctor.ScopeToolsRead,
 		"get-server":           junctor.ScopeToolsRead,
@@ -82,10 +81,10 @@ func scopes() map[string]junctor.Scope {
 		"list-agent-tokens":    junctor.ScopeAdmin,
 		"put-agent-token":      junctor.ScopeAdmin,
 		"delete-agent-token":   junctor.ScopeAdmin,
-		"list-tools":           anyone, // the catalogue shows what the caller may see
-		"get-tool":             anyone,
-		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record
-		"run":                  anyone,
+		"list-tools":           scopeAnyone, // the catalog shows only tools that the caller may see
+		"get-tool":             scopeAnyone,
+		"call-tool":            scopeAnyone, // the pipeline judges, so that a refusal is on record
+		"run":                  scopeAnyone,
 		"run-agent":            junctor.ScopeToolsCall, // as the agent: its owner, an admin, or it itself
 		"list-models":          junctor.ScopeAgentsWrite,
 		"get-model":            junctor.ScopeAgentsWrite,
@@ -100,20 +99,20 @@ func scopes() map[string]junctor.Scope {
 		"put-component-catalog":    junctor.ScopeAdmin,
 		"delete-component-catalog": junctor.ScopeAdmin,
 
-		"get-app":             anyone, // likewise
+		"get-app":             scopeAnyone, // likewise
 		"approve-app":         junctor.ScopeServersWrite,
 		"revoke-app":          junctor.ScopeServersWrite,
-		"open-view":           anyone, // likewise
-		"list-views":          anyone, // one's own, of this session
-		"get-view":            anyone,
-		"close-view":          anyone,
-		"view-rpc":            anyone,
-		"view-mail":           anyone,
-		"answer-view-mail":    anyone,
-		"list-view-tools":     anyone, // of one's own Views
-		"call-view-tool":      anyone, // the pipeline judges
-		"add-view-log":        anyone,
-		"get-view-log":        anyone,
+		"open-view":           scopeAnyone, // likewise
+		"list-views":          scopeAnyone, // one's own, of this session
+		"get-view":            scopeAnyone,
+		"close-view":          scopeAnyone,
+		"view-rpc":            scopeAnyone,
+		"view-mail":           scopeAnyone,
+		"answer-view-mail":    scopeAnyone,
+		"list-view-tools":     scopeAnyone, // of one's own Views
+		"call-view-tool":      scopeAnyone, // the pipeline judges
+		"add-view-log":        scopeAnyone,
+		"get-view-log":        scopeAnyone,
 		"put-tool-tag":        junctor.ScopeServersWrite,
 		"delete-tool-tag":     junctor.ScopeServersWrite,
 		"list-tool-changes":   junctor.ScopeToolsRead,
@@ -137,21 +136,21 @@ func scopes() map[string]junctor.Scope {
 		"delete-user":         junctor.ScopeAdmin,
 		"put-user-password":   junctor.ScopeAdmin,
 		"create-user-link":    junctor.ScopeAdmin,
-		"list-logins":         anyone, // of others, to admins alone; one's own, not with a narrow key
-		"delete-login":        anyone,
-		"list-consents":       anyone, // likewise
-		"delete-consent":      anyone,
+		"list-logins":         scopeAnyone, // of others, to admins alone; one's own, not with a narrow key
+		"delete-login":        scopeAnyone,
+		"list-consents":       scopeAnyone, // likewise
+		"delete-consent":      scopeAnyone,
 		"list-chains":         junctor.ScopeAuditRead,
 		"list-chain-events":   junctor.ScopeAuditRead,
 		"list-chain-agents":   junctor.ScopeAuditRead,
 		"find-chain-agent":    junctor.ScopeServersWrite,
-		"rewind-chain":        operator, // as the file that declares chains is
-		"list-tenants":        operator,
-		"create-tenant":       operator,
-		"replace-tenant-key":  operator,
-		"get-me":              anyone,
+		"rewind-chain":        scopeOperator, // chains are declared by the operator
+		"list-tenants":        scopeOperator,
+		"create-tenant":       scopeOperator,
+		"replace-tenant-key":  scopeOperator,
+		"get-me":              scopeAnyone,
 		"put-my-sources":      junctor.ScopeToolsRead, // one's own catalog scope
-		"put-my-password":     browser,
+		"put-my-password":     scopeBrowser,
 		"list-calls":          junctor.ScopeAuditRead,
 		"tail-calls":          junctor.ScopeAuditRead,
 		"list-history":        junctor.ScopeAuditRead,
@@ -165,7 +164,7 @@ func scopes() map[string]junctor.Scope {
 		"list-triggers":       junctor.ScopeAuditRead,
 		"list-ready-triggers": junctor.ScopeAuditRead,
 		"get-trigger":         junctor.ScopeAuditRead,
-		"create-trigger":      junctor.ScopeAdmin, // a trigger calls tools for whoever sends an event
+		"create-trigger":      junctor.ScopeAdmin, // a trigger calls tools on behalf of every sender of events
 		"try-trigger":         junctor.ScopeAdmin,
 		"patch-trigger":       junctor.ScopeAdmin,
 		"delete-trigger":      junctor.ScopeAdmin,
@@ -178,114 +177,121 @@ func scopes() map[string]junctor.Scope {
 		"list-schedule-times": junctor.ScopeAuditRead,
 		"put-schedule":        junctor.ScopeAdmin,
 		"delete-schedule":     junctor.ScopeAdmin,
-		"list-workspaces":     conversation, // of rooms that the caller is in
-		"create-workspace":    junctor.ScopeToolsCall,
-		"get-workspace":       conversation,
-		"patch-workspace":     junctor.ScopeToolsCall,
-		"delete-workspace":    junctor.ScopeToolsCall,
-		"list-messages":       conversation,
-		"search-messages":     conversation,
-		"export-workspace":    conversation,
-		"list-room-tools":     conversation,
-		"list-room-approvals": conversation,
-		"run-workspace":       junctor.ScopeToolsCall, // what agents do follows from what is said
-		"stream-workspace":    conversation,
+		"list-rooms":          scopeConversation, // of rooms that the caller is in
+		"create-room":         junctor.ScopeToolsCall,
+		"get-room":            scopeConversation,
+		"patch-room":          junctor.ScopeToolsCall,
+		"delete-room":         junctor.ScopeToolsCall,
+		"list-messages":       scopeConversation,
+		"search-messages":     scopeConversation,
+		"export-room":         scopeConversation,
+		"list-room-tools":     scopeConversation,
+		"list-room-approvals": scopeConversation,
+		"run-room":            junctor.ScopeToolsCall, // a message makes agents call tools
+		"stream-room":         scopeConversation,
 		"stop-run":            junctor.ScopeToolsCall,
 		"report-surface":      junctor.ScopeToolsCall,
 		"list-secrets":        junctor.ScopeServersWrite,
 		"get-secret":          junctor.ScopeServersWrite,
 		"put-secret":          junctor.ScopeServersWrite,
 		"delete-secret":       junctor.ScopeServersWrite,
-		"rotate-secret":       operator,
-		"get-limits":          anyone,
+		"rotate-secret":       scopeOperator,
+		"get-limits":          scopeAnyone,
 		"patch-limits":        junctor.ScopeAdmin,
-		"list-settings":       operator,
+		"list-settings":       scopeOperator,
 		"apply":               junctor.ScopeServersWrite,
-		"export":              junctor.ScopeToolsRead, // what lists show, in one text
-		"get-settings-file":   operator,
+		"export":              junctor.ScopeToolsRead, // the same content as the lists
+		"get-settings-file":   scopeOperator,
 		"list-packs":          junctor.ScopeToolsRead,
 		"plan-pack":           junctor.ScopeServersWrite,
 		"add-pack":            junctor.ScopeServersWrite,
 		"export-pack":         junctor.ScopeToolsRead,
-		"verify-journal":      operator,
-		"export-journal":      operator,
-		"get-whoami":          anyone,
-		"get-cluster":         operator,
-		"get-version":         anyone,
-		"get-openapi":         anyone,
+		"verify-journal":      scopeOperator,
+		"export-journal":      scopeOperator,
+		"get-whoami":          scopeAnyone,
+		"get-cluster":         scopeOperator,
+		"get-version":         scopeAnyone,
+		"get-openapi":         scopeAnyone,
 	}
 }
 
+// principalKey is the context key of the caller.
 type principalKey struct{}
 
-// caller is who asks; admit has put them there, and no route runs without.
-func caller(ctx context.Context) *junctor.Principal {
+// callerOf returns the principal of a request. admitRequest has put it into the context,
+// and no route runs without one.
+func callerOf(ctx context.Context) *junctor.Principal {
 	p, _ := ctx.Value(principalKey{}).(*junctor.Principal)
 	return p
 }
 
+// httpRequestKey is the context key of the HTTP request.
 type httpRequestKey struct{}
 
-// httpRequest is the request that a route answers; admit has put it there.
-func httpRequest(ctx context.Context) *http.Request {
+// requestOf returns the HTTP request that a route answers, for the few routes that need
+// more of it than huma gives.
+func requestOf(ctx context.Context) *http.Request {
 	r, _ := ctx.Value(httpRequestKey{}).(*http.Request)
 	return r
 }
 
-// admit lets a request through to its route when the caller is known and
-// carries the scope that the route needs. It runs before the body is read.
-func (a *api) admit(ctx huma.Context, next func(huma.Context)) {
+// admitRequest is the middleware that lets a request through to its route if the caller is
+// known and has the scope that the route requires. It runs before the body is read.
+func (a *api) admitRequest(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	p, err := a.Authenticate(r)
 	if err == nil && p == nil {
 		err = junctor.Errorf(junctor.CodeUnauthenticated, "no credential: send Authorization: Bearer <key>")
 	}
 	if err == nil {
-		err = allowed(p, ctx.Operation().OperationID)
+		err = checkScope(p, ctx.Operation().OperationID)
 	}
 	if err != nil {
-		writeProblem(w, a.problem(ctx.Context(), err))
+		writeProblem(w, a.toProblem(ctx.Context(), err))
 		return
 	}
 	next(huma.WithValue(huma.WithValue(ctx, principalKey{}, p), httpRequestKey{}, r))
 }
 
-func allowed(p *junctor.Principal, operation string) error {
-	scope, known := scopes()[operation]
+// checkScope refuses a principal that may not perform an operation. Streams call it again
+// while they go on, since scopes may change.
+func checkScope(p *junctor.Principal, operation string) error {
+	scope, known := requiredScopes()[operation]
 	if !known {
 		return junctor.Errorf(junctor.CodeInternal, "the route %s says not what it needs", operation)
 	}
-	if !p.Expires.IsZero() && slices.Contains(outlasts(), operation) {
+	if !p.Expires.IsZero() && slices.Contains(lastingOperations(), operation) {
 		return junctor.Errorf(junctor.CodeDenied, "this makes a credential that would outlive the key, which expires at %s: use a browser login, the socket of the instance, or a key without expires_at",
 			p.Expires.Format(time.RFC3339))
 	}
 	switch scope {
-	case anyone:
+	case scopeAnyone:
 		return nil
-	case operator:
+	case scopeOperator:
 		if p.Operator() {
 			return nil
 		}
 		return junctor.Errorf(junctor.CodeDenied, "this concerns the whole instance: it needs the scope admin in the tenant %s", junctor.DefaultTenant)
-	case browser:
+	case scopeBrowser:
 		if p.Login != "" {
 			return nil
 		}
 		return junctor.Errorf(junctor.CodeDenied, "this is for users with a browser login, and no key can do it: sign in at /login; junctor login --user NAME makes a link to sign in with")
-	case conversation:
+	case scopeConversation:
 		if p.Has(junctor.ScopeToolsCall) || p.Has(junctor.ScopeAuditRead) {
 			return nil
 		}
-		return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s or %s; the credential has %s", junctor.ScopeToolsCall, junctor.ScopeAuditRead, list(p.Scopes))
+		return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s or %s; the credential has %s", junctor.ScopeToolsCall, junctor.ScopeAuditRead, joinScopes(p.Scopes))
 	default:
 		if p.Has(scope) {
 			return nil
 		}
 	}
-	return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s; the credential has %s", scope, list(p.Scopes))
+	return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s; the credential has %s", scope, joinScopes(p.Scopes))
 }
 
-func list(scopes []junctor.Scope) string {
+// joinScopes returns a list of scopes for messages.
+func joinScopes(scopes []junctor.Scope) string {
 	if len(scopes) == 0 {
 		return "none"
 	}

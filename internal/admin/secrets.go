@@ -10,19 +10,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// maxSecretBody leaves room for a secret in which JSON has to escape every
-// character.
+// maxSecretBody bounds a request with a secret: JSON may escape every character of it with
+// six.
 const maxSecretBody = 6*seal.MaxSecret + 1024
 
+// secretQuery is the query of list-secrets.
 type secretQuery struct {
 	Owner string `query:"owner" maxLength:"128" doc:"Only the secrets of this owner."`
 }
 
+// secretName is the path of one secret.
 type secretName struct {
 	Owner string `path:"owner" maxLength:"128" doc:"What the secret belongs to, such as a server's id."`
 	Name  string `path:"name" maxLength:"128" doc:"The secret's name."`
 }
 
+// newSecret is the request that stores a secret.
 type newSecret struct {
 	Owner string `path:"owner" maxLength:"128" doc:"What the secret belongs to, such as a server's id."`
 	Name  string `path:"name" maxLength:"128" doc:"The secret's name."`
@@ -31,62 +34,67 @@ type newSecret struct {
 	}
 }
 
-type oneSecret struct{ Body seal.SecretInfo }
+// secretResponse is the name and the times of a secret.
+type secretResponse struct{ Body seal.SecretInfo }
 
-type oneRotation struct{ Body seal.Rotation }
+// rotationResponse is the result of a key rotation.
+type rotationResponse struct{ Body seal.RotationResult }
 
-func (a *api) secretRoutes() {
+// registerSecretRoutes registers the routes below /secrets. No route answers with a
+// secret's value. The list asks Keeps once for each owner, because an owner may have many
+// secrets.
+func (a *api) registerSecretRoutes() {
 	tags := []string{"secrets"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-secrets", Method: http.MethodGet, Path: "/secrets", Summary: "List the names of secrets", Tags: tags,
-	}, func(ctx context.Context, in *secretQuery) (*pageOf[seal.SecretInfo], error) {
-		secrets, err := a.Secrets.List(ctx, caller(ctx).Tenant)
+	}, func(ctx context.Context, in *secretQuery) (*pageResponse[seal.SecretInfo], error) {
+		secrets, err := a.Secrets.List(ctx, callerOf(ctx).Tenant)
 		keeps := map[string]bool{}
 		secrets = slices.DeleteFunc(secrets, func(s seal.SecretInfo) bool {
 			if _, judged := keeps[s.Owner]; !judged {
-				keeps[s.Owner] = a.Secrets.Keeps(ctx, caller(ctx), s.Owner) == nil
+				keeps[s.Owner] = a.Secrets.Keeps(ctx, callerOf(ctx), s.Owner) == nil
 			}
 			return in.Owner != "" && s.Owner != in.Owner || !keeps[s.Owner]
 		})
 		return newPage(secrets, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-secret", Method: http.MethodGet, Path: "/secrets/{owner}/{name}", Summary: "Say whether there is a secret", Tags: tags,
-	}, func(ctx context.Context, in *secretName) (*oneSecret, error) {
-		if err := a.Secrets.Keeps(ctx, caller(ctx), in.Owner); err != nil {
+	}, func(ctx context.Context, in *secretName) (*secretResponse, error) {
+		if err := a.Secrets.Keeps(ctx, callerOf(ctx), in.Owner); err != nil {
 			return nil, err
 		}
-		info, err := a.Secrets.Info(ctx, caller(ctx).Tenant, in.Owner, in.Name)
-		return &oneSecret{info}, err
+		info, err := a.Secrets.Info(ctx, callerOf(ctx).Tenant, in.Owner, in.Name)
+		return &secretResponse{info}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{owner}/{name}", Summary: "Store a secret, or replace it", Tags: tags,
 		MaxBodyBytes: maxSecretBody,
-	}, func(ctx context.Context, in *newSecret) (*oneSecret, error) {
-		if err := a.Secrets.Keeps(ctx, caller(ctx), in.Owner); err != nil {
+	}, func(ctx context.Context, in *newSecret) (*secretResponse, error) {
+		if err := a.Secrets.Keeps(ctx, callerOf(ctx), in.Owner); err != nil {
 			return nil, err
 		}
-		if err := a.Secrets.Put(ctx, caller(ctx).Tenant, in.Owner, in.Name, in.Body.Value); err != nil {
+		if err := a.Secrets.Put(ctx, callerOf(ctx).Tenant, in.Owner, in.Name, in.Body.Value); err != nil {
 			return nil, err
 		}
-		info, err := a.Secrets.Info(ctx, caller(ctx).Tenant, in.Owner, in.Name)
-		return &oneSecret{info}, err
+		info, err := a.Secrets.Info(ctx, callerOf(ctx).Tenant, in.Owner, in.Name)
+		return &secretResponse{info}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{owner}/{name}", Summary: "Forget a secret", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *secretName) (*none, error) {
-		if err := a.Secrets.Keeps(ctx, caller(ctx), in.Owner); err != nil {
+	}, func(ctx context.Context, in *secretName) (*empty, error) {
+		if err := a.Secrets.Keeps(ctx, callerOf(ctx), in.Owner); err != nil {
 			return nil, err
 		}
-		return &none{}, a.Secrets.Delete(ctx, caller(ctx).Tenant, in.Owner, in.Name)
+		return &empty{}, a.Secrets.Delete(ctx, callerOf(ctx).Tenant, in.Owner, in.Name)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/rotate", Summary: "Replace the key that secrets are sealed under", Tags: tags,
 		// It lasts as long as there are secrets; nobody has to wait.
 		BodyReadTimeout: -1,
-	}, func(ctx context.Context, _ *none) (*oneRotation, error) {
+	}, func(ctx context.Context, _ *empty) (*rotationResponse, error) {
 		done, err := a.Secrets.Rotate(ctx)
-		return &oneRotation{done}, err
+		return &rotationResponse{done}, err
 	})
 }

@@ -70,8 +70,8 @@ func (s *secrets) Delete(ctx context.Context, tenant junctor.TenantID, owner, na
 	return nil
 }
 
-func (s *secrets) Rotate(context.Context) (seal.Rotation, error) {
-	return seal.Rotation{KeyID: "0011", Rewrapped: len(s.values), Removed: []string{"0022"}}, s.fail
+func (s *secrets) Rotate(context.Context) (seal.RotationResult, error) {
+	return seal.RotationResult{KeyID: "0011", Rewrapped: len(s.values), Removed: []string{"0022"}}, s.fail
 }
 
 const canary = "canary-51b0"

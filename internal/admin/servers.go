@@ -3,23 +3,26 @@ package admin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// maxServerBody leaves room for credentials and for changes to many tools.
+// maxServerBody bounds a request with a server that has no document: room for credentials
+// and overrides of many tools.
 const maxServerBody = 2 << 20
 
+// serverID is the path of one server.
 type serverID struct {
 	ID string `path:"id" doc:"The server's id."`
 }
 
+// newServer is the request that adds a server.
 type newServer struct {
 	Body struct {
 		ID   string       `json:"id" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
@@ -28,6 +31,7 @@ type newServer struct {
 	}
 }
 
+// probeServer is the request that reaches or previews a server without adding it.
 type probeServer struct {
 	Body struct {
 		ID   string       `json:"id,omitempty" doc:"What it would be called, for messages."`
@@ -36,24 +40,24 @@ type probeServer struct {
 	}
 }
 
+// serverPatch is the request that changes a server.
 type serverPatch struct {
 	Precondition
 	ID   string `path:"id" doc:"The server's id."`
-	Body struct {
-		State string `json:"state,omitempty" enum:"active,inactive" doc:"Switch the server on or off."`
-		ServerBody
-	}
+	Body ServerPatchBody
 }
 
-type oneServer = versioned[junctor.Server]
+// serverResponse is one server with its version.
+type serverResponse = versionedResponse[junctor.Server]
 
+// createdServer is the answer to newServer.
 type createdServer struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
 	Body     junctor.Server
 }
 
-// ServerDetail is a server with how it is doing.
+// ServerDetail is a server with its tools and its state.
 type ServerDetail struct {
 	junctor.Server
 	Era         string                `json:"era,omitempty" doc:"Of the protocol it speaks: modern or legacy; absent before it has answered."`
@@ -62,115 +66,125 @@ type ServerDetail struct {
 	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Of a bring-your-own server that is switched on."`
 }
 
-// ToolProblem is why a tool that a server lists cannot be used, or is shown in
-// another form.
+// ToolProblem is the reason why a tool that a server lists cannot be used, or
+// has another form for clients.
 type ToolProblem struct {
 	Tool   string `json:"tool" doc:"The tool's name, as the server calls it."`
 	Effect string `json:"effect" enum:"left_out,changed,older_clients" doc:"What became of it: left_out: nobody sees it; changed: members that break the MCP specification were taken out; older_clients: clients of protocol versions before 2026-07-28 see another form."`
 	Reason string `json:"reason" doc:"Why, and what was changed."`
 }
 
-type serverDetail = versioned[ServerDetail]
+// serverDetail is the answer to get-server.
+type serverDetail = versionedResponse[ServerDetail]
 
-type oneProbe struct{ Body junctor.Probe }
+// probeResponse is the result of reaching a server.
+type probeResponse struct{ Body junctor.Probe }
 
-func (a *api) serverRoutes() {
+// registerServerRoutes registers the routes that list, add, reach, change and remove
+// servers. Those that reach a server have no read deadline (BodyReadTimeout -1): a command
+// may have to be fetched before it answers.
+func (a *api) registerServerRoutes() {
 	tags := []string{"servers"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-servers", Method: http.MethodGet, Path: "/servers", Summary: "List servers", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Server], error) {
-		servers, err := a.Servers.Servers(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Server], error) {
+		servers, err := a.Servers.Servers(ctx, callerOf(ctx))
 		return newPage(servers, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server, once it has been reached", Tags: tags,
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxDocumentBody,
 		// A command may have to be fetched before it answers; a deadline of the
 		// body would end the request meanwhile.
 		BodyReadTimeout: -1,
 	}, a.createServer)
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "probe-server", Method: http.MethodPost, Path: "/servers/probe", Summary: "Reach a server without adding it", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *probeServer) (*oneProbe, error) {
-		input, err := inputOf(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
+	}, func(ctx context.Context, in *probeServer) (*probeResponse, error) {
+		input, err := newServerInput(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
 		if err != nil {
 			return nil, err
 		}
-		probe, err := a.Servers.ProbeServer(ctx, caller(ctx), input)
-		return &oneProbe{probe}, err
+		probe, err := a.Servers.ProbeServer(ctx, callerOf(ctx), input)
+		return &probeResponse{probe}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-server", Method: http.MethodGet, Path: "/servers/{id}", Summary: "Show a server", Tags: tags,
 	}, a.getServer)
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "test-server", Method: http.MethodPost, Path: "/servers/{id}/test", Summary: "Reach a server as it is stored", Tags: tags,
 		BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *serverID) (*oneProbe, error) {
-		probe, err := a.Servers.TestServer(ctx, caller(ctx), in.ID)
-		return &oneProbe{probe}, err
+	}, func(ctx context.Context, in *serverID) (*probeResponse, error) {
+		probe, err := a.Servers.TestServer(ctx, callerOf(ctx), in.ID)
+		return &probeResponse{probe}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "patch-server", Method: http.MethodPatch, Path: "/servers/{id}", Summary: "Change a server, or switch it on or off", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
 	}, a.patchServer)
-	a.followRoutes(tags)
+	a.registerFollowRoutes(tags)
 	for verb, state := range map[string]junctor.ServerState{"enable": junctor.StateActive, "disable": junctor.StateInactive} {
-		route(a, huma.Operation{
-			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: "Switch a server " + onOff(state), Tags: tags,
-		}, func(ctx context.Context, in *serverID) (*oneServer, error) {
+		registerRoute(a, huma.Operation{
+			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: "Switch a server " + stateWord(state), Tags: tags,
+		}, func(ctx context.Context, in *serverID) (*serverResponse, error) {
 			return a.switchServer(ctx, in.ID, state, time.Time{})
 		})
 	}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-server", Method: http.MethodDelete, Path: "/servers/{id}", Summary: "Remove a server for good", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *serverID) (*none, error) {
-		return &none{}, a.Servers.RemoveServer(ctx, caller(ctx), in.ID)
+	}, func(ctx context.Context, in *serverID) (*empty, error) {
+		return &empty{}, a.Servers.RemoveServer(ctx, callerOf(ctx), in.ID)
 	})
 }
 
-func onOff(state junctor.ServerState) string {
+// stateWord returns "on" or "off" for the summaries of the routes that switch a server.
+func stateWord(state junctor.ServerState) string {
 	if state == junctor.StateActive {
 		return "on"
 	}
 	return "off"
 }
 
-func inputOf(id string, mode junctor.Mode, b *ServerBody) (ServerInput, error) {
+// newServerInput returns the server that a body describes. Without a mode, members about a
+// document make it auto-generated. The other modes cannot be added by a request.
+func newServerInput(id string, mode junctor.Mode, b *ServerBody) (ServerInput, error) {
 	switch {
-	case mode == "" && b.document():
+	case mode == "" && b.describesDocument():
 		mode = junctor.ModeGenerated
 	case mode == "":
 		mode = junctor.ModeBYO
 	case mode != junctor.ModeBYO && mode != junctor.ModeGenerated:
 		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "a server of the mode %q cannot be added like this: use %q or %q", string(mode), string(junctor.ModeBYO), string(junctor.ModeGenerated))
 	}
-	if mode == junctor.ModeBYO && b.document() {
+	if mode == junctor.ModeBYO && b.describesDocument() {
 		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "document, base_url and their like are for servers of the mode %q", string(junctor.ModeGenerated))
 	}
 	in := ServerInput{Server: junctor.Server{ID: id, Mode: mode}}
-	set(&in.Document, b.Document)
+	setIfGiven(&in.Document, b.Document)
 	in.AllowEmpty = b.AllowEmpty
 	var err error
-	in.Credentials, err = b.apply(&in.Server)
+	in.Credentials, err = b.applyTo(&in.Server, everyMember)
 	return in, err
 }
 
+// createServer handles create-server.
 func (a *api) createServer(ctx context.Context, in *newServer) (*createdServer, error) {
-	input, err := inputOf(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
+	input, err := newServerInput(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
 	if err != nil {
 		return nil, err
 	}
-	server, err := a.Servers.AddServer(ctx, caller(ctx), input)
+	server, err := a.Servers.AddServer(ctx, callerOf(ctx), input)
 	if err != nil {
 		return nil, err
 	}
-	return &createdServer{Location: Prefix + "/servers/" + server.ID, ETag: tagOf(server.UpdatedAt), Body: server}, nil
+	return &createdServer{Location: Prefix + "/servers/" + server.ID, ETag: etagOf(server.UpdatedAt), Body: server}, nil
 }
 
+// getServer handles get-server.
 func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error) {
-	p := caller(ctx)
+	p := callerOf(ctx)
 	server, err := a.Servers.Server(ctx, p, in.ID)
 	if err != nil {
 		return nil, err
@@ -186,39 +200,45 @@ func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error
 	return withVersion(d, d.UpdatedAt), nil
 }
 
-func (a *api) switchServer(ctx context.Context, id string, state junctor.ServerState, version time.Time) (*oneServer, error) {
-	if err := a.Servers.SetServerState(ctx, caller(ctx), id, state, version); err != nil {
+// switchServer switches a server on or off and returns it as stored. A zero version means
+// any.
+func (a *api) switchServer(ctx context.Context, id string, state junctor.ServerState, version time.Time) (*serverResponse, error) {
+	if err := a.Servers.SetServerState(ctx, callerOf(ctx), id, state, version); err != nil {
 		return nil, err
 	}
-	server, err := a.Servers.Server(ctx, caller(ctx), id)
+	server, err := a.Servers.Server(ctx, callerOf(ctx), id)
 	return withVersion(server, server.UpdatedAt), err
 }
 
-func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, error) {
-	version, err := in.version()
+// patchServer handles patch-server. On a version conflict the answer has the stored
+// server.
+func (a *api) patchServer(ctx context.Context, in *serverPatch) (*serverResponse, error) {
+	version, err := in.wantedVersion()
 	if err != nil {
 		return nil, err
 	}
 	out, err := a.changeServer(ctx, in, version)
-	return out, a.refuse(ctx, err, func() (stored, error) {
-		server, err := a.Servers.Server(ctx, caller(ctx), in.ID)
-		return stored{fmt.Sprintf("the server %q", in.ID), server, server.UpdatedAt, server.UpdatedBy}, err
+	return out, a.explainConflict(ctx, err, func() (storedVersion, error) {
+		server, err := a.Servers.Server(ctx, callerOf(ctx), in.ID)
+		return storedVersion{fmt.Sprintf("the server %q", in.ID), server, server.UpdatedAt, server.UpdatedBy}, err
 	})
 }
 
-func (a *api) changeServer(ctx context.Context, in *serverPatch, version time.Time) (*oneServer, error) {
+// changeServer applies a patch. A patch of the state alone does not touch the connection,
+// so the server is not reached for it. With both, the state is changed second.
+func (a *api) changeServer(ctx context.Context, in *serverPatch, version time.Time) (*serverResponse, error) {
 	b := &in.Body.ServerBody
-	if !b.something() {
+	if !in.Body.hasChanges() {
 		if in.Body.State == "" {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as state")
 		}
 		return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State), version)
 	}
-	server, err := a.Servers.ChangeServer(ctx, caller(ctx), in.ID, func(row *junctor.Server) (credential.Set, error) {
+	server, err := a.Servers.ChangeServer(ctx, callerOf(ctx), in.ID, func(row *junctor.Server) (upstreamauth.LiteralSet, error) {
 		if err := junctor.CheckVersion(version, row.UpdatedAt); err != nil {
 			return nil, err
 		}
-		return b.apply(row)
+		return b.applyTo(row, func(member string) bool { return in.Body.given[member] })
 	})
 	if err != nil || in.Body.State == "" {
 		return withVersion(server, server.UpdatedAt), err
@@ -226,9 +246,9 @@ func (a *api) changeServer(ctx context.Context, in *serverPatch, version time.Ti
 	return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State), time.Time{})
 }
 
-// something says whether the body asks for any change.
-func (b *ServerBody) something() bool {
-	return b.document() || b.Command != nil || b.Env != nil || b.Headers != nil || b.Overrides != nil || slices.Contains([]bool{
-		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Credentials != nil, b.Isolation != nil, b.MaxSessions != nil, b.TimeoutMS != nil, b.Views != nil, b.Home != nil, b.Believe != nil, b.Title != nil, b.Private != nil,
-	}, true)
+// hasChanges reports whether the body names a member other than the state.
+func (b *ServerPatchBody) hasChanges() bool {
+	members := maps.Clone(b.given)
+	delete(members, "state")
+	return len(members) > 0
 }

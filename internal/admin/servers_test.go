@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 func (w *world) AddServer(_ context.Context, p *junctor.Principal, in ServerInput) (junctor.Server, error) {
@@ -24,7 +24,7 @@ func (w *world) AddServer(_ context.Context, p *junctor.Principal, in ServerInpu
 	return row, nil
 }
 
-func (w *world) ChangeServer(_ context.Context, _ *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+func (w *world) ChangeServer(_ context.Context, _ *junctor.Principal, id string, change func(*junctor.Server) (upstreamauth.LiteralSet, error)) (junctor.Server, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i, err := w.find(id)

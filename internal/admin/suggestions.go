@@ -10,27 +10,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// Suggester has models suggest how tools of generated servers are shown and whom
-// they are for. Nothing of it is so before a person approves it.
+// Suggester has models suggest names, descriptions and roles for the tools of
+// auto-generated servers. A suggestion has no effect until a user approves it.
 type Suggester interface {
-	// Suggest asks a model, and keeps what it suggests in place of what was
-	// suggested for the same tools. Its steps are how many tools it was asked
-	// about.
+	// Suggest asks a model and stores its suggestions, in place of former ones for the
+	// same tools. Its steps are the number of tools that the model was asked about.
 	Suggest(ctx context.Context, p *junctor.Principal, id string, in Suggest) (Suggested, error)
-	// Suggestions lists what nobody has decided on.
+	// Suggestions lists the suggestions that nobody has decided on.
 	Suggestions(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ToolSuggestion, error)
-	// DecideSuggestions takes suggestions over, or forgets them: all that are
-	// named, or none. It gives those that it decided on.
+	// DecideSuggestions approves or rejects all suggestions that are named, or none, and
+	// returns them.
 	DecideSuggestions(ctx context.Context, p *junctor.Principal, id string, ids []string, approve bool) ([]junctor.ToolSuggestion, error)
 }
 
-// Suggest is what a model is asked.
+// Suggest selects the model and the tools for which it proposes improvements.
 type Suggest struct {
 	Model string   `json:"model,omitempty" maxLength:"32" doc:"Which model is asked; absent: the only one."`
 	Tools []string `json:"tools,omitempty" maxItems:"400" doc:"By the server's own names; absent: all that it offers, up to 400."`
 }
 
-// Suggested is what it said.
+// Suggested is the answer of a model, checked.
 type Suggested struct {
 	Model   string                   `json:"model"`
 	Items   []junctor.ToolSuggestion `json:"items" nullable:"false" doc:"New ones. What it suggested for tools that are good as they are is not among them."`
@@ -38,13 +37,16 @@ type Suggested struct {
 	Usage   agent.Usage              `json:"usage" doc:"Tokens."`
 }
 
+// suggestInput is the request that asks a model.
 type suggestInput struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body Suggest
 }
 
-type suggested struct{ Body Suggested }
+// suggestResponse is the answer to suggestInput.
+type suggestResponse struct{ Body Suggested }
 
+// decideInput is the request that approves or rejects suggestions.
 type decideInput struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
@@ -52,27 +54,28 @@ type decideInput struct {
 	}
 }
 
-func (a *api) suggestionRoutes() {
+// registerSuggestionRoutes registers the routes of suggestions for a server's tools.
+func (a *api) registerSuggestionRoutes() {
 	tags := []string{"servers"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/servers/{id}/suggestions", Summary: "List what models suggest for a server's tools, beside what is", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*pageOf[junctor.ToolSuggestion], error) {
-		list, err := a.Servers.Suggestions(ctx, caller(ctx), in.ID)
+	}, func(ctx context.Context, in *serverID) (*pageResponse[junctor.ToolSuggestion], error) {
+		list, err := a.Servers.Suggestions(ctx, callerOf(ctx), in.ID)
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "make-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions", Summary: "Have a model suggest names, descriptions and roles for the tools of an auto-generated server", Tags: tags,
 		BodyReadTimeout: -1,
-	}, func(ctx context.Context, in *suggestInput) (*suggested, error) {
-		out, err := a.Servers.Suggest(ctx, caller(ctx), in.ID, in.Body)
-		return &suggested{out}, err
+	}, func(ctx context.Context, in *suggestInput) (*suggestResponse, error) {
+		out, err := a.Servers.Suggest(ctx, callerOf(ctx), in.ID, in.Body)
+		return &suggestResponse{out}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "follow-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions/steps", Summary: "The same, followed step by step: how many tools the model was asked about", Tags: tags,
 		BodyReadTimeout: -1, Responses: stepEvents("Suggested"),
 	}, func(ctx context.Context, in *suggestInput) (*huma.StreamResponse, error) {
-		return follow(ctx, a, func(ctx context.Context) (Suggested, error) {
-			return a.Servers.Suggest(ctx, caller(ctx), in.ID, in.Body)
+		return streamSteps(ctx, a, func(ctx context.Context) (Suggested, error) {
+			return a.Servers.Suggest(ctx, callerOf(ctx), in.ID, in.Body)
 		}), nil
 	})
 	for _, way := range []struct {
@@ -82,10 +85,10 @@ func (a *api) suggestionRoutes() {
 		{"approve-suggestions", "approve", "Show tools as was suggested", true},
 		{"reject-suggestions", "reject", "Forget what was suggested", false},
 	} {
-		route(a, huma.Operation{
+		registerRoute(a, huma.Operation{
 			OperationID: way.id, Method: http.MethodPost, Path: "/servers/{id}/suggestions/" + way.path, Summary: way.summary, Tags: tags,
-		}, func(ctx context.Context, in *decideInput) (*pageOf[junctor.ToolSuggestion], error) {
-			list, err := a.Servers.DecideSuggestions(ctx, caller(ctx), in.ID, in.Body.IDs, way.approve)
+		}, func(ctx context.Context, in *decideInput) (*pageResponse[junctor.ToolSuggestion], error) {
+			list, err := a.Servers.DecideSuggestions(ctx, callerOf(ctx), in.ID, in.Body.IDs, way.approve)
 			return newPage(list, ""), err
 		})
 	}

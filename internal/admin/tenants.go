@@ -9,20 +9,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Tenants is the parties of the instance, for its operator. A tenant is never
-// deleted: its records name it, and must not become another's.
+// Tenants lists and creates tenants, for operators. A tenant is never deleted: records
+// name it, and its id must not become another's.
 type Tenants interface {
+	// ListTenants lists all tenants by id.
 	ListTenants(ctx context.Context) ([]junctor.Tenant, error)
-	// CreateTenant and ReplaceAdminKey give the token of the tenant's admin key,
-	// which is never shown again.
+	// CreateTenant and ReplaceAdminKey return the token of the tenant's admin key, which
+	// is never shown again.
 	CreateTenant(ctx context.Context, id junctor.TenantID, name string) (junctor.Tenant, junctor.Key, string, error)
 	ReplaceAdminKey(ctx context.Context, id junctor.TenantID) (junctor.Key, string, error)
 }
 
+// tenantID is the path of one tenant.
 type tenantID struct {
 	ID junctor.TenantID `path:"id" doc:"The tenant's id."`
 }
 
+// newTenant is the request that creates a tenant.
 type newTenant struct {
 	Body struct {
 		ID   junctor.TenantID `json:"id" minLength:"1" maxLength:"32" doc:"A lower-case letter, then lower-case letters, digits or hyphens."`
@@ -30,33 +33,36 @@ type newTenant struct {
 	}
 }
 
-// CreatedTenant is a tenant at the one moment its admin key can be seen.
+// CreatedTenant is a new tenant with the token of its admin key. This is the only answer
+// that shows the token.
 type CreatedTenant struct {
 	junctor.Tenant
 	AdminKey CreatedKey `json:"admin_key"`
 }
 
-type oneNewTenant struct{ Body CreatedTenant }
+// newTenantResponse is the answer to newTenant.
+type newTenantResponse struct{ Body CreatedTenant }
 
-func (a *api) tenantRoutes() {
+// registerTenantRoutes registers the routes below /tenants, for operators.
+func (a *api) registerTenantRoutes() {
 	tags := []string{"tenants"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-tenants", Method: http.MethodGet, Path: "/tenants", Summary: "List tenants", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Tenant], error) {
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Tenant], error) {
 		tenants, err := a.Tenants.ListTenants(ctx)
 		return newPage(tenants, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Summary: "Make a tenant and its admin key", Tags: tags,
 		DefaultStatus: http.StatusCreated,
-	}, func(ctx context.Context, in *newTenant) (*oneNewTenant, error) {
+	}, func(ctx context.Context, in *newTenant) (*newTenantResponse, error) {
 		t, k, token, err := a.Tenants.CreateTenant(ctx, in.Body.ID, in.Body.Name)
-		return &oneNewTenant{CreatedTenant{t, CreatedKey{k, token}}}, err
+		return &newTenantResponse{CreatedTenant{t, CreatedKey{k, token}}}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "replace-tenant-key", Method: http.MethodPost, Path: "/tenants/{id}/key", Summary: "Replace the admin key of a tenant", Tags: tags,
-	}, func(ctx context.Context, in *tenantID) (*oneToken, error) {
+	}, func(ctx context.Context, in *tenantID) (*tokenResponse, error) {
 		k, token, err := a.Tenants.ReplaceAdminKey(ctx, in.ID)
-		return &oneToken{CreatedKey{k, token}}, err
+		return &tokenResponse{CreatedKey{k, token}}, err
 	})
 }

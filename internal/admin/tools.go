@@ -10,19 +10,22 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxCallBody is what a tool call may weigh, as on the MCP doors.
+// maxCallBody bounds a tool call, as at the MCP endpoints.
 const maxCallBody = 4 << 20
 
+// toolQuery is the query of list-tools.
 type toolQuery struct {
 	Server string `query:"server" doc:"Only the tools of this server."`
 	Query  string `query:"q" maxLength:"200" doc:"Only tools that have every word of this text in their name, title or description."`
 	Role   string `query:"role" maxLength:"40" doc:"Only tools for this role, and those for all."`
 }
 
+// toolName is the path of one tool.
 type toolName struct {
 	Name string `path:"name" doc:"The tool's exposed name: server__name."`
 }
 
+// toolCall is the request that calls a tool.
 type toolCall struct {
 	Name string `path:"name" doc:"The tool's exposed name: server__name."`
 	Body struct {
@@ -31,17 +34,21 @@ type toolCall struct {
 	}
 }
 
-type oneTool struct{ Body junctor.Tool }
+// toolResponse is one tool.
+type toolResponse struct{ Body junctor.Tool }
 
+// callResult is the answer to a tool call.
 type callResult struct {
 	Body mcpResult
 }
 
-// mcpResult is the result object of MCP, carried through as it is.
+// mcpResult is an MCP result object, passed through byte for byte.
 type mcpResult json.RawMessage
 
+// MarshalJSON implements json.Marshaler: the result is JSON already.
 func (r mcpResult) MarshalJSON() ([]byte, error) { return json.RawMessage(r).MarshalJSON() }
 
+// Schema implements huma.SchemaProvider.
 func (mcpResult) Schema(huma.Registry) *huma.Schema {
 	anything := func() *huma.Schema { return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true} }
 	return &huma.Schema{
@@ -57,27 +64,28 @@ func (mcpResult) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-func (a *api) toolRoutes() {
+// registerToolRoutes registers the routes that list and call tools.
+func (a *api) registerToolRoutes() {
 	tags := []string{"tools"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Summary: "List or search tools", Tags: tags,
-	}, func(ctx context.Context, in *toolQuery) (*pageOf[junctor.Tool], error) {
-		return newPage(a.Tools.Tools(caller(ctx), in.Server, in.Query, junctor.Role(in.Role)), ""), nil
+	}, func(ctx context.Context, in *toolQuery) (*pageResponse[junctor.Tool], error) {
+		return newPage(a.Tools.Tools(callerOf(ctx), in.Server, in.Query, junctor.Role(in.Role)), ""), nil
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,
-	}, func(ctx context.Context, in *toolName) (*oneTool, error) {
-		tool, err := a.Tools.Tool(ctx, caller(ctx), in.Name)
-		return &oneTool{tool}, err
+	}, func(ctx context.Context, in *toolName) (*toolResponse, error) {
+		tool, err := a.Tools.Tool(ctx, callerOf(ctx), in.Name)
+		return &toolResponse{tool}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "call-tool", Method: http.MethodPost, Path: "/tools/{name}/call", Summary: "Call a tool", Tags: tags,
 		MaxBodyBytes: maxCallBody + 1, // huma refuses a body of exactly the limit
 		// A read deadline left on the connection would end the request's
 		// context while the tool still works; the listener's own bounds hold.
 		BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *toolCall) (*callResult, error) {
-		result, _, err := a.Runner.CallTool(ctx, caller(ctx), in.Name, in.Body.Version, in.Body.Arguments)
+		result, _, err := a.Runner.CallTool(ctx, callerOf(ctx), in.Name, in.Body.Version, in.Body.Arguments)
 		return &callResult{mcpResult(result)}, err
 	})
 }

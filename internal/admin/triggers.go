@@ -11,7 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// TriggerBody is what describes a trigger. Members that are absent are not changed.
+// TriggerBody describes a trigger. In a change, absent members stay as they are.
 type TriggerBody struct {
 	Title    *string         `json:"title,omitempty" maxLength:"200"`
 	Match    *junctor.Match  `json:"match,omitempty" doc:"Which events it is for; absent in a new one: all."`
@@ -19,13 +19,15 @@ type TriggerBody struct {
 	Disabled *bool           `json:"disabled,omitempty"`
 }
 
-func (b *TriggerBody) to(t *junctor.Trigger) {
-	set(&t.Title, b.Title)
-	set(&t.Match, b.Match)
-	set(&t.Action, b.Action)
-	set(&t.Disabled, b.Disabled)
+// applyTo sets the members of t that the body has.
+func (b *TriggerBody) applyTo(t *junctor.Trigger) {
+	setIfGiven(&t.Title, b.Title)
+	setIfGiven(&t.Match, b.Match)
+	setIfGiven(&t.Action, b.Action)
+	setIfGiven(&t.Disabled, b.Disabled)
 }
 
+// newTrigger is the request that adds a trigger.
 type newTrigger struct {
 	Body struct {
 		Name string `json:"name" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens."`
@@ -33,17 +35,19 @@ type newTrigger struct {
 	}
 }
 
+// triggerName is the path of one trigger.
 type triggerName struct {
 	Name string `path:"name" maxLength:"63" doc:"The trigger's name."`
 }
 
+// triggerPatch is the request that changes a trigger.
 type triggerPatch struct {
 	Precondition
 	Name string `path:"name" maxLength:"63" doc:"The trigger's name."`
 	Body TriggerBody
 }
 
-// sampleEvent is an event to try a trigger with: one that was taken, or any.
+// sampleEvent is an event to try a trigger with: a stored one by its id, or a made-up one.
 type sampleEvent struct {
 	ID     string          `json:"id,omitempty" doc:"An event that was taken; the other members are not read then."`
 	Source string          `json:"source,omitempty" maxLength:"200"`
@@ -52,6 +56,7 @@ type sampleEvent struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 }
 
+// triggerTry is the request that tries a trigger.
 type triggerTry struct {
 	Body struct {
 		Name string `json:"name,omitempty" doc:"A trigger that there is; or describe one, as a new one is."`
@@ -61,35 +66,37 @@ type triggerTry struct {
 }
 
 type (
-	oneTrigger = versioned[junctor.Trigger]
-	oneTrial   struct{ Body TriggerTrial }
+	triggerResponse = versionedResponse[junctor.Trigger]
+	trialResponse   struct{ Body TriggerTrial }
 )
 
-func (a *api) triggerRoutes() {
+// registerTriggerRoutes registers the routes below /triggers. A trial takes a stored
+// trigger by name, a described one, or a stored one with members replaced.
+func (a *api) registerTriggerRoutes() {
 	tags := []string{"triggers"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-triggers", Method: http.MethodGet, Path: "/triggers", Summary: "List triggers", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Trigger], error) {
-		list, err := a.Events.Triggers(ctx, caller(ctx))
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Trigger], error) {
+		list, err := a.Events.Triggers(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-ready-triggers", Method: http.MethodGet, Path: "/triggers/ready", Summary: "List triggers to begin with: copy one, and name the server or agent that is meant", Tags: tags,
-	}, func(context.Context, *none) (*pageOf[junctor.Trigger], error) {
+	}, func(context.Context, *empty) (*pageResponse[junctor.Trigger], error) {
 		return newPage(a.Events.ReadyTriggers(), ""), nil
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-trigger", Method: http.MethodPost, Path: "/triggers", Summary: "Add a trigger", Tags: tags, DefaultStatus: http.StatusCreated,
-	}, func(ctx context.Context, in *newTrigger) (*oneTrigger, error) {
+	}, func(ctx context.Context, in *newTrigger) (*triggerResponse, error) {
 		t := junctor.Trigger{Name: in.Body.Name}
-		in.Body.to(&t)
-		t, err := a.Events.AddTrigger(ctx, caller(ctx), t)
+		in.Body.applyTo(&t)
+		t, err := a.Events.AddTrigger(ctx, callerOf(ctx), t)
 		return withVersion(t, t.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "try-trigger", Method: http.MethodPost, Path: "/triggers/test", Summary: "Say what a trigger would do with an event; nothing is called", Tags: tags, MaxBodyBytes: maxEventBody,
-	}, func(ctx context.Context, in *triggerTry) (*oneTrial, error) {
-		p := caller(ctx)
+	}, func(ctx context.Context, in *triggerTry) (*trialResponse, error) {
+		p := callerOf(ctx)
 		t := junctor.Trigger{Name: in.Body.Name}
 		if in.Body.Name == "" {
 			t.Name = "test"
@@ -99,7 +106,7 @@ func (a *api) triggerRoutes() {
 				return nil, err
 			}
 		}
-		in.Body.to(&t)
+		in.Body.applyTo(&t)
 		s := in.Body.Event
 		e := junctor.Event{ID: "sample", Source: s.Source, Type: s.Type, Agent: s.Agent, Data: s.Data}
 		if s.ID != "" {
@@ -109,32 +116,32 @@ func (a *api) triggerRoutes() {
 			}
 		}
 		trial, err := a.Events.TryTrigger(ctx, p, t, e)
-		return &oneTrial{trial}, err
+		return &trialResponse{trial}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-trigger", Method: http.MethodGet, Path: "/triggers/{name}", Summary: "Show a trigger", Tags: tags,
-	}, func(ctx context.Context, in *triggerName) (*oneTrigger, error) {
-		t, err := a.Events.Trigger(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *triggerName) (*triggerResponse, error) {
+		t, err := a.Events.Trigger(ctx, callerOf(ctx), in.Name)
 		return withVersion(t, t.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "patch-trigger", Method: http.MethodPatch, Path: "/triggers/{name}", Summary: "Change a trigger, or switch it on or off", Tags: tags,
-	}, func(ctx context.Context, in *triggerPatch) (*oneTrigger, error) {
-		t, err := a.Events.ChangeTrigger(ctx, caller(ctx), in.Name, func(t *junctor.Trigger) error {
-			if err := in.check(t.UpdatedAt); err != nil {
+	}, func(ctx context.Context, in *triggerPatch) (*triggerResponse, error) {
+		t, err := a.Events.ChangeTrigger(ctx, callerOf(ctx), in.Name, func(t *junctor.Trigger) error {
+			if err := in.checkVersion(t.UpdatedAt); err != nil {
 				return err
 			}
-			in.Body.to(t)
+			in.Body.applyTo(t)
 			return nil
 		})
-		return withVersion(t, t.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
-			t, err := a.Events.Trigger(ctx, caller(ctx), in.Name)
-			return stored{fmt.Sprintf("the trigger %q", in.Name), t, t.UpdatedAt, t.UpdatedBy}, err
+		return withVersion(t, t.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
+			t, err := a.Events.Trigger(ctx, callerOf(ctx), in.Name)
+			return storedVersion{fmt.Sprintf("the trigger %q", in.Name), t, t.UpdatedAt, t.UpdatedBy}, err
 		})
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Summary: "Delete a trigger; its deliveries stay", Tags: tags, DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *triggerName) (*none, error) {
-		return &none{}, a.Events.RemoveTrigger(ctx, caller(ctx), in.Name)
+	}, func(ctx context.Context, in *triggerName) (*empty, error) {
+		return &empty{}, a.Events.RemoveTrigger(ctx, callerOf(ctx), in.Name)
 	})
 }

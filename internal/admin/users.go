@@ -13,50 +13,53 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// Users is what can be done with the people of a tenant. Except where it says
-// otherwise they are named by id.
+// Users manages the users of a tenant. Users are named by id, except where a method says
+// otherwise.
 type Users interface {
+	// CreateUser stores a new user; conflict if the name is taken.
 	CreateUser(ctx context.Context, tenant junctor.TenantID, n identity.NewUser) (junctor.User, error)
+	// ListUsers lists the users of a tenant by name.
 	ListUsers(ctx context.Context, tenant junctor.TenantID) ([]junctor.User, error)
-	// User gives one by id or by name.
+	// User returns a user by id or by name.
 	User(ctx context.Context, tenant junctor.TenantID, who string) (junctor.User, error)
+	// ChangeUser runs change on the stored user and stores the result. change may run more
+	// than once.
 	ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error)
-	// RemoveUser deletes one for good. What others use of theirs goes to p.
-	RemoveUser(ctx context.Context, p *junctor.Principal, id string) (RemovedUser, error)
-	// SetPassword ends the user's logins except the one that is named.
+	// RemoveUser deletes a user for good. Servers and agents of the user that others use
+	// go to p.
+	RemoveUser(ctx context.Context, p *junctor.Principal, id string) (identity.RemovedUser, error)
+	// SetPassword sets a password and ends the user's logins, except the one with the id
+	// except.
 	SetPassword(ctx context.Context, tenant junctor.TenantID, id, password, except string) error
-	SamePassword(ctx context.Context, tenant junctor.TenantID, id, password string) (bool, error)
-	// CreateLink gives an address that signs the user in, once and soon.
+	// CheckPassword reports whether a password is the user's. The caller has to count the
+	// attempt with TryPassword first.
+	CheckPassword(ctx context.Context, tenant junctor.TenantID, id, password string) (bool, error)
+	// CreateLink returns an address that signs the user in, once and for a short time.
 	CreateLink(ctx context.Context, tenant junctor.TenantID, id string) (url string, expires time.Time, err error)
 }
 
-// RemovedUser is what became of what a user had.
-type RemovedUser struct {
-	User           string   `json:"user" doc:"The user's id."`
-	RemovedServers []string `json:"removed_servers" nullable:"false" doc:"Servers that the user alone saw; they are gone, with their credentials."`
-	Servers        []string `json:"servers" nullable:"false" doc:"Servers that the caller owns now."`
-	Agents         []string `json:"agents" nullable:"false" doc:"Agents that the caller owns now. Their keys work on: rotate those that the user knew."`
-}
-
-// SignInLink signs a user in, once.
+// SignInLink is an address that signs a user in, once.
 type SignInLink struct {
 	URL       string    `json:"url" doc:"To be opened in a browser. Whoever has it is let in."`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
+// userRef is the path of one user.
 type userRef struct {
 	User string `path:"user" maxLength:"100" doc:"The user's id or name."`
 }
 
+// newUser is the request that adds a user.
 type newUser struct {
 	Body struct {
 		Name    string           `json:"name" minLength:"1" maxLength:"100" doc:"To sign in with, such as an e-mail address."`
 		Role    junctor.UserRole `json:"role,omitempty" doc:"What the user may do; absent for viewer."`
-		Sources junctor.Sources  `json:"sources,omitempty" doc:"Whose tools the user's default door shows; absent for both."`
+		Sources junctor.Sources  `json:"sources,omitempty" doc:"Whose tools the user's default endpoint shows; absent for both."`
 		Tier    string           `json:"tier,omitempty" maxLength:"40" doc:"How much the user may do; absent for free."`
 	}
 }
 
+// userPatch is the request that changes a user.
 type userPatch struct {
 	Precondition
 	User string `path:"user" maxLength:"100" doc:"The user's id or name."`
@@ -69,6 +72,7 @@ type userPatch struct {
 	}
 }
 
+// newPassword is the request that sets a user's password.
 type newPassword struct {
 	User string `path:"user" maxLength:"100" doc:"The user's id or name."`
 	Body struct {
@@ -76,70 +80,75 @@ type newPassword struct {
 	}
 }
 
-type oneUser = versioned[junctor.User]
+// userResponse is one user with its version.
+type userResponse = versionedResponse[junctor.User]
 
+// createdUser is the answer to newUser.
 type createdUser struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
 	Body     junctor.User
 }
 
-type removedUser struct{ Body RemovedUser }
+// removedUserResponse is the answer to delete-user.
+type removedUserResponse struct{ Body identity.RemovedUser }
 
-type oneLink struct{ Body SignInLink }
+// linkResponse is the answer to create-user-link.
+type linkResponse struct{ Body SignInLink }
 
-func (a *api) userRoutes() {
+// registerUserRoutes registers the routes below /users, for admins.
+func (a *api) registerUserRoutes() {
 	tags := []string{"users"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-users", Method: http.MethodGet, Path: "/users", Summary: "List users", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.User], error) {
-		users, err := a.Users.ListUsers(ctx, caller(ctx).Tenant)
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.User], error) {
+		users, err := a.Users.ListUsers(ctx, callerOf(ctx).Tenant)
 		return newPage(users, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-user", Method: http.MethodPost, Path: "/users", Summary: "Add a user", Tags: tags, DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *newUser) (*createdUser, error) {
 		n := identity.NewUser{Name: in.Body.Name, Role: in.Body.Role, Sources: in.Body.Sources, Tier: in.Body.Tier}
 		if n.Role == "" {
 			n.Role = junctor.UserViewer
 		}
-		u, err := a.Users.CreateUser(ctx, caller(ctx).Tenant, n)
-		return &createdUser{Location: Prefix + "/users/" + u.ID, ETag: tagOf(u.UpdatedAt), Body: u}, err
+		u, err := a.Users.CreateUser(ctx, callerOf(ctx).Tenant, n)
+		return &createdUser{Location: Prefix + "/users/" + u.ID, ETag: etagOf(u.UpdatedAt), Body: u}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-user", Method: http.MethodGet, Path: "/users/{user}", Summary: "Show a user", Tags: tags,
-	}, func(ctx context.Context, in *userRef) (*oneUser, error) {
-		u, err := a.Users.User(ctx, caller(ctx).Tenant, in.User)
+	}, func(ctx context.Context, in *userRef) (*userResponse, error) {
+		u, err := a.Users.User(ctx, callerOf(ctx).Tenant, in.User)
 		return withVersion(u, u.UpdatedAt), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "patch-user", Method: http.MethodPatch, Path: "/users/{user}", Summary: "Change a user, or switch one off", Tags: tags,
 	}, a.patchUser)
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "delete-user", Method: http.MethodDelete, Path: "/users/{user}", Summary: "Delete a user for good", Tags: tags,
-	}, func(ctx context.Context, in *userRef) (*removedUser, error) {
-		u, err := a.Users.User(ctx, caller(ctx).Tenant, in.User)
+	}, func(ctx context.Context, in *userRef) (*removedUserResponse, error) {
+		u, err := a.Users.User(ctx, callerOf(ctx).Tenant, in.User)
 		if err != nil {
 			return nil, err
 		}
-		removed, err := a.Users.RemoveUser(ctx, caller(ctx), u.ID)
-		return &removedUser{removed}, err
+		removed, err := a.Users.RemoveUser(ctx, callerOf(ctx), u.ID)
+		return &removedUserResponse{removed}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "put-user-password", Method: http.MethodPut, Path: "/users/{user}/password", Summary: "Set a user's password, and sign them out", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *newPassword) (*none, error) {
-		p := caller(ctx)
+	}, func(ctx context.Context, in *newPassword) (*empty, error) {
+		p := callerOf(ctx)
 		u, err := a.Users.User(ctx, p.Tenant, in.User)
 		if err != nil {
 			return nil, err
 		}
-		return &none{}, a.Users.SetPassword(ctx, p.Tenant, u.ID, in.Body.Password.Reveal(), "")
+		return &empty{}, a.Users.SetPassword(ctx, p.Tenant, u.ID, in.Body.Password.Reveal(), "")
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "create-user-link", Method: http.MethodPost, Path: "/users/{user}/link", Summary: "Make a link that signs a user in once", Tags: tags,
-	}, func(ctx context.Context, in *userRef) (*oneLink, error) {
-		p := caller(ctx)
+	}, func(ctx context.Context, in *userRef) (*linkResponse, error) {
+		p := callerOf(ctx)
 		u, err := a.Users.User(ctx, p.Tenant, in.User)
 		if err != nil {
 			return nil, err
@@ -148,12 +157,14 @@ func (a *api) userRoutes() {
 			return nil, junctor.Errorf(junctor.CodeConflict, "the user %s is disabled: switch them on first", u.Name)
 		}
 		url, expires, err := a.Users.CreateLink(ctx, p.Tenant, u.ID)
-		return &oneLink{SignInLink{url, expires}}, err
+		return &linkResponse{SignInLink{url, expires}}, err
 	})
 }
 
-func (a *api) patchUser(ctx context.Context, in *userPatch) (*oneUser, error) {
-	p := caller(ctx)
+// patchUser handles patch-user. It resolves a name to an id first, because the change may
+// rename the user.
+func (a *api) patchUser(ctx context.Context, in *userPatch) (*userResponse, error) {
+	p := callerOf(ctx)
 	u, err := a.Users.User(ctx, p.Tenant, in.User)
 	if err != nil {
 		return nil, err
@@ -164,31 +175,24 @@ func (a *api) patchUser(ctx context.Context, in *userPatch) (*oneUser, error) {
 	}
 	id := u.ID
 	u, err = a.Users.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error {
-		if err := in.check(u.UpdatedAt); err != nil {
+		if err := in.checkVersion(u.UpdatedAt); err != nil {
 			return err
 		}
 		u.UpdatedBy = p.ID()
-		put(&u.Name, b.Name)
-		put(&u.Role, b.Role)
-		put(&u.Sources, b.Sources)
-		put(&u.Tier, b.Tier)
-		put(&u.Disabled, b.Disabled)
+		setIfGiven(&u.Name, b.Name)
+		setIfGiven(&u.Role, b.Role)
+		setIfGiven(&u.Sources, b.Sources)
+		setIfGiven(&u.Tier, b.Tier)
+		setIfGiven(&u.Disabled, b.Disabled)
 		return nil
 	})
-	return withVersion(u, u.UpdatedAt), a.refuse(ctx, err, a.storedUser(ctx, id))
+	return withVersion(u, u.UpdatedAt), a.explainConflict(ctx, err, a.storedUser(ctx, id))
 }
 
-// storedUser reads a user for whom a change was refused.
-func (a *api) storedUser(ctx context.Context, id string) func() (stored, error) {
-	return func() (stored, error) {
-		u, err := a.Users.User(ctx, caller(ctx).Tenant, id)
-		return stored{fmt.Sprintf("the user %q", u.Name), u, u.UpdatedAt, u.UpdatedBy}, err
-	}
-}
-
-// put changes a value where there is a new one.
-func put[T any](at *T, value *T) {
-	if value != nil {
-		*at = *value
+// storedUser returns the function that reads a user for explainConflict.
+func (a *api) storedUser(ctx context.Context, id string) func() (storedVersion, error) {
+	return func() (storedVersion, error) {
+		u, err := a.Users.User(ctx, callerOf(ctx).Tenant, id)
+		return storedVersion{fmt.Sprintf("the user %q", u.Name), u, u.UpdatedAt, u.UpdatedBy}, err
 	}
 }

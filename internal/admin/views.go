@@ -11,27 +11,34 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Views runs the Apps that tools bring. internal/apps implements it.
+// Views opens and serves App views. A principal reaches only the App views of its own
+// session. internal/apps implements it.
 type Views interface {
-	// Open reads an App's page and gives it a place to run; View, Views and all
-	// that follows know only the Views of the principal's own session.
-	Open(ctx context.Context, p *junctor.Principal, in junctor.OpenView) (junctor.View, error)
-	Views(p *junctor.Principal) []junctor.View
-	View(ctx context.Context, p *junctor.Principal, id string, check bool) (junctor.View, error)
-	Close(p *junctor.Principal, id string) error
-	// RPC does what a View asks for, through the one pipeline.
-	RPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error)
-	// Mail gives what Views of the session are to hear, and Answer takes what they
-	// say to it: the page that shows them carries both.
-	Mail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail
-	Answer(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error
-	// OwnTools and CallOwn are for who acts for the person that looks at the View.
-	OwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error)
-	CallOwn(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error)
-	AddLog(p *junctor.Principal, id string, entries []junctor.ViewEntry) error
-	Log(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error)
+	// OpenView reads an App's page and gives it an origin to run on.
+	OpenView(ctx context.Context, p *junctor.Principal, in junctor.OpenView) (junctor.View, error)
+	// ListViews lists the App views of the principal's session.
+	ListViews(p *junctor.Principal) []junctor.View
+	// GetView returns one App view. With check it reads the page again, to see whether the
+	// server has another one by now.
+	GetView(ctx context.Context, p *junctor.Principal, id string, check bool) (junctor.View, error)
+	// CloseView ends an App view and frees its origin.
+	CloseView(p *junctor.Principal, id string) error
+	// HandleRPC performs a request of an App view through the guard pipeline.
+	HandleRPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error)
+	// FetchMail returns the messages for App views of the session, and AnswerRequest takes
+	// their answers. The page that shows the App views carries both.
+	FetchMail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail
+	AnswerRequest(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error
+	// ListOwnTools and CallOwnTool are for a program that acts for the user who looks at
+	// the App view.
+	ListOwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error)
+	CallOwnTool(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error)
+	// AddLogEntries and ReadLog keep what the console saw of an App view, for debugging.
+	AddLogEntries(p *junctor.Principal, id string, entries []junctor.ViewEntry) error
+	ReadLog(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error)
 }
 
+// viewInput is the request that opens an App view.
 type viewInput struct {
 	Body struct {
 		Tool      string                `json:"tool" minLength:"1" maxLength:"4096" doc:"The tool whose App is to be shown: its exposed name, or with server its own."`
@@ -45,7 +52,8 @@ type viewInput struct {
 	console string
 }
 
-// Resolve notes which page asks: it is the one that may show the View.
+// Resolve implements huma.Resolver. It records the origin of the console page that asks:
+// only that page may show the App view.
 func (in *viewInput) Resolve(ctx huma.Context) []error {
 	if in.console = ctx.Header("Origin"); in.console != "" {
 		return nil
@@ -57,15 +65,18 @@ func (in *viewInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
+// viewID is the path of one App view.
 type viewID struct {
 	ID string `path:"id" maxLength:"40" doc:"The View's id."`
 }
 
+// viewQuery is the query of get-view.
 type viewQuery struct {
 	ID    string `path:"id" maxLength:"40" doc:"The View's id."`
 	Check bool   `query:"check" doc:"Read the page again, to see whether the server has another by now."`
 }
 
+// viewRPC is a request of an App view to its server.
 type viewRPC struct {
 	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
 	Body struct {
@@ -74,17 +85,20 @@ type viewRPC struct {
 	}
 }
 
+// viewMailQuery is the query of view-mail.
 type viewMailQuery struct {
 	After uint64 `query:"after" doc:"Only what came after the entry with this seq."`
 	Wait  int    `query:"wait" minimum:"0" maximum:"30" default:"0" doc:"How many seconds to wait for the first."`
 }
 
+// viewReply is an App view's answer to a request.
 type viewReply struct {
 	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
 	Ask  string `path:"ask" maxLength:"40" doc:"What was asked, by the ask of the mail."`
 	Body junctor.ViewAnswer
 }
 
+// viewToolCall is the request that calls a tool of an App view.
 type viewToolCall struct {
 	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
 	Tool string `path:"tool" maxLength:"128" doc:"The tool, as the View calls it."`
@@ -93,6 +107,7 @@ type viewToolCall struct {
 	}
 }
 
+// viewLog is the request that adds entries to an App view's log.
 type viewLog struct {
 	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
 	Body struct {
@@ -100,102 +115,106 @@ type viewLog struct {
 	}
 }
 
+// viewLogEntry is one entry of viewLog.
 type viewLogEntry struct {
 	Kind   string          `json:"kind" enum:"sent,received,blocked,violation,note" doc:"What happened."`
 	Method string          `json:"method,omitempty" maxLength:"200"`
 	Detail json.RawMessage `json:"detail,omitempty" doc:"More of it; what has more than 16 KiB is left out."`
 }
 
+// viewLogQuery is the query of get-view-log.
 type viewLogQuery struct {
 	ID    string `path:"id" maxLength:"40" doc:"The View's id."`
 	After uint64 `query:"after" doc:"Only what came after the entry with this seq."`
 }
 
 type (
-	oneView    struct{ Body junctor.View }
-	viewAnswer struct{ Body junctor.ViewAnswer }
+	viewResponse struct{ Body junctor.View }
+	viewAnswer   struct{ Body junctor.ViewAnswer }
 )
 
-// maxViewLog is what one request may add to a log.
+// maxViewLog bounds a request that adds to a log.
 const maxViewLog = 1 << 20
 
-func (a *api) viewRoutes() {
+// registerViewRoutes registers the routes below /views.
+func (a *api) registerViewRoutes() {
 	tags := []string{"views"}
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "open-view", Method: http.MethodPost, Path: "/views", Summary: "Open a View: an App of a tool, in a sandbox of its own", Tags: tags,
 		DefaultStatus: http.StatusCreated,
-	}, func(ctx context.Context, in *viewInput) (*oneView, error) {
-		view, err := a.Views.Open(ctx, caller(ctx), junctor.OpenView{
+	}, func(ctx context.Context, in *viewInput) (*viewResponse, error) {
+		view, err := a.Views.OpenView(ctx, callerOf(ctx), junctor.OpenView{
 			Tool: in.Body.Tool, Server: in.Body.Server, Resource: in.Body.Resource, Agent: in.Body.Agent, Call: in.Body.Call, Isolation: in.Body.Isolation, Fresh: in.Body.Fresh, Console: in.console,
 		})
-		return &oneView{view}, err
+		return &viewResponse{view}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-views", Method: http.MethodGet, Path: "/views", Summary: "List the Views of this session", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*pageOf[junctor.View], error) {
-		return newPage(a.Views.Views(caller(ctx)), ""), nil
+	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.View], error) {
+		return newPage(a.Views.ListViews(callerOf(ctx)), ""), nil
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-view", Method: http.MethodGet, Path: "/views/{id}", Summary: "Show a View of this session", Tags: tags,
-	}, func(ctx context.Context, in *viewQuery) (*oneView, error) {
-		view, err := a.Views.View(ctx, caller(ctx), in.ID, in.Check)
-		return &oneView{view}, err
+	}, func(ctx context.Context, in *viewQuery) (*viewResponse, error) {
+		view, err := a.Views.GetView(ctx, callerOf(ctx), in.ID, in.Check)
+		return &viewResponse{view}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "close-view", Method: http.MethodDelete, Path: "/views/{id}", Summary: "Close a View", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *viewID) (*none, error) {
-		return &none{}, a.Views.Close(caller(ctx), in.ID)
+	}, func(ctx context.Context, in *viewID) (*empty, error) {
+		return &empty{}, a.Views.CloseView(callerOf(ctx), in.ID)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "view-rpc", Method: http.MethodPost, Path: "/views/{id}/rpc", Summary: "Do what a View asks for, on its own server", Tags: tags,
 		MaxBodyBytes: maxCallBody + 1, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *viewRPC) (*viewAnswer, error) {
-		answer, err := a.Views.RPC(ctx, caller(ctx), in.ID, in.Body.Method, in.Body.Params)
+		answer, err := a.Views.HandleRPC(ctx, callerOf(ctx), in.ID, in.Body.Method, in.Body.Params)
 		return &viewAnswer{answer}, err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "view-mail", Method: http.MethodGet, Path: "/views/mail", Summary: "What Views of this session are to be told and asked, for the page that shows them", Tags: tags,
-	}, func(ctx context.Context, in *viewMailQuery) (*pageOf[junctor.ViewMail], error) {
-		return newPage(a.Views.Mail(ctx, caller(ctx), in.After, time.Duration(in.Wait)*time.Second), ""), nil
+	}, func(ctx context.Context, in *viewMailQuery) (*pageResponse[junctor.ViewMail], error) {
+		return newPage(a.Views.FetchMail(ctx, callerOf(ctx), in.After, time.Duration(in.Wait)*time.Second), ""), nil
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "answer-view-mail", Method: http.MethodPost, Path: "/views/{id}/answers/{ask}", Summary: "A View's answer to what it was asked", Tags: tags,
 		DefaultStatus: http.StatusNoContent, MaxBodyBytes: 2 * maxViewLog,
-	}, func(ctx context.Context, in *viewReply) (*none, error) {
-		return &none{}, a.Views.Answer(caller(ctx), in.ID, in.Ask, in.Body)
+	}, func(ctx context.Context, in *viewReply) (*empty, error) {
+		return &empty{}, a.Views.AnswerRequest(callerOf(ctx), in.ID, in.Ask, in.Body)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "list-view-tools", Method: http.MethodGet, Path: "/views/{id}/tools", Summary: "The tools that an open View has itself", Tags: tags,
-	}, func(ctx context.Context, in *viewID) (*pageOf[junctor.ViewTool], error) {
-		tools, err := a.Views.OwnTools(ctx, caller(ctx), in.ID)
+	}, func(ctx context.Context, in *viewID) (*pageResponse[junctor.ViewTool], error) {
+		tools, err := a.Views.ListOwnTools(ctx, callerOf(ctx), in.ID)
 		return newPage(tools, ""), err
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "call-view-tool", Method: http.MethodPost, Path: "/views/{id}/tools/{tool}/call", Summary: "Call a tool that an open View has itself", Tags: tags,
 		MaxBodyBytes: maxCallBody + 1, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *viewToolCall) (*callResult, error) {
-		result, _, err := a.Views.CallOwn(ctx, caller(ctx), in.ID, in.Tool, in.Body.Arguments)
+		result, _, err := a.Views.CallOwnTool(ctx, callerOf(ctx), in.ID, in.Tool, in.Body.Arguments)
 		return &callResult{mcpResult(result)}, err
 	})
-	a.viewLogRoutes(tags)
+	a.registerViewLogRoutes(tags)
 }
 
-func (a *api) viewLogRoutes(tags []string) {
-	route(a, huma.Operation{
+// registerViewLogRoutes registers the routes of an App view's log.
+func (a *api) registerViewLogRoutes(tags []string) {
+	registerRoute(a, huma.Operation{
 		OperationID: "add-view-log", Method: http.MethodPost, Path: "/views/{id}/log", Summary: "Note what the console saw of a View", Tags: tags,
 		DefaultStatus: http.StatusNoContent, MaxBodyBytes: maxViewLog + 1,
-	}, func(ctx context.Context, in *viewLog) (*none, error) {
+	}, func(ctx context.Context, in *viewLog) (*empty, error) {
 		entries := make([]junctor.ViewEntry, len(in.Body.Entries))
 		for i, e := range in.Body.Entries {
 			entries[i] = junctor.ViewEntry{Kind: e.Kind, Method: e.Method, Detail: e.Detail}
 		}
-		return &none{}, a.Views.AddLog(caller(ctx), in.ID, entries)
+		return &empty{}, a.Views.AddLogEntries(callerOf(ctx), in.ID, entries)
 	})
-	route(a, huma.Operation{
+	registerRoute(a, huma.Operation{
 		OperationID: "get-view-log", Method: http.MethodGet, Path: "/views/{id}/log", Summary: "What happened to a View, oldest first: messages, refusals, violations of its policy", Tags: tags,
-	}, func(ctx context.Context, in *viewLogQuery) (*pageOf[junctor.ViewEntry], error) {
-		entries, err := a.Views.Log(caller(ctx), in.ID, in.After)
+	}, func(ctx context.Context, in *viewLogQuery) (*pageResponse[junctor.ViewEntry], error) {
+		entries, err := a.Views.ReadLog(callerOf(ctx), in.ID, in.After)
 		return newPage(entries, ""), err
 	})
 }

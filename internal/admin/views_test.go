@@ -32,32 +32,32 @@ func (s *stage) view() junctor.View {
 	return junctor.View{ID: "demo", Server: "map", Tool: "show", Proxy: "http://p-demo.junctor.localhost:8718/", AppPage: s.page(), Notes: []string{}, HostCapabilities: json.RawMessage(`{}`), Definition: json.RawMessage(`{"name":"show"}`)}
 }
 
-func (s *stage) Apps(context.Context, *junctor.Principal) ([]junctor.App, error) {
+func (s *stage) ListApps(context.Context, *junctor.Principal) ([]junctor.App, error) {
 	return []junctor.App{s.app()}, nil
 }
 
-func (s *stage) App(_ context.Context, _ *junctor.Principal, name string) (junctor.App, error) {
+func (s *stage) GetApp(_ context.Context, _ *junctor.Principal, name string) (junctor.App, error) {
 	if name != "demo__echo" {
 		return junctor.App{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool %q", name)
 	}
 	return s.app(), nil
 }
 
-func (s *stage) Approve(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
+func (s *stage) ApprovePage(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
 	if strings.Trim(digest, "a") != "" {
 		return junctor.App{}, junctor.Errorf(junctor.CodeConflict, "another page")
 	}
-	return s.App(ctx, p, name)
+	return s.GetApp(ctx, p, name)
 }
 
-func (s *stage) Revoke(context.Context, *junctor.Principal, string) error { return nil }
+func (s *stage) RevokeApproval(context.Context, *junctor.Principal, string) error { return nil }
 
-func (s *stage) Open(_ context.Context, _ *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
+func (s *stage) OpenView(_ context.Context, _ *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
 	s.opened = in
 	return s.view(), nil
 }
 
-func (s *stage) Views(*junctor.Principal) []junctor.View { return []junctor.View{s.view()} }
+func (s *stage) ListViews(*junctor.Principal) []junctor.View { return []junctor.View{s.view()} }
 
 func (s *stage) find(id string) error {
 	if id != "demo" {
@@ -66,13 +66,13 @@ func (s *stage) find(id string) error {
 	return nil
 }
 
-func (s *stage) View(_ context.Context, _ *junctor.Principal, id string, _ bool) (junctor.View, error) {
+func (s *stage) GetView(_ context.Context, _ *junctor.Principal, id string, _ bool) (junctor.View, error) {
 	return s.view(), s.find(id)
 }
 
-func (s *stage) Close(_ *junctor.Principal, id string) error { return s.find(id) }
+func (s *stage) CloseView(_ *junctor.Principal, id string) error { return s.find(id) }
 
-func (s *stage) RPC(_ context.Context, _ *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
+func (s *stage) HandleRPC(_ context.Context, _ *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
 	s.asked = method + string(params)
 	if method == "tools/call" {
 		return junctor.ViewAnswer{Result: json.RawMessage(`{"content":[]}`)}, s.find(id)
@@ -80,29 +80,29 @@ func (s *stage) RPC(_ context.Context, _ *junctor.Principal, id, method string, 
 	return junctor.ViewAnswer{Error: &junctor.ViewError{Code: -32601, Message: "no"}}, s.find(id)
 }
 
-func (s *stage) Mail(_ context.Context, _ *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
+func (s *stage) FetchMail(_ context.Context, _ *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
 	return []junctor.ViewMail{{Seq: after + 1, View: "demo", Method: "waited " + wait.String()}}
 }
 
-func (s *stage) Answer(_ *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
+func (s *stage) AnswerRequest(_ *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
 	s.asked = ask + string(answer.Result)
 	return s.find(id)
 }
 
-func (s *stage) OwnTools(_ context.Context, _ *junctor.Principal, id string) ([]junctor.ViewTool, error) {
+func (s *stage) ListOwnTools(_ context.Context, _ *junctor.Principal, id string) ([]junctor.ViewTool, error) {
 	return []junctor.ViewTool{{Name: "zoom", Definition: json.RawMessage(`{"name":"zoom"}`)}}, s.find(id)
 }
 
-func (s *stage) CallOwn(_ context.Context, _ *junctor.Principal, id, tool string, arguments json.RawMessage) (json.RawMessage, string, error) {
+func (s *stage) CallOwnTool(_ context.Context, _ *junctor.Principal, id, tool string, arguments json.RawMessage) (json.RawMessage, string, error) {
 	return json.RawMessage(`{"content":[],"structuredContent":{"` + tool + `":` + string(arguments) + `}}`), "c", s.find(id)
 }
 
-func (s *stage) AddLog(_ *junctor.Principal, id string, entries []junctor.ViewEntry) error {
+func (s *stage) AddLogEntries(_ *junctor.Principal, id string, entries []junctor.ViewEntry) error {
 	s.noted = entries
 	return s.find(id)
 }
 
-func (s *stage) Log(_ *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
+func (s *stage) ReadLog(_ *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
 	return []junctor.ViewEntry{{Seq: after + 1, Kind: "note", Source: "console"}}, s.find(id)
 }
 

@@ -47,10 +47,10 @@ func command(argv ...string) junctor.Server {
 }
 
 func document(url string) junctor.Server {
-	return junctor.Server{ID: "notes", Mode: junctor.ModeGenerated, API: &junctor.API{DocumentURL: url}}
+	return junctor.Server{ID: "notes", Mode: junctor.ModeGenerated, API: &junctor.API{APISettings: junctor.APISettings{DocumentURL: url}}}
 }
 
-func TestWhoMayBringWhat(t *testing.T) {
+func TestWhoCanDefineWhat(t *testing.T) {
 	t.Parallel()
 	const ok = junctor.Code("")
 	denied, invalid := junctor.CodeDenied, junctor.CodeInvalid
@@ -304,8 +304,8 @@ func TestLiteralConnections(t *testing.T) {
 	}
 	for what, row := range map[string]junctor.Server{
 		"another mode": web("https://example.com", junctor.Masked),
-		"a command":    {ID: "x", Mode: junctor.ModeFound, Connection: command("sh").Connection},
-		"trusted":      {ID: "x", Mode: junctor.ModeFound, Trusted: true},
+		"a command":    {ID: "x", Mode: junctor.ModeDiscovered, Connection: command("sh").Connection},
+		"trusted":      {ID: "x", Mode: junctor.ModeDiscovered, Trusted: true},
 	} {
 		if _, err := admission.Discovered(row); err == nil {
 			t.Errorf("discovered: %s", what)
@@ -384,7 +384,7 @@ func TestClientSecretStaysWithItsAuthorizationServer(t *testing.T) {
 
 // A document that is read again without anybody asking for it gives nobody more
 // trust, another owner or another tenant.
-func TestRereadChangesWhatTheDocumentSaysOnly(t *testing.T) {
+func TestRereadChangesOnlyDocumentedMembers(t *testing.T) {
 	t.Parallel()
 	former := document("https://dev.example/openapi.yaml")
 	former.Tenant, former.Owner, former.Connection = "acme", "user:dev", web("http://127.0.0.1:8500/", "").Connection
@@ -435,7 +435,7 @@ func TestTrustEndsWithTheDocument(t *testing.T) {
 }
 
 // A service changes what it added, and nothing of others.
-func TestServicesOwnWhatTheyAdded(t *testing.T) {
+func TestServicesOwnTheirServers(t *testing.T) {
 	t.Parallel()
 	service := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerKey, Subject: "ci", Scopes: []junctor.Scope{junctor.ScopeServersWrite}}
 	former := web("https://example.com/mcp", junctor.Masked)

@@ -8,11 +8,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Document is an address that an API document may be read from.
+// Document is the address of an API document that was admitted and may be read.
 type Document struct{ address *url.URL }
 
-// checkDocument judges the address of a document that p names. former is the one
-// that the server has, which stays with it; "" where it has none.
+// checkDocument judges the address of a document that p names. former is the stored
+// address of the server, which may stay; "" if it has none.
 func (j *Judge) checkDocument(p *junctor.Principal, address, former string) (Document, error) {
 	d, err := parseDocument(address)
 	if err != nil {
@@ -24,16 +24,17 @@ func (j *Judge) checkDocument(p *junctor.Principal, address, former string) (Doc
 	return d, nil
 }
 
-// LocalFile is a file of this machine that whoever runs the program named on its
-// own command line: with their rights, not with those of an instance.
+// LocalFile returns a file that the user of the program named on its own command line. It
+// is read with the rights of that user, not with those of an instance.
 func LocalFile(path string) Document {
 	return Document{&url.URL{Scheme: schemeFile, Path: filepath.ToSlash(path)}}
 }
 
+// schemeFile is the URL scheme of a document on this machine.
 const schemeFile = "file"
 
-// parseDocument reads the address by its parsed form: a scheme is the same in any
-// case of letters.
+// parseDocument parses the address and judges the parsed form, because FILE: and file: are
+// the same scheme.
 func parseDocument(address string) (Document, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -48,7 +49,7 @@ func parseDocument(address string) (Document, error) {
 // Valid reports whether a judge made the value.
 func (d Document) Valid() bool { return d.address != nil }
 
-// String is the address; "" where there is none.
+// String returns the address; "" if there is none.
 func (d Document) String() string {
 	if d.address == nil {
 		return ""
@@ -56,7 +57,7 @@ func (d Document) String() string {
 	return d.address.String()
 }
 
-// File is the path of a document that is a file.
+// File returns the path of a document that is a file.
 func (d Document) File() (path string, ok bool) {
 	if d.address == nil || d.address.Scheme != schemeFile {
 		return "", false
@@ -64,8 +65,8 @@ func (d Document) File() (path string, ok bool) {
 	return filepath.FromSlash(d.address.Path), true
 }
 
-// Sibling is another file of the document, which its text refers to: one of its own
-// folder, or of its own origin.
+// Sibling returns another file that the document's text refers to. It is denied unless the
+// file is below the document's own folder, or at its own origin.
 func (d Document) Sibling(address string) (Document, error) {
 	u, err := url.Parse(address)
 	if err != nil || d.address == nil {

@@ -9,27 +9,27 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Server is a server's row that may be stored, reached and called with its
-// credentials.
+// Server is a server's row that was admitted: it may be stored, reached and called with
+// its credentials.
 type Server struct {
-	row    junctor.Server
-	valid  bool
-	unread bool // its document may complete it: it can be read for, and not stored
+	row            junctor.Server
+	valid          bool
+	documentUnread bool // its document may complete it: it can be read for, and not stored
 }
 
 // Valid reports whether a judge made the value.
 func (s Server) Valid() bool { return s.valid }
 
-// Storable reports whether the row may be written: it was judged whole.
-func (s Server) Storable() bool { return s.valid && !s.unread }
+// Storable reports whether the row may be written: it was judged whole, with the parts
+// that come from its document.
+func (s Server) Storable() bool { return s.valid && !s.documentUnread }
 
-// Row is a copy of the row, down to its maps. Whoever changes it has to have it
-// judged again.
-func (s Server) Row() junctor.Server { return clone(s.row) }
+// Row returns a deep copy of the row. A changed copy has to be judged again.
+func (s Server) Row() junctor.Server { return cloneServer(s.row) }
 
-// clone copies a row with everything that it points to: what was judged must not
-// change behind the verdict.
-func clone(row junctor.Server) junctor.Server {
+// cloneServer returns a deep copy of a row. A verdict must not change with the caller's
+// copy.
+func cloneServer(row junctor.Server) junctor.Server {
 	row.Connection = cloneConnection(row.Connection)
 	if row.API != nil {
 		api := *row.API
@@ -39,18 +39,20 @@ func clone(row junctor.Server) junctor.Server {
 	return row
 }
 
+// cloneConnection returns a deep copy of a connection. MapCredentials copies auth, headers
+// and env.
 func cloneConnection(c junctor.Connection) junctor.Connection {
 	c = c.MapCredentials(func(_, text string) string { return text }) // which copies auth, headers and env
 	c.Command, c.Overrides = slices.Clone(c.Command), maps.Clone(c.Overrides)
 	return c
 }
 
-// Connection is the connection of the row.
+// Connection returns the connection of the row.
 func (s Server) Connection() Connection {
 	return Connection{cloneConnection(s.row.Connection), s.valid}
 }
 
-// Document is where the row's API document is; not valid where it names none.
+// Document returns the address of the row's API document; not valid if it has none.
 func (s Server) Document() Document {
 	if !s.valid || s.row.API == nil {
 		return Document{}
@@ -62,21 +64,21 @@ func (s Server) Document() Document {
 	return d
 }
 
-// Sealed is the row with the name of its sealed credentials, which are made after
+// Sealed returns the row with the name of its sealed credentials, which are stored after
 // it was judged.
 func (s Server) Sealed(name string) Server {
 	s.row.Credential = name
 	return s
 }
 
-// Stored is a row as the store gave it: it was judged when it was written.
-func Stored(row junctor.Server) Server { return Server{row: clone(row), valid: true} }
+// Stored returns a row that the store read. It was judged when it was written.
+func Stored(row junctor.Server) Server { return Server{row: cloneServer(row), valid: true} }
 
-// Discovered judges the row of an endpoint that an agent's registration on a chain
-// names. Nobody of ours brings it, so it can have neither command nor reference, and
-// deliveries alone go there.
+// Discovered judges the row of an endpoint that an agent's registration on a
+// chain names. No principal defines it, so it has neither command nor
+// reference, and only deliveries go there.
 func Discovered(row junctor.Server) (Server, error) {
-	if row.Mode != junctor.ModeFound || row.Owner != "" || row.Trusted || row.Credential != "" || row.API != nil {
+	if row.Mode != junctor.ModeDiscovered || row.Owner != "" || row.Trusted || row.Credential != "" || row.API != nil {
 		return Server{}, junctor.Errorf(junctor.CodeInternal, "the server %q is not a discovered one", row.ID)
 	}
 	if err := junctor.CheckServerID(row.ID); err != nil {
@@ -85,32 +87,34 @@ func Discovered(row junctor.Server) (Server, error) {
 	if _, err := LiteralConnection(row.Connection); err != nil {
 		return Server{}, err
 	}
-	return Server{row: clone(row), valid: true}, nil
+	return Server{row: cloneServer(row), valid: true}, nil
 }
 
-// Server judges the row that p wants under its id; former is the one that is
-// there, nil where there is none. The verdict says whose it is: the tenant is p's,
-// the owner is former's, or p where p adds the server or takes over one whose
-// settings file is not read any more (row.Owner says so), and only the operator's
-// own connections may lead to this machine.
+// Server judges the row that p wants to store under its id. former is the
+// stored row; nil for a new server. The verdict sets whose it is. The tenant is
+// that of p. The owner is that of former, or p if p adds the server or takes
+// over one whose settings file is no longer read (row.Owner). Only a server
+// that the operator connected may be Trusted, which allows addresses of this
+// machine.
 func (j *Judge) Server(ctx context.Context, p *junctor.Principal, row junctor.Server, former *junctor.Server) (Server, error) {
-	return j.decide(ctx, p, row, former, false)
+	return j.judgeServer(ctx, p, row, former, false)
 }
 
-// Unread is Server for an auto-generated server whose document was not read yet:
-// the address and parts of the authentication may come from there. The verdict is
-// for reading the document; what is stored has to be judged again, whole.
+// Unread is Server for an auto-generated server whose document was not read yet: the
+// address and parts of the authentication may come from the document. The verdict allows
+// reading the document. The row has to be judged again, whole, before it is stored.
 func (j *Judge) Unread(ctx context.Context, p *junctor.Principal, row junctor.Server, former *junctor.Server) (Server, error) {
-	return j.decide(ctx, p, row, former, true)
+	return j.judgeServer(ctx, p, row, former, true)
 }
 
-func (j *Judge) decide(ctx context.Context, p *junctor.Principal, row junctor.Server, former *junctor.Server, unread bool) (Server, error) {
+// judgeServer is Server, or with unread Unread.
+func (j *Judge) judgeServer(ctx context.Context, p *junctor.Principal, row junctor.Server, former *junctor.Server, unread bool) (Server, error) {
 	err := j.checkServer(ctx, p, &row, former, unread)
-	j.record(ctx, p, row.ID, err)
+	j.recordRefusal(ctx, p, row.ID, err)
 	if err != nil {
 		return Server{}, err
 	}
-	row = clone(row)
+	row = cloneServer(row)
 	row.Tenant = p.Tenant
 	local := p.Issuer == junctor.IssuerLocal
 	if former == nil {
@@ -124,34 +128,36 @@ func (j *Judge) decide(ctx context.Context, p *junctor.Principal, row junctor.Se
 	return Server{row, true, unread}, nil
 }
 
-// Reread judges the row of a server whose document is read again without anybody
-// asking for it. Nobody brings anything: the row is the stored one, and only what its
-// document says of the API may differ. Tenant, owner and trust stay.
+// Reread judges the row of a server whose document is read again on a timer. No principal
+// asks for it, so the row is the stored one, and only the title and version of the API may
+// differ. Tenant, owner and trust stay.
 func (j *Judge) Reread(row junctor.Server, stored Server) (Server, error) {
 	former := stored.Row()
 	if !stored.Storable() || row.API == nil || former.API == nil {
 		return Server{}, junctor.Errorf(junctor.CodeInternal, "the server %q has no document to read again", row.ID)
 	}
 	title, version := row.API.Title, row.API.Version
-	row = clone(former)
+	row = cloneServer(former)
 	row.API.Title, row.API.Version = title, version
 	return Server{row: row, valid: true}, nil
 }
 
-// Preview judges a row that is looked at and not stored: its name takes nothing
-// over, so it need be neither free nor p's.
+// Preview judges a row that is shown and not stored. Its id takes over nothing, so it need
+// be neither free nor p's.
 func (j *Judge) Preview(ctx context.Context, p *junctor.Principal, row junctor.Server) (Server, error) {
 	unread := row.Mode == junctor.ModeGenerated
 	err := j.checkDefinition(p, &row, nil, unread)
-	j.record(ctx, p, row.ID, err)
+	j.recordRefusal(ctx, p, row.ID, err)
 	if err != nil {
 		return Server{}, err
 	}
-	row = clone(row)
+	row = cloneServer(row)
 	row.Tenant, row.Owner, row.Trusted, row.Credential = p.Tenant, p.ID(), p.Issuer == junctor.IssuerLocal, ""
 	return Server{row, true, unread}, nil
 }
 
+// checkServer refuses a row that p may not store: a server of another owner, a
+// definition that p may not define, or an id that is reserved.
 func (j *Judge) checkServer(ctx context.Context, p *junctor.Principal, row, former *junctor.Server, unread bool) error {
 	if former != nil && !Owns(p, former.Owner) {
 		return junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: who added it, or an admin, can change it", row.ID)
@@ -162,7 +168,8 @@ func (j *Judge) checkServer(ctx context.Context, p *junctor.Principal, row, form
 	return j.checkName(ctx, p, row.ID)
 }
 
-// checkDefinition refuses what p may not bring, whatever its name.
+// checkDefinition refuses a definition that p may not store under any id. With
+// unread, the checks that need the document are left for the second judgement.
 func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Server, unread bool) error {
 	if err := junctor.CheckServerID(row.ID); err != nil {
 		return err
@@ -195,19 +202,19 @@ func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Serve
 			return err
 		}
 	}
-	if err := checkBelief(p, row, former); err != nil {
+	if err := checkVouching(p, row, former); err != nil {
 		return err
 	}
 	return j.checkConnection(p, row, former)
 }
 
-// checkName refuses a name that is kept for whoever had a server of that name.
-// Clients and agents may still call it, so another's server must not take it over.
+// checkName refuses an id that is reserved for the owner of a removed server. Clients and
+// agents may still call that id, so a server of another owner must not take it over.
 func (j *Judge) checkName(ctx context.Context, p *junctor.Principal, id string) error {
-	if j.o.Reserved == nil {
+	if j.options.Reserved == nil {
 		return nil
 	}
-	owner, until, err := j.o.Reserved(ctx, p.Tenant, id)
+	owner, until, err := j.options.Reserved(ctx, p.Tenant, id)
 	if err != nil || owner == "" || p.Has(junctor.ScopeAdmin) || p.Is(owner) {
 		return err
 	}
@@ -215,9 +222,10 @@ func (j *Judge) checkName(ctx context.Context, p *junctor.Principal, id string) 
 		id, until.UTC().Format(time.RFC3339))
 }
 
-// checkConnection refuses a command or a reference that p may not bring. What
-// former has already stays where it is: a command only as a whole, a reference only
-// where it goes to the destination that it was entered for, whatever its place.
+// checkConnection refuses a command or a reference that p may not define. Those
+// that former has already may stay: a command only unchanged, and a reference
+// only if it goes to the destination that it was entered for. Otherwise a user
+// could redirect a credential that an operator entered.
 func (j *Judge) checkConnection(p *junctor.Principal, now, former *junctor.Server) error {
 	if now.Transport == junctor.TransportStdio && !j.RunsCommands(p) && !sameCommand(now, former) {
 		return junctor.Errorf(junctor.CodeDenied,
@@ -244,6 +252,7 @@ func (j *Judge) checkConnection(p *junctor.Principal, now, former *junctor.Serve
 	return nil
 }
 
+// sameCommand reports whether two rows run exactly the same command.
 func sameCommand(now, former *junctor.Server) bool {
 	return former != nil && former.Transport == now.Transport && slices.Equal(former.Command, now.Command) && former.Cwd == now.Cwd && maps.Equal(former.Env, now.Env)
 }
@@ -258,15 +267,15 @@ func sameDocument(a, b *junctor.API) bool {
 	return a == nil || b == nil || a.DocumentURL == b.DocumentURL
 }
 
-// Connection is a connection whose references may be read and whose command may be
-// run.
+// Connection is a connection that was admitted: its references may be read and its command
+// may be run.
 type Connection struct {
 	conn  junctor.Connection
 	valid bool
 }
 
-// LiteralConnection judges a connection that belongs to no server: a delivery's, or one
-// made by the program itself. It brings neither command nor reference.
+// LiteralConnection judges a connection that belongs to no server: that of a delivery, or
+// one that the program makes itself. It may have neither command nor reference.
 func LiteralConnection(c junctor.Connection) (Connection, error) {
 	if c.Transport == junctor.TransportStdio || len(c.Command) > 0 || len(c.References()) > 0 {
 		return Connection{}, junctor.Errorf(junctor.CodeDenied, "commands and credentials that are read from this machine come from the operator")
@@ -274,10 +283,11 @@ func LiteralConnection(c junctor.Connection) (Connection, error) {
 	return Connection{cloneConnection(c), true}, nil
 }
 
-// Value is the connection; an empty one where nobody admitted it.
+// Value returns a copy of the connection; an empty one for the zero Connection.
 func (c Connection) Value() junctor.Connection { return cloneConnection(c.conn) }
 
-// Reference is one of the connection's references, to be read.
+// Reference returns one of the connection's references, to be read. For any other text it
+// returns the zero Reference.
 func (c Connection) Reference(text string) Reference {
 	if !c.valid || !slices.Contains(c.conn.References(), text) {
 		return Reference{}
@@ -285,7 +295,7 @@ func (c Connection) Reference(text string) Reference {
 	return Reference{text}
 }
 
-// Command is the command of the connection; not valid where it has none.
+// Command returns the command of the connection; not valid if it has none.
 func (c Connection) Command() Command {
 	if !c.valid || c.conn.Transport != junctor.TransportStdio || len(c.conn.Command) == 0 {
 		return Command{}
@@ -293,23 +303,23 @@ func (c Connection) Command() Command {
 	return Command{path: c.conn.Command[0], args: slices.Clone(c.conn.Command[1:]), dir: c.conn.Cwd}
 }
 
-// Command is a program that may be run, with its arguments.
+// Command is a program that was admitted and may be run, with its arguments.
 type Command struct {
 	path string
 	args []string
 	dir  string
 }
 
-// Path is the program: a path, or a name to look up; "" where nobody admitted it.
+// Path returns the program: a path, or a name to look up; "" for the zero Command.
 func (c Command) Path() string { return c.path }
 
-// Args are its arguments, without the program's own name.
+// Args returns the arguments, without the program's own name.
 func (c Command) Args() []string { return c.args }
 
-// Dir is its working directory; "" is that of this process.
+// Dir returns the working directory; "" means that of this process.
 func (c Command) Dir() string { return c.dir }
 
-// Resolve is the same command with its program found by look.
+// Resolve returns the same command with the path that look finds for its program.
 func (c Command) Resolve(look func(program string) (string, error)) (Command, error) {
 	path, err := look(c.path)
 	if err != nil {

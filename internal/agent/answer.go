@@ -55,10 +55,10 @@ func (a *answer) toMessage(complete bool) Message {
 // and nothing of the answer was emitted. With an error it also returns the part of
 // the answer that was received.
 func (r *turnRunner) askProvider(ctx context.Context, tools []Tool) (*answer, error) {
-	r.end.Turns++
-	r.emit(Event{Kind: EventStep, Step: r.end.Turns})
+	r.end.Requests++
+	r.emit(Event{Kind: EventStep, Step: r.end.Requests})
 	request := Request{
-		Instructions: r.Instructions, Messages: normalizeConversation(r.conversation), Tools: tools, MaxTokens: r.remainingTokens(), Model: r.Model, Apps: r.Apps,
+		Instructions: r.Instructions, Messages: normalizeConversation(r.conversation), Tools: tools, MaxTokens: r.remainingTokens(), Model: r.Model, ShowsApps: r.ShowsApps, Catalogs: r.Catalogs,
 	}
 	pause := firstRetryDelay
 	for tried := 0; ; tried++ {
@@ -66,13 +66,13 @@ func (r *turnRunner) askProvider(ctx context.Context, tools []Tool) (*answer, er
 		err := r.readAnswer(ctx, request, a)
 		r.endText(a)
 		r.countUsage(request, a, err)
-		fault, ok := errors.AsType[*FaultError](err)
-		if err == nil || !ok || !fault.Again || a.isPublished || tried == maxRetries || ctx.Err() != nil {
+		fault, ok := errors.AsType[*ProviderError](err)
+		if err == nil || !ok || !fault.Retryable || a.isPublished || tried == maxRetries || ctx.Err() != nil {
 			return a, err
 		}
-		wait := max(fault.After, pause)
+		wait := max(fault.RetryAfter, pause)
 		if until, ok := ctx.Deadline(); ok && time.Until(until) < wait {
-			return a, &FaultError{Cause: err, Message: fmt.Sprintf("%s; it wants to be asked again in %s, when the time of the run is over", fault.Message, wait.Round(time.Second))}
+			return a, &ProviderError{Cause: err, Message: fmt.Sprintf("%s; it wants to be asked again in %s, when the time of the run is over", fault.Message, wait.Round(time.Second))}
 		}
 		r.emit(Event{Kind: EventRetry, Text: fault.Message, Wait: wait})
 		select {
@@ -138,7 +138,7 @@ func (r *turnRunner) readAnswer(ctx context.Context, request Request, a *answer)
 }
 
 // handlePiece adds a piece to the answer and emits its events.
-func (r *turnRunner) handlePiece(ctx context.Context, p Piece, a *answer, tools []Tool) error {
+func (r *turnRunner) handlePiece(ctx context.Context, p AnswerChunk, a *answer, tools []Tool) error {
 	a.bytes += len(p.Text) + len(p.Thinking) + len(p.Opaque)
 	switch {
 	case p.Text != "":
@@ -183,8 +183,8 @@ func (r *turnRunner) handlePiece(ctx context.Context, p Piece, a *answer, tools 
 		a.usage = p.Usage
 	case p.Opaque != nil:
 		a.opaque = p.Opaque
-	case p.Stop != "":
-		a.stop = p.Stop
+	case p.StopReason != "":
+		a.stop = p.StopReason
 	}
 	return nil
 }
@@ -195,13 +195,13 @@ const maxSurfaces = 16
 // addSurface adds a surface to the answer. A surface that cannot be drawn is an
 // error, so that its author notices.
 func (r *turnRunner) addSurface(s *a2ui.Surface, a *answer) error {
-	if err := s.Fault(s.Check(nil), a2ui.Broken); err != nil {
+	if err := s.FirstProblem(s.Check(nil), a2ui.GradeBroken); err != nil {
 		return err
 	}
 	a.bytes += s.Size()
 	a.isPublished = true
 	r.endText(a)
-	a.surfaces = a2ui.Put(a.surfaces, *s)
+	a.surfaces = a2ui.PutSurface(a.surfaces, *s)
 	if len(a.surfaces) > maxSurfaces {
 		return fmt.Errorf("the answer has more than %d surfaces", maxSurfaces)
 	}

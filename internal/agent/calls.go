@@ -100,7 +100,7 @@ func (r *turnRunner) resumeCalls(ctx context.Context, open []Call) bool {
 	})
 }
 
-// callVerdict says how to proceed with a call.
+// callVerdict is how to proceed with a call.
 type callVerdict uint8
 
 const (
@@ -157,9 +157,9 @@ func (r *turnRunner) judgeAndMakeCalls(ctx context.Context, calls []Call, judge 
 	switch {
 	case r.endIfTimeUp(ctx):
 	case len(r.end.Waiting) > 0:
-		r.finish(Waiting, "a person has to allow what it wants to do")
+		r.finish(OutcomeWaiting, "a person has to allow what it wants to do")
 	case full:
-		r.finish(Limit, fmt.Sprintf("%d calls were made, as many as may be", r.Limits.Calls))
+		r.finish(OutcomeLimit, fmt.Sprintf("%d calls were made, as many as may be", r.Limits.Calls))
 	default:
 		return true
 	}
@@ -186,7 +186,7 @@ func (r *turnRunner) extractSurfaces(res *Result) []a2ui.Surface {
 	if res.IsError {
 		return nil
 	}
-	list, err := a2ui.InResult(res.Content)
+	list, err := a2ui.ReadResultSurfaces(res.Content)
 	if err != nil {
 		res.Text = strings.TrimSpace(res.Text + "\n(its interface cannot be shown: " + err.Error() + ")")
 	}
@@ -243,7 +243,7 @@ func (r *turnRunner) callTool(ctx context.Context, c Call) (res Result) {
 // recordRefusal records that the agent may not make a call, and returns its result.
 func (r *turnRunner) recordRefusal(ctx context.Context, c Call, why error) Result {
 	res := newRefusal(c, junctor.AsError(why).Message)
-	res.Record = r.Tools.Refuse(ctx, c, why)
+	res.Record = r.Tools.RecordRefusal(ctx, c, why)
 	return res
 }
 
@@ -286,8 +286,8 @@ func explainUnknownTool(tools []Tool, name string) string {
 	var found []near
 	for _, t := range tools {
 		d := catalog.Distance(strings.ToLower(name), strings.ToLower(t.Name), most)
-		if t.Own != "" {
-			d = min(d, catalog.Distance(strings.ToLower(name), strings.ToLower(t.Own), most)+1)
+		if t.OriginalName != "" {
+			d = min(d, catalog.Distance(strings.ToLower(name), strings.ToLower(t.OriginalName), most)+1)
 		}
 		if d <= most {
 			found = append(found, near{t.Name, d})

@@ -60,7 +60,7 @@ func describeInText(m Message) Message {
 	switch {
 	case m.Text != "":
 	case m.Role == RoleUser && m.Action != nil:
-		m.Text = m.Action.Sentence()
+		m.Text = m.Action.Describe()
 	case m.Role == RoleAssistant && len(m.Calls) == 0 && len(m.Surfaces) > 0:
 		m.Text = m.Surfaces[len(m.Surfaces)-1].Describe()
 	}

@@ -24,8 +24,8 @@ type adversary struct {
 	wrong string // what it was asked that it must not be; a run takes panics, so it cannot fail by itself
 }
 
-func (a *adversary) Stream(ctx context.Context, r Request) iter.Seq2[Piece, error] {
-	return func(yield func(Piece, error) bool) {
+func (a *adversary) Stream(ctx context.Context, r Request) iter.Seq2[AnswerChunk, error] {
+	return func(yield func(AnswerChunk, error) bool) {
 		a.asked++
 		for _, m := range r.Messages {
 			if len(callsWithoutResult(m.Calls, r.Messages)) > 0 {
@@ -34,21 +34,21 @@ func (a *adversary) Stream(ctx context.Context, r Request) iter.Seq2[Piece, erro
 		}
 		ids := []string{"", "1", "2", "same", "ü", "an id with spaces"}
 		for range rapid.IntRange(0, 8).Draw(a.t, "pieces") {
-			p := Piece{Text: "word"}
+			p := AnswerChunk{Text: "word"}
 			switch rapid.IntRange(0, 7).Draw(a.t, "kind") {
 			case 0, 1, 2:
-				p = Piece{Call: &Call{
+				p = AnswerChunk{Call: &Call{
 					ID: rapid.SampledFrom(ids).Draw(a.t, "id"), Name: rapid.SampledFrom(a.names).Draw(a.t, "name"),
 					Arguments: json.RawMessage(rapid.SampledFrom([]string{`{}`, ``, `{"name":"hidden__write"}`, `{"name":"secret__x"}`, `[`, `{"a":1,"a":2}`, `null`}).Draw(a.t, "arguments")),
 				}}
 			case 3:
-				p = Piece{Args: &ArgsDelta{ID: rapid.SampledFrom(ids).Draw(a.t, "id"), Name: rapid.SampledFrom(a.names).Draw(a.t, "name"), Delta: "{"}}
+				p = AnswerChunk{Args: &ArgsDelta{ID: rapid.SampledFrom(ids).Draw(a.t, "id"), Name: rapid.SampledFrom(a.names).Draw(a.t, "name"), Delta: "{"}}
 			case 4:
-				p = Piece{Usage: &Usage{Input: rapid.IntRange(0, 50_000).Draw(a.t, "input"), Output: rapid.IntRange(0, 9_000).Draw(a.t, "output")}}
+				p = AnswerChunk{Usage: &Usage{Input: rapid.IntRange(0, 50_000).Draw(a.t, "input"), Output: rapid.IntRange(0, 9_000).Draw(a.t, "output")}}
 			case 5:
-				p = Piece{Stop: rapid.SampledFrom([]string{StopLength, "end_turn", "?"}).Draw(a.t, "stop")}
+				p = AnswerChunk{StopReason: rapid.SampledFrom([]string{StopLength, "end_turn", "?"}).Draw(a.t, "stop")}
 			case 6:
-				p = Piece{} // nothing at all
+				p = AnswerChunk{} // nothing at all
 			}
 			if !yield(p, nil) {
 				return
@@ -56,10 +56,10 @@ func (a *adversary) Stream(ctx context.Context, r Request) iter.Seq2[Piece, erro
 		}
 		switch rapid.IntRange(0, 12).Draw(a.t, "ending") {
 		case 0:
-			yield(Piece{}, &FaultError{Message: "busy", Again: true, After: time.Duration(rapid.IntRange(0, 900).Draw(a.t, "after")) * time.Second})
+			yield(AnswerChunk{}, &ProviderError{Message: "busy", Retryable: true, RetryAfter: time.Duration(rapid.IntRange(0, 900).Draw(a.t, "after")) * time.Second})
 		case 1:
 			<-ctx.Done()
-			yield(Piece{}, ctx.Err())
+			yield(AnswerChunk{}, ctx.Err())
 		case 2:
 			panic("the model panics")
 		}
@@ -116,8 +116,8 @@ func adversarial(t *rapid.T) {
 		if n := len(tools.calls()) - made; n > bound.Calls || n != end.Calls {
 			t.Fatalf("%d calls were made, %d told of, %d may be", n, end.Calls, bound.Calls)
 		}
-		if end.Turns > bound.Turns || p.asked-asked > bound.Turns*(1+maxRetries) {
-			t.Fatalf("asked %d times in %d turns, %d may be", p.asked-asked, end.Turns, bound.Turns)
+		if end.Requests > bound.Turns || p.asked-asked > bound.Turns*(1+maxRetries) {
+			t.Fatalf("asked %d times in %d turns, %d may be", p.asked-asked, end.Requests, bound.Turns)
 		}
 		if took := time.Since(began); took > time.Duration(bound.Seconds)*time.Second {
 			t.Fatalf("it took %s", took)
@@ -130,7 +130,7 @@ func adversarial(t *rapid.T) {
 		if c := alone.Load(); c != nil {
 			t.Fatalf("called without a person's word: %+v", c)
 		}
-		if end.Outcome == "" || end.Outcome != Done && end.Reason == "" || end.Outcome == Waiting && len(end.Waiting) == 0 {
+		if end.Outcome == "" || end.Outcome != OutcomeDone && end.Reason == "" || end.Outcome == OutcomeWaiting && len(end.Waiting) == 0 {
 			t.Fatalf("%+v", end)
 		}
 		if _, err := json.Marshal(end.Messages); err != nil {

@@ -32,10 +32,10 @@ func kinds(events []Event) string {
 
 func TestAnswerShowsSurfaces(t *testing.T) {
 	t.Parallel()
-	p := &script{steps: []step{{pieces: []Piece{text("look"), {Surface: page("a", "one")}, {Surface: page("b", "two")}, {Surface: page("a", "three")}, text("there")}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{text("look"), {Surface: page("a", "one")}, {Surface: page("b", "two")}, {Surface: page("a", "three")}, text("there")}}}}
 	var events []Event
 	end := Run(t.Context(), Turn{Provider: p, Messages: []Message{user("hi")}}, func(e Event) { events = append(events, e) })
-	if want := "step text-start text-end surface surface surface text-start text-end"; end.Outcome != Done || kinds(events) != want {
+	if want := "step text-start text-end surface surface surface text-start text-end"; end.Outcome != OutcomeDone || kinds(events) != want {
 		t.Errorf("%s %q; events\n%s, want\n%s", end.Outcome, end.Reason, kinds(events), want)
 	}
 	want := []a2ui.Surface{*page("b", "two"), *page("a", "three")}
@@ -47,9 +47,9 @@ func TestAnswerShowsSurfaces(t *testing.T) {
 func TestBrokenSurfaceFailsTheRun(t *testing.T) {
 	t.Parallel()
 	bad := &a2ui.Surface{ID: "a", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"Card","child":"gone"}`)}}
-	p := &script{steps: []step{{pieces: []Piece{text("look"), {Surface: bad}}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{text("look"), {Surface: bad}}}}}
 	end := Run(t.Context(), Turn{Provider: p, Messages: []Message{user("hi")}}, func(Event) {})
-	if end.Outcome != Failed || !strings.Contains(end.Reason, `there is no component "gone"`) || end.Text() != "look" {
+	if end.Outcome != OutcomeFailed || !strings.Contains(end.Reason, `there is no component "gone"`) || end.Text() != "look" {
 		t.Errorf("%s %q %q", end.Outcome, end.Reason, end.Text())
 	}
 }
@@ -66,10 +66,10 @@ func TestSurfaceOfAToolIsShown(t *testing.T) {
 	tools.call = func(context.Context, Call) Result {
 		return Result{Text: "see", Content: json.RawMessage(`{"content":[{"type":"resource","resource":{"uri":"a2ui://s","mimeType":"application/a2ui+json","text":` + string(words) + `}}]}`)}
 	}
-	p := &script{steps: []step{{pieces: []Piece{call("c1", "read", `{}`)}}, {pieces: []Piece{text("done")}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{call("c1", "read", `{}`)}}, {pieces: []AnswerChunk{text("done")}}}}
 	var events []Event
 	end := Run(t.Context(), Turn{Provider: p, Tools: tools, Messages: []Message{user("hi")}}, func(e Event) { events = append(events, e) })
-	if want := "step call-start call-args call-end result surface step text-start text-end"; kinds(events) != want || end.Outcome != Done {
+	if want := "step call-start call-args call-end result surface step text-start text-end"; kinds(events) != want || end.Outcome != OutcomeDone {
 		t.Errorf("%s %q; events\n%s, want\n%s", end.Outcome, end.Reason, kinds(events), want)
 	}
 	if list := end.Surfaces(); len(list) != 1 || list[0].ID != "s" {
@@ -82,7 +82,7 @@ func TestSurfaceOfAToolIsShown(t *testing.T) {
 
 func TestModelsReadWhatWasDoneAndShown(t *testing.T) {
 	t.Parallel()
-	p := &script{steps: []step{{pieces: []Piece{text("ok")}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{text("ok")}}}}
 	story := []Message{
 		user("hi"),
 		{Role: RoleAssistant, Surfaces: []a2ui.Surface{*page("s", "x")}},
@@ -102,13 +102,13 @@ func TestModelsReadWhatWasDoneAndShown(t *testing.T) {
 func TestModelsShowSurfaces(t *testing.T) {
 	t.Parallel()
 	p := &script{steps: []step{
-		{pieces: []Piece{call("c1", "show_surface", `{"id":"s","components":[{"id":"root","component":"Card","child":"gone"}]}`)}},
-		{pieces: []Piece{call("c2", "show_surface", `{"id":"s","components":[{"id":"root","component":"Text","text":{"path":"/a"}}],"data":{"a":"hi"}}`), call("c3", "read", `{}`)}},
-		{pieces: []Piece{text("there")}},
+		{pieces: []AnswerChunk{call("c1", "show_surface", `{"id":"s","components":[{"id":"root","component":"Card","child":"gone"}]}`)}},
+		{pieces: []AnswerChunk{call("c2", "show_surface", `{"id":"s","components":[{"id":"root","component":"Text","text":{"path":"/a"}}],"data":{"a":"hi"}}`), call("c3", "read", `{}`)}},
+		{pieces: []AnswerChunk{text("there")}},
 	}}
 	tools := named("read")
-	end := Run(t.Context(), Turn{Provider: p, Tools: WithSurfaces(tools, a2ui.Builtin()), Messages: []Message{user("hi")}, NeedsApproval: func(t Tool, _ Call) bool { return !t.ReadOnly }}, func(Event) {})
-	if end.Outcome != Done {
+	end := Run(t.Context(), Turn{Provider: p, Tools: AddSurfaceTool(tools, a2ui.BuiltinCatalogs()), Messages: []Message{user("hi")}, NeedsApproval: func(t Tool, _ Call) bool { return !t.ReadOnly }}, func(Event) {})
+	if end.Outcome != OutcomeDone {
 		t.Fatalf("%s %q", end.Outcome, end.Reason)
 	}
 	if told := p.asked[1].Messages[2].Results[0]; !told.IsError || !strings.Contains(told.Text, `root.child: there is no component "gone"`) {

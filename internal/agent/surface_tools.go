@@ -16,11 +16,11 @@ import (
 // of server tools contain two underscores, so the name cannot collide.
 const showSurfaceTool = "show_surface"
 
-// WithSurfaces adds a tool to t with which a model shows an A2UI surface made of
+// AddSurfaceTool adds a tool to t with which a model shows an A2UI surface made of
 // known components. It is for callers that can draw surfaces.
-func WithSurfaces(t Tools, known *a2ui.Catalogs) Tools { return &surfaceTools{t, known} }
+func AddSurfaceTool(t Tools, known *a2ui.Catalogs) Tools { return &surfaceTools{t, known} }
 
-// surfaceTools is the implementation of WithSurfaces.
+// surfaceTools is the implementation of AddSurfaceTool.
 type surfaceTools struct {
 	Tools
 	known *a2ui.Catalogs
@@ -29,7 +29,7 @@ type surfaceTools struct {
 // newShowTool returns the definition of the added tool.
 func (w *surfaceTools) newShowTool() Tool {
 	return Tool{
-		Name: showSurfaceTool, Own: showSurfaceTool, Title: "Show interface", ReadOnly: true, Description: describeComponents(w.known),
+		Name: showSurfaceTool, OriginalName: showSurfaceTool, Title: "Show interface", ReadOnly: true, Description: describeComponents(w.known),
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["id","components"],"properties":{` +
 			`"id":{"type":"string","description":"a short name; showing it again replaces what was shown under it"},` +
 			`"catalogs":{"type":"array","items":{"type":"string"},"description":"ids of catalogues beside the basic one"},` +
@@ -98,10 +98,10 @@ func encodeSurfaceResult(arguments json.RawMessage, known *a2ui.Catalogs) (json.
 	if err := strict.Unmarshal(arguments, &s, strict.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("the arguments are no surface: %w", err)
 	}
-	if err := s.Fault(s.Check(known), a2ui.Broken, a2ui.Wrong, a2ui.Unknown); err != nil {
+	if err := s.FirstProblem(s.Check(known), a2ui.GradeBroken, a2ui.GradeWrong, a2ui.GradeUnknown); err != nil {
 		return nil, err
 	}
-	messages, err := a2ui.Encode(&s, a2ui.V09, a2ui.Options{Known: known})
+	messages, err := a2ui.Encode(&s, a2ui.V09, a2ui.EncodeOptions{Catalogs: known})
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +110,6 @@ func encodeSurfaceResult(arguments json.RawMessage, known *a2ui.Catalogs) (json.
 		return nil, err
 	}
 	return json.Marshal(map[string]any{"content": []any{
-		map[string]any{"type": "resource", "resource": map[string]any{"uri": "a2ui://" + s.ID, "mimeType": a2ui.MimeType, "text": string(text)}},
+		map[string]any{"type": "resource", "resource": map[string]any{"uri": "a2ui://" + s.ID, "mimeType": a2ui.MIMEType, "text": string(text)}},
 	}})
 }

@@ -19,7 +19,7 @@ type turnRunner struct {
 	Turn
 	emit         func(Event)
 	conversation []Message // the messages of the turn, followed by those of end
-	end          End
+	end          TurnResult
 	callerCtx    context.Context // the caller's context, without the time limit of the turn
 }
 
@@ -27,9 +27,9 @@ type turnRunner struct {
 // concurrently.
 //
 // Run always returns, as long as the provider and the tools obey their contexts,
-// and it does not panic: a panic becomes the outcome Failed. The limits of the turn
+// and it does not panic: a panic becomes the outcome OutcomeFailed. The limits of the turn
 // always hold.
-func Run(ctx context.Context, t Turn, emit func(Event)) (end End) {
+func Run(ctx context.Context, t Turn, emit func(Event)) (end TurnResult) {
 	r := &turnRunner{Turn: t, emit: emit, callerCtx: ctx, conversation: slices.Clone(t.Messages)}
 	r.Limits = t.Limits.Or(junctor.DefaultTurnLimits())
 	if r.Tools == nil {
@@ -37,7 +37,7 @@ func Run(ctx context.Context, t Turn, emit func(Event)) (end End) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r.finish(Failed, fmt.Sprintf("the run failed inside: %v", p))
+			r.finish(OutcomeFailed, fmt.Sprintf("the run failed inside: %v", p))
 			end = r.end
 		}
 	}()
@@ -51,7 +51,7 @@ func Run(ctx context.Context, t Turn, emit func(Event)) (end End) {
 // whose conversation ends with unanswered calls resumes them first.
 func (r *turnRunner) runTurn(ctx context.Context) {
 	if r.Provider == nil {
-		r.finish(Failed, "the agent has no model and no rules: give it a brain")
+		r.finish(OutcomeFailed, "the agent has no model and no rules: give it a brain")
 		return
 	}
 	if open := UnansweredCalls(r.conversation); len(open) > 0 && !r.resumeCalls(ctx, open) {
@@ -80,10 +80,10 @@ func (r *turnRunner) runTurn(ctx context.Context) {
 				return
 			}
 		case a.stop == StopLength:
-			r.finish(Limit, fmt.Sprintf("the answer was cut after %d tokens", r.remainingTokens()))
+			r.finish(OutcomeLimit, fmt.Sprintf("the answer was cut after %d tokens", r.remainingTokens()))
 			return
 		default:
-			r.finish(Done, "")
+			r.finish(OutcomeDone, "")
 			return
 		}
 	}
@@ -103,9 +103,9 @@ func (r *turnRunner) finish(o Outcome, reason string) { r.end.Outcome, r.end.Rea
 func (r *turnRunner) endIfTimeUp(ctx context.Context) bool {
 	switch {
 	case r.callerCtx.Err() != nil:
-		r.finish(Cancelled, "it was stopped")
+		r.finish(OutcomeCancelled, "it was stopped")
 	case ctx.Err() != nil:
-		r.finish(Limit, fmt.Sprintf("it took longer than %d s", r.Limits.Seconds))
+		r.finish(OutcomeLimit, fmt.Sprintf("it took longer than %d s", r.Limits.Seconds))
 	default:
 		return false
 	}
@@ -116,10 +116,10 @@ func (r *turnRunner) endIfTimeUp(ctx context.Context) bool {
 // reports whether it did.
 func (r *turnRunner) endIfLimitReached() bool {
 	switch {
-	case r.end.Turns >= r.Limits.Turns:
-		r.finish(Limit, fmt.Sprintf("the model was asked %d times, as often as it may be", r.Limits.Turns))
+	case r.end.Requests >= r.Limits.Turns:
+		r.finish(OutcomeLimit, fmt.Sprintf("the model was asked %d times, as often as it may be", r.Limits.Turns))
 	case r.end.Usage.Total() >= r.Limits.Tokens:
-		r.finish(Limit, fmt.Sprintf("%d tokens were used; %d may be", r.end.Usage.Total(), r.Limits.Tokens))
+		r.finish(OutcomeLimit, fmt.Sprintf("%d tokens were used; %d may be", r.end.Usage.Total(), r.Limits.Tokens))
 	default:
 		return false
 	}
@@ -138,10 +138,10 @@ func (r *turnRunner) endWithError(ctx context.Context, err error) {
 		return
 	}
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
-		r.finish(Failed, e.Message)
+		r.finish(OutcomeFailed, e.Message)
 		return
 	}
-	r.finish(Failed, err.Error())
+	r.finish(OutcomeFailed, err.Error())
 }
 
 // newID returns a new id of a message or call. It matches callIDPattern.

@@ -21,7 +21,7 @@ import (
 
 // step is one answer of a scripted provider.
 type step struct {
-	pieces []Piece
+	pieces []AnswerChunk
 	err    error
 	hang   bool // until the context ends, behind the pieces
 }
@@ -33,12 +33,12 @@ type script struct {
 	asked []Request
 }
 
-func (s *script) Stream(ctx context.Context, r Request) iter.Seq2[Piece, error] {
-	return func(yield func(Piece, error) bool) {
+func (s *script) Stream(ctx context.Context, r Request) iter.Seq2[AnswerChunk, error] {
+	return func(yield func(AnswerChunk, error) bool) {
 		i := len(s.asked)
 		s.asked = append(s.asked, r)
 		if i >= len(s.steps) {
-			yield(Piece{}, fmt.Errorf("asked %d times, the script has %d answers", i+1, len(s.steps)))
+			yield(AnswerChunk{}, fmt.Errorf("asked %d times, the script has %d answers", i+1, len(s.steps)))
 			return
 		}
 		for _, p := range s.steps[i].pieces {
@@ -48,11 +48,11 @@ func (s *script) Stream(ctx context.Context, r Request) iter.Seq2[Piece, error] 
 		}
 		if s.steps[i].hang {
 			<-ctx.Done()
-			yield(Piece{}, ctx.Err())
+			yield(AnswerChunk{}, ctx.Err())
 			return
 		}
 		if err := s.steps[i].err; err != nil {
-			yield(Piece{}, err)
+			yield(AnswerChunk{}, err)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func (s *shelf) Resolve(_ context.Context, c Call) (Tool, error) {
 	return *findTool(s.tools, c.Name), nil
 }
 
-func (s *shelf) Refuse(_ context.Context, c Call, why error) string {
+func (s *shelf) RecordRefusal(_ context.Context, c Call, why error) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept = append(s.kept, c.Name+": "+why.Error())
@@ -103,10 +103,10 @@ func (s *shelf) calls() []string {
 	return slices.Sorted(slices.Values(s.made))
 }
 
-func text(s string) Piece { return Piece{Text: s} }
+func text(s string) AnswerChunk { return AnswerChunk{Text: s} }
 
-func call(id, name, args string) Piece {
-	return Piece{Call: &Call{ID: id, Name: name, Arguments: json.RawMessage(args)}}
+func call(id, name, args string) AnswerChunk {
+	return AnswerChunk{Call: &Call{ID: id, Name: name, Arguments: json.RawMessage(args)}}
 }
 
 func user(s string) Message { return Message{Role: RoleUser, Text: s} }
@@ -143,13 +143,13 @@ func TestTalkAndCalls(t *testing.T) {
 	t.Parallel()
 	tools := named("notes__read", "notes__write")
 	p := &script{steps: []step{
-		{pieces: []Piece{text("let me "), text("look"), {Args: &ArgsDelta{ID: "a", Name: "notes__read", Delta: `{"q"`}}, {Args: &ArgsDelta{ID: "a", Delta: `:1}`}}, call("a", "notes__read", `{"q":1}`), {Usage: &Usage{Input: 10, Output: 5}}, {Opaque: json.RawMessage(`["kept"]`)}}},
-		{pieces: []Piece{text("there it is"), {Usage: &Usage{Input: 20, Output: 3}}}},
+		{pieces: []AnswerChunk{text("let me "), text("look"), {Args: &ArgsDelta{ID: "a", Name: "notes__read", Delta: `{"q"`}}, {Args: &ArgsDelta{ID: "a", Delta: `:1}`}}, call("a", "notes__read", `{"q":1}`), {Usage: &Usage{Input: 10, Output: 5}}, {Opaque: json.RawMessage(`["kept"]`)}}},
+		{pieces: []AnswerChunk{text("there it is"), {Usage: &Usage{Input: 20, Output: 3}}}},
 	}}
 	var lines []string
 	end := Run(t.Context(), Turn{Provider: p, Tools: tools, Messages: []Message{user("find it")}, Instructions: "be short", Model: "m"}, listen(&lines))
-	want := End{
-		Outcome: Done, Turns: 2, Calls: 1, Usage: Usage{Input: 30, Output: 8},
+	want := TurnResult{
+		Outcome: OutcomeDone, Requests: 2, Calls: 1, Usage: Usage{Input: 30, Output: 8},
 		Messages: []Message{
 			{Role: RoleAssistant, Text: "let me look", Calls: []Call{{ID: "a", Name: "notes__read", Arguments: json.RawMessage(`{"q":1}`)}}, Thinking: json.RawMessage(`["kept"]`)},
 			{Role: RoleTool, Results: []Result{{CallID: "a", Text: "said by notes__read", Record: "rec-a"}}},
@@ -182,14 +182,14 @@ func TestCallsAtTheSameTime(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			return Result{Text: c.ID}
 		}
-		var pieces []Piece
+		var pieces []AnswerChunk
 		for i := range 8 {
 			pieces = append(pieces, call(fmt.Sprint("c", i), "a__slow", `{}`))
 		}
-		p := &script{steps: []step{{pieces: pieces}, {pieces: []Piece{text("done")}}}}
+		p := &script{steps: []step{{pieces: pieces}, {pieces: []AnswerChunk{text("done")}}}}
 		began := time.Now()
 		end := Run(t.Context(), Turn{Provider: p, Tools: tools}, nothing)
-		if took := time.Since(began); end.Outcome != Done || took != 20*time.Second {
+		if took := time.Since(began); end.Outcome != OutcomeDone || took != 20*time.Second {
 			t.Errorf("%s after %s: eight calls, four at a time, of 10 s", end.Outcome, took)
 		}
 		for i, res := range end.Messages[1].Results {
@@ -217,10 +217,10 @@ func TestWhatIsNotMade(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tools := named("notes__read", "call_tool")
-			tools.tools[0].Own = "read"
-			p := &script{steps: []step{{pieces: []Piece{call("1", c.tool, c.args)}}, {pieces: []Piece{text("sorry")}}}}
+			tools.tools[0].OriginalName = "read"
+			p := &script{steps: []step{{pieces: []AnswerChunk{call("1", c.tool, c.args)}}, {pieces: []AnswerChunk{text("sorry")}}}}
 			end := Run(t.Context(), Turn{Provider: p, Tools: tools}, nothing)
-			if end.Outcome != Done || len(tools.calls()) > 0 || end.Calls != 0 {
+			if end.Outcome != OutcomeDone || len(tools.calls()) > 0 || end.Calls != 0 {
 				t.Fatalf("%+v, made %v", end, tools.calls())
 			}
 			res := end.Messages[1].Results[0]
@@ -241,7 +241,7 @@ func TestNoArgumentsAreAnEmptyObject(t *testing.T) {
 	t.Parallel()
 	tools := named("a__read")
 	tools.call = func(_ context.Context, c Call) Result { return Result{Text: string(c.Arguments)} }
-	p := &script{steps: []step{{pieces: []Piece{call("1", "a__read", ``)}}, {}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", ``)}}, {}}}
 	end := Run(t.Context(), Turn{Provider: p, Tools: tools}, nothing)
 	if got := end.Messages[1].Results[0].Text; got != "{}" {
 		t.Errorf("called with %q", got)
@@ -256,16 +256,16 @@ func TestApprovals(t *testing.T) {
 			NeedsApproval: func(t Tool, _ Call) bool { return !t.ReadOnly },
 		}
 	}
-	begin := func(t *testing.T) (*script, *shelf, Turn, End) {
+	begin := func(t *testing.T) (*script, *shelf, Turn, TurnResult) {
 		t.Helper()
 		tools := named("a__read", "a__write", "call_tool")
 		p := &script{steps: []step{
-			{pieces: []Piece{call("1", "a__read", `{}`), call("2", "a__write", `{}`), call("3", "call_tool", `{"name":"hidden__write"}`)}},
-			{pieces: []Piece{text("so be it")}},
+			{pieces: []AnswerChunk{call("1", "a__read", `{}`), call("2", "a__write", `{}`), call("3", "call_tool", `{"name":"hidden__write"}`)}},
+			{pieces: []AnswerChunk{text("so be it")}},
 		}}
 		next := turn(p, tools)
 		end := Run(t.Context(), next, nothing)
-		if end.Outcome != Waiting || len(end.Waiting) != 2 || !slices.Equal(tools.calls(), []string{"a__read"}) {
+		if end.Outcome != OutcomeWaiting || len(end.Waiting) != 2 || !slices.Equal(tools.calls(), []string{"a__read"}) {
 			t.Fatalf("%+v, made %v", end, tools.calls())
 		}
 		next.Messages = append(next.Messages, end.Messages...)
@@ -276,7 +276,7 @@ func TestApprovals(t *testing.T) {
 		p, tools, next, _ := begin(t)
 		next.Decisions = map[string]Decision{"2": {Allow: true}, "3": {Reason: "too early"}}
 		end := Run(t.Context(), next, nothing)
-		if end.Outcome != Done || !slices.Equal(tools.calls(), []string{"a__read", "a__write"}) {
+		if end.Outcome != OutcomeDone || !slices.Equal(tools.calls(), []string{"a__read", "a__write"}) {
 			t.Fatalf("%+v, made %v", end, tools.calls())
 		}
 		res := end.Messages[0].Results
@@ -292,7 +292,7 @@ func TestApprovals(t *testing.T) {
 		p, tools, next, _ := begin(t)
 		next.Decisions = map[string]Decision{"2": {Allow: true}}
 		end := Run(t.Context(), next, nothing)
-		if end.Outcome != Waiting || len(end.Waiting) != 1 || end.Waiting[0].ID != "3" || len(p.asked) != 1 {
+		if end.Outcome != OutcomeWaiting || len(end.Waiting) != 1 || end.Waiting[0].ID != "3" || len(p.asked) != 1 {
 			t.Errorf("%+v", end)
 		}
 		if !slices.Equal(tools.calls(), []string{"a__read", "a__write"}) {
@@ -304,7 +304,7 @@ func TestApprovals(t *testing.T) {
 		p, tools, next, _ := begin(t)
 		next.Messages = append(next.Messages, user("never mind"))
 		end := Run(t.Context(), next, nothing)
-		if end.Outcome != Done || !slices.Equal(tools.calls(), []string{"a__read"}) {
+		if end.Outcome != OutcomeDone || !slices.Equal(tools.calls(), []string{"a__read"}) {
 			t.Errorf("%+v, made %v", end, tools.calls())
 		}
 		if last := p.asked[1].Messages; len(last[2].Results) != 3 || !last[2].Results[2].IsError {
@@ -317,7 +317,7 @@ func TestApprovals(t *testing.T) {
 		tools.tools = tools.tools[:1]
 		next.Decisions = map[string]Decision{"2": {Allow: true}, "3": {Allow: true}}
 		end := Run(t.Context(), next, nothing)
-		if end.Outcome != Done || !slices.Equal(tools.calls(), []string{"a__read"}) {
+		if end.Outcome != OutcomeDone || !slices.Equal(tools.calls(), []string{"a__read"}) {
 			t.Errorf("%+v, made %v", end, tools.calls())
 		}
 	})
@@ -326,11 +326,11 @@ func TestApprovals(t *testing.T) {
 func TestCallsOfALostRunAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	tools := named("a__read")
-	p := &script{steps: []step{{pieces: []Piece{text("I do not know")}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{text("I do not know")}}}}
 	end := Run(t.Context(), Turn{Provider: p, Tools: tools, Messages: []Message{
 		user("go"), {Role: RoleAssistant, Calls: []Call{{ID: "1", Name: "a__read"}}},
 	}}, nothing)
-	if end.Outcome != Done || len(tools.calls()) > 0 || !strings.Contains(end.Messages[0].Results[0].Text, "lost") {
+	if end.Outcome != OutcomeDone || len(tools.calls()) > 0 || !strings.Contains(end.Messages[0].Results[0].Text, "lost") {
 		t.Errorf("%+v, made %v", end, tools.calls())
 	}
 }
@@ -339,8 +339,8 @@ func TestIDsThatAModelRepeats(t *testing.T) {
 	t.Parallel()
 	tools := named("a__read")
 	p := &script{steps: []step{
-		{pieces: []Piece{call("x", "a__read", `{}`), call("x", "a__read", `{}`), call("", "a__read", `{}`), call("no/id", "a__read", `{}`)}},
-		{pieces: []Piece{call("x", "a__read", `{}`)}},
+		{pieces: []AnswerChunk{call("x", "a__read", `{}`), call("x", "a__read", `{}`), call("", "a__read", `{}`), call("no/id", "a__read", `{}`)}},
+		{pieces: []AnswerChunk{call("x", "a__read", `{}`)}},
 		{},
 	}}
 	end := Run(t.Context(), Turn{Provider: p, Tools: tools}, nothing)
@@ -365,7 +365,7 @@ func TestIDsThatAModelRepeats(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	forever := func(n int, pieces ...Piece) *script {
+	forever := func(n int, pieces ...AnswerChunk) *script {
 		return &script{steps: slices.Repeat([]step{{pieces: pieces}}, n)}
 	}
 	for _, c := range []struct {
@@ -377,17 +377,17 @@ func TestLimits(t *testing.T) {
 		calls  int
 	}{
 		{"turns", forever(9, call("", "a__read", `{}`)), Limits{}, "asked 8 times", 8, 8},
-		{"calls", forever(9, slices.Repeat([]Piece{call("", "a__read", `{}`)}, 5)...), Limits{}, "16 calls", 4, 16},
-		{"tokens", forever(9, Piece{Usage: &Usage{Input: 40, Output: 20}}, call("", "a__read", `{}`)), Limits{Tokens: 100}, "120 tokens were used; 100 may be", 2, 2},
+		{"calls", forever(9, slices.Repeat([]AnswerChunk{call("", "a__read", `{}`)}, 5)...), Limits{}, "16 calls", 4, 16},
+		{"tokens", forever(9, AnswerChunk{Usage: &Usage{Input: 40, Output: 20}}, call("", "a__read", `{}`)), Limits{Tokens: 100}, "120 tokens were used; 100 may be", 2, 2},
 		{"tokens that nobody counts", forever(9, text(strings.Repeat("word ", 200)), call("", "a__read", `{}`)), Limits{Tokens: 300}, "300 may be", 2, 2},
-		{"a long answer", forever(1, text("and then"), Piece{Stop: StopLength}), Limits{}, "cut after 8192 tokens", 1, 0},
+		{"a long answer", forever(1, text("and then"), AnswerChunk{StopReason: StopLength}), Limits{}, "cut after 8192 tokens", 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tools := named("a__read")
 			end := Run(t.Context(), Turn{Provider: c.p, Tools: tools, Limits: c.limits}, nothing)
-			if end.Outcome != Limit || !strings.Contains(end.Reason, c.says) || end.Turns != c.turns || end.Calls != c.calls || len(tools.calls()) != c.calls {
-				t.Errorf("%s %q after %d turns and %d calls (%d made)", end.Outcome, end.Reason, end.Turns, end.Calls, len(tools.calls()))
+			if end.Outcome != OutcomeLimit || !strings.Contains(end.Reason, c.says) || end.Requests != c.turns || end.Calls != c.calls || len(tools.calls()) != c.calls {
+				t.Errorf("%s %q after %d turns and %d calls (%d made)", end.Outcome, end.Reason, end.Requests, end.Calls, len(tools.calls()))
 			}
 			if open := UnansweredCalls(end.Messages); len(open) > 0 {
 				t.Errorf("calls without a result: %v", open)
@@ -407,8 +407,8 @@ func TestTime(t *testing.T) {
 				return Result{IsError: true, Text: ctx.Err().Error()}
 			}
 			began := time.Now()
-			end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []Piece{call("1", "a__read", `{}`)}}, {}}}, Tools: tools}, nothing)
-			if end.Outcome != Done || time.Since(began) != time.Minute {
+			end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`)}}, {}}}, Tools: tools}, nothing)
+			if end.Outcome != OutcomeDone || time.Since(began) != time.Minute {
 				t.Errorf("%+v after %s", end, time.Since(began))
 			}
 		})
@@ -417,8 +417,8 @@ func TestTime(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []Piece{text("I was ab")}, hang: true}}}}, nothing)
-			if end.Outcome != Limit || time.Since(began) != 10*time.Minute || end.Text() != "I was ab" {
+			end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []AnswerChunk{text("I was ab")}, hang: true}}}}, nothing)
+			if end.Outcome != OutcomeLimit || time.Since(began) != 10*time.Minute || end.Text() != "I was ab" {
 				t.Errorf("%+v after %s", end, time.Since(began))
 			}
 		})
@@ -430,21 +430,21 @@ func TestCancel(t *testing.T) {
 	t.Run("in the middle of an answer", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
-		p := &script{steps: []step{{pieces: []Piece{call("1", "a__read", `{}`), text("half")}, hang: true}}}
+		p := &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`), text("half")}, hang: true}}}
 		tools := named("a__read")
 		end := Run(ctx, Turn{Provider: p, Tools: tools}, func(e Event) {
 			if e.Kind == EventText {
 				cancel()
 			}
 		})
-		if end.Outcome != Cancelled || end.Text() != "half" || len(end.Messages[0].Calls) > 0 || len(tools.calls()) > 0 {
+		if end.Outcome != OutcomeCancelled || end.Text() != "half" || len(end.Messages[0].Calls) > 0 || len(tools.calls()) > 0 {
 			t.Errorf("%+v, made %v", end, tools.calls())
 		}
 	})
 	t.Run("in the middle of a call", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
-		p := &script{steps: []step{{pieces: slices.Repeat([]Piece{call("", "a__read", `{}`)}, 6)}}}
+		p := &script{steps: []step{{pieces: slices.Repeat([]AnswerChunk{call("", "a__read", `{}`)}, 6)}}}
 		tools := named("a__read")
 		tools.call = func(ctx context.Context, _ Call) Result {
 			cancel()
@@ -452,7 +452,7 @@ func TestCancel(t *testing.T) {
 			return Result{IsError: true, Text: "cancelled"}
 		}
 		end := Run(ctx, Turn{Provider: p, Tools: tools}, nothing)
-		if end.Outcome != Cancelled || len(end.Messages) != 2 || len(end.Messages[1].Results) != 6 {
+		if end.Outcome != OutcomeCancelled || len(end.Messages) != 2 || len(end.Messages[1].Results) != 6 {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -461,7 +461,7 @@ func TestCancel(t *testing.T) {
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	busy := func(after time.Duration) step {
-		return step{err: &FaultError{Message: "the model is busy", Again: true, After: after}}
+		return step{err: &ProviderError{Message: "the model is busy", Retryable: true, RetryAfter: after}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -471,13 +471,13 @@ func TestRetries(t *testing.T) {
 		asked   int
 		says    string
 	}{
-		{"as long as the other side says", []step{busy(7 * time.Second), {pieces: []Piece{text("hi")}}}, Done, 7 * time.Second, 2, ""},
-		{"longer each time where it does not", []step{busy(0), busy(0), busy(0), {pieces: []Piece{text("hi")}}}, Done, 3500 * time.Millisecond, 4, ""},
-		{"not for ever", slices.Repeat([]step{busy(0)}, 9), Failed, 3500 * time.Millisecond, 4, "busy"},
-		{"not beyond the time of the run", []step{busy(time.Hour), {}}, Failed, 0, 1, "in 1h0m0s"},
-		{"not when it would not help", []step{{err: &FaultError{Message: "the key is wrong"}}, {}}, Failed, 0, 1, "the key is wrong"},
-		{"not when the answer had begun", []step{{pieces: []Piece{text("as I")}, err: &FaultError{Message: "it broke off", Again: true}}, {}}, Failed, 0, 1, "broke off"},
-		{"not when nobody knows why", []step{{err: errors.New("hm")}, {}}, Failed, 0, 1, "hm"},
+		{"as long as the other side says", []step{busy(7 * time.Second), {pieces: []AnswerChunk{text("hi")}}}, OutcomeDone, 7 * time.Second, 2, ""},
+		{"longer each time where it does not", []step{busy(0), busy(0), busy(0), {pieces: []AnswerChunk{text("hi")}}}, OutcomeDone, 3500 * time.Millisecond, 4, ""},
+		{"not for ever", slices.Repeat([]step{busy(0)}, 9), OutcomeFailed, 3500 * time.Millisecond, 4, "busy"},
+		{"not beyond the time of the run", []step{busy(time.Hour), {}}, OutcomeFailed, 0, 1, "in 1h0m0s"},
+		{"not when it would not help", []step{{err: &ProviderError{Message: "the key is wrong"}}, {}}, OutcomeFailed, 0, 1, "the key is wrong"},
+		{"not when the answer had begun", []step{{pieces: []AnswerChunk{text("as I")}, err: &ProviderError{Message: "it broke off", Retryable: true}}, {}}, OutcomeFailed, 0, 1, "broke off"},
+		{"not when nobody knows why", []step{{err: errors.New("hm")}, {}}, OutcomeFailed, 0, 1, "hm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -488,8 +488,8 @@ func TestRetries(t *testing.T) {
 				if took := time.Since(began); end.Outcome != c.outcome || took != c.took || len(p.asked) != c.asked || !strings.Contains(end.Reason, c.says) {
 					t.Errorf("%s %q after %s, asked %d times", end.Outcome, end.Reason, took, len(p.asked))
 				}
-				if end.Turns != 1 {
-					t.Errorf("counts as %d turns", end.Turns)
+				if end.Requests != 1 {
+					t.Errorf("counts as %d turns", end.Requests)
 				}
 			})
 		})
@@ -499,46 +499,46 @@ func TestRetries(t *testing.T) {
 func TestACutStreamMakesNoCall(t *testing.T) {
 	t.Parallel()
 	tools := named("a__write")
-	p := &script{steps: []step{{pieces: []Piece{text("now"), call("1", "a__write", `{}`)}, err: &FaultError{Message: "the stream was cut", Again: true}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{text("now"), call("1", "a__write", `{}`)}, err: &ProviderError{Message: "the stream was cut", Retryable: true}}}}
 	end := Run(t.Context(), Turn{Provider: p, Tools: tools}, nothing)
 	want := []Message{{Role: RoleAssistant, Text: "now"}}
-	if d := cmp.Diff(want, end.Messages, cmpopts.EquateEmpty()); end.Outcome != Failed || len(tools.calls()) > 0 || d != "" {
+	if d := cmp.Diff(want, end.Messages, cmpopts.EquateEmpty()); end.Outcome != OutcomeFailed || len(tools.calls()) > 0 || d != "" {
 		t.Errorf("%s, made %v: %s", end.Outcome, tools.calls(), d)
 	}
 }
 
 type panics struct{}
 
-func (panics) Stream(context.Context, Request) iter.Seq2[Piece, error] { panic("oh") }
+func (panics) Stream(context.Context, Request) iter.Seq2[AnswerChunk, error] { panic("oh") }
 
 func TestPanicsStayInside(t *testing.T) {
 	t.Parallel()
-	if end := Run(t.Context(), Turn{Provider: panics{}}, nothing); end.Outcome != Failed || !strings.Contains(end.Reason, "oh") {
+	if end := Run(t.Context(), Turn{Provider: panics{}}, nothing); end.Outcome != OutcomeFailed || !strings.Contains(end.Reason, "oh") {
 		t.Errorf("%+v", end)
 	}
 	tools := named("a__read")
 	tools.call = func(context.Context, Call) Result { panic("oh") }
-	end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []Piece{call("1", "a__read", `{}`)}}, {pieces: []Piece{text("well")}}}}, Tools: tools}, nothing)
-	if end.Outcome != Done || !end.Messages[1].Results[0].IsError {
+	end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`)}}, {pieces: []AnswerChunk{text("well")}}}}, Tools: tools}, nothing)
+	if end.Outcome != OutcomeDone || !end.Messages[1].Results[0].IsError {
 		t.Errorf("%+v", end)
 	}
-	if end := Run(t.Context(), Turn{}, nothing); end.Outcome != Failed || !strings.Contains(end.Reason, "brain") {
+	if end := Run(t.Context(), Turn{}, nothing); end.Outcome != OutcomeFailed || !strings.Contains(end.Reason, "brain") {
 		t.Errorf("%+v", end)
 	}
 }
 
 func TestAnAgentWithoutToolsStillTalks(t *testing.T) {
 	t.Parallel()
-	p := &script{steps: []step{{pieces: []Piece{call("1", "a__read", `{}`)}}, {pieces: []Piece{text("hello")}}}}
+	p := &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`)}}, {pieces: []AnswerChunk{text("hello")}}}}
 	end := Run(t.Context(), Turn{Provider: p}, nothing)
-	if end.Outcome != Done || end.Text() != "hello" || !strings.Contains(end.Messages[1].Results[0].Text, "has none") {
+	if end.Outcome != OutcomeDone || end.Text() != "hello" || !strings.Contains(end.Messages[1].Results[0].Text, "has none") {
 		t.Errorf("%+v", end)
 	}
 }
 
 func TestAnswersWithoutEnd(t *testing.T) {
 	t.Parallel()
-	for name, piece := range map[string]Piece{
+	for name, piece := range map[string]AnswerChunk{
 		"text": text(strings.Repeat("x", 1<<16)), "thinking": {Thinking: strings.Repeat("x", 1<<16)}, "calls": call("", "a__read", `{}`),
 		"arguments": {Args: &ArgsDelta{ID: "1", Name: "a__read", Delta: strings.Repeat("x", 1<<16)}},
 	} {
@@ -546,17 +546,17 @@ func TestAnswersWithoutEnd(t *testing.T) {
 			t.Parallel()
 			tools := named("a__read")
 			end := Run(t.Context(), Turn{Provider: endless{piece}, Tools: tools}, nothing)
-			if end.Outcome != Failed || len(tools.calls()) > 0 {
+			if end.Outcome != OutcomeFailed || len(tools.calls()) > 0 {
 				t.Errorf("%s %q, made %v", end.Outcome, end.Reason, tools.calls())
 			}
 		})
 	}
 }
 
-type endless struct{ piece Piece }
+type endless struct{ piece AnswerChunk }
 
-func (e endless) Stream(context.Context, Request) iter.Seq2[Piece, error] {
-	return func(yield func(Piece, error) bool) {
+func (e endless) Stream(context.Context, Request) iter.Seq2[AnswerChunk, error] {
+	return func(yield func(AnswerChunk, error) bool) {
 		for yield(e.piece, nil) {
 		}
 	}

@@ -13,11 +13,11 @@ import (
 
 // Provider is a model, or something that takes its place.
 type Provider interface {
-	// Stream answers a request piece by piece. It returns soon after its context
-	// ends. An error is always the last item; a *FaultError says whether a retry
-	// may help. The calls of an answer count only if the stream ends without an
-	// error.
-	Stream(ctx context.Context, r Request) iter.Seq2[Piece, error]
+	// Stream answers a request piece by piece. It returns soon after its
+	// context ends. An error is always the last item; a *ProviderError states
+	// whether a retry may help. The calls of an answer count only if the stream
+	// ends without an error.
+	Stream(ctx context.Context, r Request) iter.Seq2[AnswerChunk, error]
 }
 
 // Request is one question to a provider.
@@ -27,7 +27,9 @@ type Request struct {
 	Tools        []Tool
 	MaxTokens    int    // limit of the answer
 	Model        string // the provider's own name of the model
-	Apps         bool   // as in Turn
+	ShowsApps    bool   // as in Turn
+
+	Catalogs *a2ui.Catalogs // as in Turn
 }
 
 // Role is the author of a message.
@@ -54,15 +56,15 @@ type Message struct {
 
 // Tool is a tool that the agent may call.
 type Tool struct {
-	Name        string          `json:"name"` // as the model knows it: server__tool
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"` // of the arguments
-	ReadOnly    bool            `json:"read_only"`        // changes nothing, according to a trusted server or the operator
-	Digest      string          `json:"digest,omitempty"` // of the tool's definition; changes with it
-	Server      string          `json:"server,omitempty"`
-	Own         string          `json:"tool,omitempty"` // the server's own name
-	View        string          `json:"view,omitempty"` // ui:// resource of its App view; the server's own URI
+	Name         string          `json:"name"` // as the model knows it: server__tool
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	Schema       json.RawMessage `json:"schema,omitempty"` // of the arguments
+	ReadOnly     bool            `json:"read_only"`        // changes nothing, according to a trusted server or the operator
+	Digest       string          `json:"digest,omitempty"` // of the tool's definition; changes with it
+	Server       string          `json:"server,omitempty"`
+	OriginalName string          `json:"tool,omitempty"` // the server's own name
+	ViewURI      string          `json:"view,omitempty"` // ui:// resource of its App view; the server's own URI
 }
 
 // Call is a tool call that the model requests.
@@ -86,22 +88,22 @@ type Result struct {
 	Record  string          `json:"record,omitempty"` // id of the call's record; "" if the call never started
 	Server  string          `json:"server,omitempty"`
 	Tool    string          `json:"tool,omitempty"` // the server's own name
-	View    string          `json:"view,omitempty"` // ui:// resource of its App view
+	ViewURI string          `json:"view,omitempty"` // ui:// resource of its App view
 }
 
-// Piece is a part of a provider's answer. Exactly one member is set.
-type Piece struct {
-	Text     string
-	Thinking string          // reasoning to show to people; not part of the answer
-	Args     *ArgsDelta      // arguments of a call that is still streaming
-	Call     *Call           // a complete call
-	Surface  *a2ui.Surface   // a surface to show
-	Usage    *Usage          // of this answer so far; replaces the former value
-	Stop     string          // why the model stopped: StopLength, or the model's own term
-	Opaque   json.RawMessage // to be stored with the message, as Message.Thinking
+// AnswerChunk is a part of a provider's answer. Exactly one member is set.
+type AnswerChunk struct {
+	Text       string
+	Thinking   string          // reasoning to show to people; not part of the answer
+	Args       *ArgsDelta      // arguments of a call that is still streaming
+	Call       *Call           // a complete call
+	Surface    *a2ui.Surface   // a surface to show
+	Usage      *Usage          // of this answer so far; replaces the former value
+	StopReason string          // why the model stopped: StopLength, or the model's own term
+	Opaque     json.RawMessage // to be stored with the message, as Message.Thinking
 }
 
-// StopLength is the value of Piece.Stop for an answer that reached its token limit.
+// StopLength is the value of AnswerChunk.StopReason for an answer that reached its token limit.
 const StopLength = "length"
 
 // ArgsDelta is a part of a call's arguments, before the call is complete. The first
@@ -122,19 +124,19 @@ func (u *Usage) Add(v Usage) { u.Input += v.Input; u.Output += v.Output }
 // Total returns the sum of input and output tokens.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// FaultError is the reason why a provider did not answer.
-type FaultError struct {
-	Message string        // what failed, where, and what to do
-	Again   bool          // a retry may help
-	After   time.Duration // how long the provider asks to wait; 0 if it does not say
-	Cause   error
+// ProviderError is the reason why a provider did not answer.
+type ProviderError struct {
+	Message    string        // what failed, where, and what to do
+	Retryable  bool          // a retry may help
+	RetryAfter time.Duration // how long the provider asks to wait; 0 if it does not say
+	Cause      error
 }
 
 // Error returns the message without the cause, which may contain internal details.
-func (f *FaultError) Error() string { return f.Message }
+func (f *ProviderError) Error() string { return f.Message }
 
 // Unwrap returns the cause, which may be nil.
-func (f *FaultError) Unwrap() error { return f.Cause }
+func (f *ProviderError) Unwrap() error { return f.Cause }
 
 // Tools is the set of tools that one agent may call. Every call passes the pipeline
 // as that agent. The methods are safe for concurrent use.
@@ -150,7 +152,7 @@ type Tools interface {
 	Call(ctx context.Context, c Call) Result
 	// Refuse records that a call was not made, and why, like a refused call of a
 	// client. It returns the id of the record, or "" if there is none.
-	Refuse(ctx context.Context, c Call, why error) (record string)
+	RecordRefusal(ctx context.Context, c Call, why error) (record string)
 }
 
 // NoTools is the empty set of tools, for an agent that only talks.
@@ -169,8 +171,8 @@ func (NoTools) Call(_ context.Context, c Call) Result {
 	return Result{CallID: c.ID, IsError: true, Text: "there are no tools"}
 }
 
-// Refuse records nothing.
-func (NoTools) Refuse(context.Context, Call, error) string { return "" }
+// RecordRefusal records nothing.
+func (NoTools) RecordRefusal(context.Context, Call, error) string { return "" }
 
 // Limits bound a turn. A zero member means the default.
 type Limits = junctor.TurnLimits
@@ -193,8 +195,12 @@ type Turn struct {
 	// that is not part of this conversation, and a room identifies calls by id.
 	FreshIDs bool
 
-	// Apps says that the listener can show the App views of tools.
-	Apps bool
+	// Apps is set if the listener can show the App views of tools.
+	ShowsApps bool
+
+	// Catalogs is the components that the agent may show. nil means that they are
+	// not known, and that no surface is left out.
+	Catalogs *a2ui.Catalogs
 
 	// NeedsApproval reports whether a person must approve a call first. The tool is
 	// the one that Resolve returned. nil means never.
@@ -230,10 +236,11 @@ const (
 	EventResult    EventKind = "result"     // Result is set
 	EventSurface   EventKind = "surface"    // Surface is to be shown; ID is the call whose result contains it, or ""
 	EventUsage     EventKind = "usage"      // Usage of the answer that just ended
-	EventRetry     EventKind = "retry"      // Text says why, Wait how long
+	EventRetry     EventKind = "retry"      // Text is the reason, Wait the pause
 )
 
-// Event is one event of a turn. Its kind says which other members are set.
+// Event is one event of a turn. Its kind determines which other members are
+// set.
 type Event struct {
 	Kind    EventKind
 	ID      string // of the message or call
@@ -247,31 +254,31 @@ type Event struct {
 	Wait    time.Duration
 }
 
-// Outcome says how a turn ended.
+// Outcome is how a turn ended.
 type Outcome string
 
 // Outcomes.
 const (
-	Done      Outcome = "done"
-	Limit     Outcome = "limit"     // Reason names it; a new turn with the same conversation continues
-	Waiting   Outcome = "waiting"   // the calls in End.Waiting need an approval; a new turn with Decisions continues
-	Cancelled Outcome = "cancelled" // the caller's context ended
-	Failed    Outcome = "failed"    // Reason says why
+	OutcomeDone      Outcome = "done"
+	OutcomeLimit     Outcome = "limit"     // Reason names it; a new turn with the same conversation continues
+	OutcomeWaiting   Outcome = "waiting"   // the calls in TurnResult.Waiting need an approval; a new turn with Decisions continues
+	OutcomeCancelled Outcome = "cancelled" // the caller's context ended
+	OutcomeFailed    Outcome = "failed"    // Reason is set
 )
 
-// End is the result of a turn.
-type End struct {
+// TurnResult is the result of a turn.
+type TurnResult struct {
 	Outcome  Outcome
 	Reason   string    // for people; "" when done
 	Messages []Message // new messages, to be stored behind those of the turn
 	Waiting  []Call
 	Usage    Usage
-	Turns    int // requests to the provider
+	Requests int // requests to the provider
 	Calls    int // calls made
 }
 
-// Text returns the last text of the agent in this turn; "" if it said nothing.
-func (e End) Text() string {
+// Text returns the last text of the agent in this turn; "" if there was none.
+func (e TurnResult) Text() string {
 	for _, m := range slices.Backward(e.Messages) {
 		if m.Role == RoleAssistant && m.Text != "" {
 			return m.Text
@@ -282,11 +289,11 @@ func (e End) Text() string {
 
 // Surfaces returns the surfaces that the agent showed in this turn. A later surface
 // replaces a former one with the same id.
-func (e End) Surfaces() []a2ui.Surface {
+func (e TurnResult) Surfaces() []a2ui.Surface {
 	var out []a2ui.Surface
 	for _, m := range e.Messages {
 		for _, s := range m.Surfaces {
-			out = a2ui.Put(out, s)
+			out = a2ui.PutSurface(out, s)
 		}
 	}
 	return out

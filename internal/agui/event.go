@@ -2,45 +2,45 @@ package agui
 
 import "encoding/json"
 
-// Type is the type of an event.
-type Type string
+// EventType is the type of an event.
+type EventType string
 
 // Types of the events that Junctor sends.
 const (
-	RunStarted       Type = "RUN_STARTED"
-	RunFinished      Type = "RUN_FINISHED"
-	RunError         Type = "RUN_ERROR"
-	TextStart        Type = "TEXT_MESSAGE_START"
-	TextContent      Type = "TEXT_MESSAGE_CONTENT"
-	TextEnd          Type = "TEXT_MESSAGE_END"
-	CallStart        Type = "TOOL_CALL_START"
-	CallArgs         Type = "TOOL_CALL_ARGS"
-	CallEnd          Type = "TOOL_CALL_END"
-	CallResult       Type = "TOOL_CALL_RESULT"
-	ActivitySnapshot Type = "ACTIVITY_SNAPSHOT"
-	ReasoningStart   Type = "REASONING_START"
-	ReasoningMessage Type = "REASONING_MESSAGE_START"
-	ReasoningContent Type = "REASONING_MESSAGE_CONTENT"
-	ReasoningClose   Type = "REASONING_MESSAGE_END"
-	ReasoningEnd     Type = "REASONING_END"
-	SubagentStarted  Type = "SUBAGENT_STARTED"
-	SubagentFinished Type = "SUBAGENT_FINISHED"
-	SubagentError    Type = "SUBAGENT_ERROR"
-	Custom           Type = "CUSTOM"
+	RunStarted       EventType = "RUN_STARTED"
+	RunFinished      EventType = "RUN_FINISHED"
+	RunError         EventType = "RUN_ERROR"
+	TextStart        EventType = "TEXT_MESSAGE_START"
+	TextContent      EventType = "TEXT_MESSAGE_CONTENT"
+	TextEnd          EventType = "TEXT_MESSAGE_END"
+	CallStart        EventType = "TOOL_CALL_START"
+	CallArgs         EventType = "TOOL_CALL_ARGS"
+	CallEnd          EventType = "TOOL_CALL_END"
+	CallResult       EventType = "TOOL_CALL_RESULT"
+	ActivitySnapshot EventType = "ACTIVITY_SNAPSHOT"
+	ReasoningStart   EventType = "REASONING_START"
+	ReasoningMessage EventType = "REASONING_MESSAGE_START"
+	ReasoningContent EventType = "REASONING_MESSAGE_CONTENT"
+	ReasoningClose   EventType = "REASONING_MESSAGE_END"
+	ReasoningEnd     EventType = "REASONING_END"
+	SubagentStarted  EventType = "SUBAGENT_STARTED"
+	SubagentFinished EventType = "SUBAGENT_FINISHED"
+	SubagentError    EventType = "SUBAGENT_ERROR"
+	Custom           EventType = "CUSTOM"
 )
 
 // Event is one event of a run. Members that its type does not have stay empty and
 // are left out of the JSON: the protocol has no null.
 type Event struct {
-	Type      Type  `json:"type"`
-	Timestamp int64 `json:"timestamp,omitempty"` // milliseconds
+	Type      EventType `json:"type"`
+	Timestamp int64     `json:"timestamp,omitempty"` // milliseconds
 
-	ThreadID        string   `json:"threadId,omitempty"`
-	RunID           string   `json:"runId,omitempty"`
-	ProtocolVersion string   `json:"protocolVersion,omitempty"`
-	Input           *Echo    `json:"input,omitempty"`
-	Outcome         *Outcome `json:"outcome,omitempty"`
-	Usage           []Usage  `json:"usage,omitempty"`
+	ThreadID        string     `json:"threadId,omitempty"`
+	RunID           string     `json:"runId,omitempty"`
+	ProtocolVersion string     `json:"protocolVersion,omitempty"`
+	Input           *InputEcho `json:"input,omitempty"`
+	Outcome         *Outcome   `json:"outcome,omitempty"`
+	Usage           []Usage    `json:"usage,omitempty"`
 
 	SubagentRunID       string `json:"subagentRunId,omitempty"`
 	ParentSubagentRunID string `json:"parentSubagentRunId,omitempty"`
@@ -65,12 +65,12 @@ type Event struct {
 // Content is the text of a tool's result, or the object of an activity.
 type Content struct {
 	Text   string
-	Object json.RawMessage // instead of Text
-	Given  bool            // distinguishes an empty text from none
+	Object json.RawMessage // instead of DecodeText
+	IsSet  bool            // distinguishes an empty text from none
 }
 
 // IsZero reports whether there is no content. encoding/json leaves it out then.
-func (c Content) IsZero() bool { return !c.Given && c.Object == nil }
+func (c Content) IsZero() bool { return !c.IsSet && c.Object == nil }
 
 // MarshalJSON writes the object if there is one, otherwise the text.
 func (c Content) MarshalJSON() ([]byte, error) {
@@ -82,7 +82,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a text or an object.
 func (c *Content) UnmarshalJSON(text []byte) error {
-	c.Given = true
+	c.IsSet = true
 	if len(text) > 0 && text[0] == '"' {
 		return json.Unmarshal(text, &c.Text)
 	}
@@ -90,9 +90,9 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Echo is the part of a run's input that other subscribers see: the person's
+// InputEcho is the part of a run's input that other subscribers see: the person's
 // message.
-type Echo struct {
+type InputEcho struct {
 	ThreadID string        `json:"threadId"`
 	RunID    string        `json:"runId"`
 	Messages []EchoMessage `json:"messages"`
@@ -106,28 +106,28 @@ type EchoMessage struct {
 	Content string `json:"content"`
 }
 
-// OutcomeType says how a run, or a subagent's part of one, ended.
+// OutcomeType is how a run, or a subagent's part of one, ended.
 type OutcomeType string
 
 // Outcomes. A run that waits is interrupted; the part of the subagent that made it
 // wait is suspended.
 const (
-	Success   OutcomeType = "success"
-	Interrupt OutcomeType = "interrupt"
-	Cancelled OutcomeType = "cancelled"
-	Suspended OutcomeType = "suspended"
+	OutcomeSuccess   OutcomeType = "success"
+	OutcomeInterrupt OutcomeType = "interrupt"
+	OutcomeCancelled OutcomeType = "cancelled"
+	OutcomeSuspended OutcomeType = "suspended"
 )
 
 // Outcome is how a run or a part ended, with the interrupts that it waits for.
 type Outcome struct {
-	Type         OutcomeType `json:"type"`
-	Interrupts   []Waits     `json:"interrupts,omitempty"`
-	InterruptIDs []string    `json:"interruptIds,omitempty"`
+	Type         OutcomeType        `json:"type"`
+	Interrupts   []PendingInterrupt `json:"interrupts,omitempty"`
+	InterruptIDs []string           `json:"interruptIds,omitempty"`
 }
 
-// Waits is an interrupt: a decision of a person that a run waits for.
-type Waits struct {
-	ID             string          `json:"id"` // referred to by Answer.Interrupt
+// PendingInterrupt is an interrupt: a decision of a person that a run waits for.
+type PendingInterrupt struct {
+	ID             string          `json:"id"` // referred to by InterruptAnswer.InterruptID
 	Reason         string          `json:"reason"`
 	Message        string          `json:"message,omitempty"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`

@@ -15,25 +15,25 @@ import (
 type Input struct {
 	ThreadID string
 	RunID    string
-	Message  Said     // the last message; zero if the request has none
-	Resume   []Answer // decisions for which a run waits
-	Agent    string   // the agent that shall answer; "" means that the room chooses
+	Message  UserMessage       // the last message; zero if the request has none
+	Resume   []InterruptAnswer // decisions for which a run waits
+	Agent    string            // the agent that shall answer; "" means that the room chooses
 
 	Action *a2ui.Action // the action on a surface that the message stands for; nil if none
 }
 
-// Said is a message of a person.
-type Said struct {
+// UserMessage is a message of a person.
+type UserMessage struct {
 	ID   string
 	Text string
 }
 
-// Answer is a person's decision on an interrupt.
-type Answer struct {
-	Interrupt string // the id in Waits
-	Allow     bool
-	Remember  bool
-	Reason    string // of a denial
+// InterruptAnswer is a person's decision on an interrupt.
+type InterruptAnswer struct {
+	InterruptID string // the id in PendingInterrupt
+	Allow       bool
+	Remember    bool
+	Reason      string // of a denial
 }
 
 // wireInput is the JSON form of a request. A request carries the whole
@@ -79,14 +79,14 @@ func ReadInput(text []byte) (Input, error) {
 		if last.Role != "user" {
 			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last one is to be the person's, of role user, not %q", last.Role)
 		}
-		content, err := Text(last.Content)
+		content, err := DecodeText(last.Content)
 		if err != nil {
 			return in, err
 		}
 		if len(last.ID) > maxIDLength {
 			return in, junctor.Errorf(junctor.CodeInvalid, "messages: an id has %d characters at most", maxIDLength)
 		}
-		in.Message = Said{ID: last.ID, Text: content}
+		in.Message = UserMessage{ID: last.ID, Text: content}
 	}
 	if len(w.ForwardedProps) > 0 && w.ForwardedProps[0] == '{' {
 		var props struct {
@@ -110,8 +110,8 @@ func ReadInput(text []byte) (Input, error) {
 const maxIDLength = 100
 
 // parseAnswer parses one decision. A cancelled interrupt is a denial.
-func parseAnswer(id, status string, payload json.RawMessage) (Answer, error) {
-	a := Answer{Interrupt: id}
+func parseAnswer(id, status string, payload json.RawMessage) (InterruptAnswer, error) {
+	a := InterruptAnswer{InterruptID: id}
 	switch status {
 	case "cancelled":
 		return a, nil
@@ -133,10 +133,10 @@ func parseAnswer(id, status string, payload json.RawMessage) (Answer, error) {
 	return a, nil
 }
 
-// Text returns the text of a message's content: a string, null or a list of text
+// DecodeText returns the text of a message's content: a string, null or a list of text
 // parts. Chat completions use the same format. Other types of parts are errors,
 // because an agent would silently miss them.
-func Text(content json.RawMessage) (string, error) {
+func DecodeText(content json.RawMessage) (string, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return "", nil
 	}

@@ -23,7 +23,7 @@ func NewStream(thread, run string, echo *EchoMessage, now func() time.Time, emit
 	s := &Stream{thread: thread, run: run, emit: emit, now: now}
 	e := Event{Type: RunStarted, ThreadID: thread, RunID: run, ProtocolVersion: "1.0"}
 	if echo != nil {
-		e.Input = &Echo{ThreadID: thread, RunID: run, Messages: []EchoMessage{*echo}}
+		e.Input = &InputEcho{ThreadID: thread, RunID: run, Messages: []EchoMessage{*echo}}
 	}
 	s.emitEvent(e)
 	return s
@@ -35,8 +35,8 @@ func (s *Stream) emitEvent(e Event) {
 	s.emit(e)
 }
 
-// Say emits a complete message of the room itself.
-func (s *Stream) Say(id, text string) {
+// EmitSystemMessage emits a complete message of the room itself.
+func (s *Stream) EmitSystemMessage(id, text string) {
 	s.emitEvent(Event{Type: TextStart, MessageID: id, Role: "system"})
 	s.emitEvent(Event{Type: TextContent, MessageID: id, Delta: &text})
 	s.emitEvent(Event{Type: TextEnd, MessageID: id})
@@ -67,7 +67,7 @@ func totalUsage(u Usage) []Usage {
 // endParts ends the parts that are still open, the innermost first.
 func (s *Stream) endParts() {
 	for _, p := range slices.Backward(s.parts) {
-		p.Finish(Outcome{Type: Success})
+		p.Finish(Outcome{Type: OutcomeSuccess})
 	}
 }
 
@@ -82,9 +82,9 @@ type Part struct {
 	hasEnded      bool
 }
 
-// Agent starts an agent's part. If another agent called this one as a tool, parent
+// StartPart starts an agent's part. If another agent called this one as a tool, parent
 // is the part of that agent and call is the id of the call.
-func (s *Stream) Agent(id, name string, parent *Part, call string) *Part {
+func (s *Stream) StartPart(id, name string, parent *Part, call string) *Part {
 	p := &Part{stream: s, id: id, openCalls: map[string]bool{}}
 	e := Event{Type: SubagentStarted, SubagentRunID: id, Name: name, ParentToolCallID: call}
 	if parent != nil {
@@ -101,16 +101,16 @@ func (p *Part) emitEvent(e Event) {
 	p.stream.emitEvent(e)
 }
 
-// Text opens a message with an id and the speaker's name. It closes an open one.
-func (p *Part) Text(id, name string) {
+// StartText opens a message with an id and the speaker's name. It closes an open one.
+func (p *Part) StartText(id, name string) {
 	p.EndText()
 	p.endReasoning()
 	p.openText = id
 	p.emitEvent(Event{Type: TextStart, MessageID: id, Role: "assistant", Name: name})
 }
 
-// More continues the open message. Without one, it does nothing.
-func (p *Part) More(delta string) {
+// AppendText continues the open message. Without one, it does nothing.
+func (p *Part) AppendText(delta string) {
 	if p.openText != "" && delta != "" {
 		p.emitEvent(Event{Type: TextContent, MessageID: p.openText, Delta: &delta})
 	}
@@ -124,9 +124,9 @@ func (p *Part) EndText() {
 	}
 }
 
-// Think emits the next piece of the model's reasoning. Another id starts another
+// AppendReasoning emits the next piece of the model's reasoning. Another id starts another
 // block.
-func (p *Part) Think(id, delta string) {
+func (p *Part) AppendReasoning(id, delta string) {
 	if p.hasEnded || delta == "" {
 		return
 	}
@@ -148,9 +148,9 @@ func (p *Part) endReasoning() {
 	}
 }
 
-// Call opens a tool call that belongs to a message. A second call with the same id
+// StartCall opens a tool call that belongs to a message. A second call with the same id
 // does nothing.
-func (p *Part) Call(id, name, message string) {
+func (p *Part) StartCall(id, name, message string) {
 	if p.openCalls[id] {
 		return
 	}
@@ -159,8 +159,8 @@ func (p *Part) Call(id, name, message string) {
 	p.emitEvent(Event{Type: CallStart, ToolCallID: id, ToolCallName: name, ParentMessageID: message})
 }
 
-// Args emits the next piece of an open call's arguments.
-func (p *Part) Args(id, delta string) {
+// AppendArgs emits the next piece of an open call's arguments.
+func (p *Part) AppendArgs(id, delta string) {
 	if p.openCalls[id] && delta != "" {
 		p.emitEvent(Event{Type: CallArgs, ToolCallID: id, Delta: &delta})
 	}
@@ -174,16 +174,16 @@ func (p *Part) EndCall(id string) {
 	}
 }
 
-// Result emits the result of a call as a message of its own. It closes the call
+// EmitResult emits the result of a call as a message of its own. It closes the call
 // first.
-func (p *Part) Result(message, call, text string) {
+func (p *Part) EmitResult(message, call, text string) {
 	p.EndCall(call)
-	p.emitEvent(Event{Type: CallResult, MessageID: message, ToolCallID: call, Role: "tool", Content: Content{Text: text, Given: true}})
+	p.emitEvent(Event{Type: CallResult, MessageID: message, ToolCallID: call, Role: "tool", Content: Content{Text: text, IsSet: true}})
 }
 
-// Activity emits content to show beside the conversation. The same message id
+// EmitActivity emits content to show beside the conversation. The same message id
 // replaces former content.
-func (p *Part) Activity(message, kind string, content any) {
+func (p *Part) EmitActivity(message, kind string, content any) {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return // a tool result that is not JSON cannot be shown
@@ -191,8 +191,8 @@ func (p *Part) Activity(message, kind string, content any) {
 	p.emitEvent(Event{Type: ActivitySnapshot, MessageID: message, ActivityType: kind, Content: Content{Object: text}})
 }
 
-// Custom emits an event that only Junctor's own clients know. Others ignore it.
-func (p *Part) Custom(name string, value any) {
+// EmitCustom emits an event that only Junctor's own clients know. Others ignore it.
+func (p *Part) EmitCustom(name string, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return // cannot happen: all values are our own

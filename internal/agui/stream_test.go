@@ -90,37 +90,39 @@ func TestWhateverHappensIsWellFormed(t *testing.T) {
 		s := agui.NewStream("room", "run", &agui.EchoMessage{ID: "m", Role: "user", Content: "hi"}, time.Now, func(e agui.Event) { events = append(events, e) })
 		n := 0
 		id := func() string { n++; return fmt.Sprint("id", n) }
-		parts := []*agui.Part{s.Agent(id(), "a", nil, "")}
+		parts := []*agui.Part{s.StartPart(id(), "a", nil, "")}
 		some := func() *agui.Part { return rapid.SampledFrom(parts).Draw(rt, "part") }
 		calls := []string{"none"}
 		rt.Repeat(map[string]func(*rapid.T){
-			"agent": func(*rapid.T) { parts = append(parts, s.Agent(id(), "b", some(), "c")) },
+			"agent": func(*rapid.T) { parts = append(parts, s.StartPart(id(), "b", some(), "c")) },
 			"text": func(*rapid.T) {
 				p := parts[len(parts)-1]
-				p.Text(id(), "b")
-				p.More("x")
+				p.StartText(id(), "b")
+				p.AppendText("x")
 			},
-			"more":  func(*rapid.T) { some().More("y") },
-			"end":   func(*rapid.T) { some().EndText() },
-			"think": func(rt *rapid.T) { some().Think(rapid.SampledFrom([]string{"t1", "t2"}).Draw(rt, "id")+id(), "hm") },
+			"more": func(*rapid.T) { some().AppendText("y") },
+			"end":  func(*rapid.T) { some().EndText() },
+			"think": func(rt *rapid.T) {
+				some().AppendReasoning(rapid.SampledFrom([]string{"t1", "t2"}).Draw(rt, "id")+id(), "hm")
+			},
 			"call": func(*rapid.T) {
 				calls = append(calls, id())
-				parts[len(parts)-1].Call(calls[len(calls)-1], "tool", "m")
+				parts[len(parts)-1].StartCall(calls[len(calls)-1], "tool", "m")
 			},
-			"args":   func(rt *rapid.T) { some().Args(rapid.SampledFrom(calls).Draw(rt, "call"), "{}") },
-			"result": func(rt *rapid.T) { some().Result(id(), rapid.SampledFrom(calls).Draw(rt, "call"), "") },
+			"args":   func(rt *rapid.T) { some().AppendArgs(rapid.SampledFrom(calls).Draw(rt, "call"), "{}") },
+			"result": func(rt *rapid.T) { some().EmitResult(id(), rapid.SampledFrom(calls).Draw(rt, "call"), "") },
 			"finish": func(*rapid.T) {
 				p := some()
-				p.Finish(agui.Outcome{Type: agui.Success})
+				p.Finish(agui.Outcome{Type: agui.OutcomeSuccess})
 				p.Fail("", "it was over")
-				parts = []*agui.Part{s.Agent(id(), "c", nil, "")}
+				parts = []*agui.Part{s.StartPart(id(), "c", nil, "")}
 			},
-			"say": func(*rapid.T) { s.Say(id(), "hello"); some().Custom("x", 1) },
+			"say": func(*rapid.T) { s.EmitSystemMessage(id(), "hello"); some().EmitCustom("x", 1) },
 		})
 		if rapid.Bool().Draw(rt, "fails") {
 			s.Fail("internal", "why", agui.Usage{})
 		} else {
-			s.Finish(agui.Outcome{Type: agui.Cancelled}, agui.Usage{InputTokens: 1, OutputTokens: 2})
+			s.Finish(agui.Outcome{Type: agui.OutcomeCancelled}, agui.Usage{InputTokens: 1, OutputTokens: 2})
 		}
 		if err := wellFormed(events); err != nil {
 			rt.Fatal(err)
@@ -142,15 +144,15 @@ func TestReadInput(t *testing.T) {
 	}{
 		"the last message counts": {
 			`{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"a"},{"id":"2","role":"assistant"},{"id":"3","role":"user","content":"b","name":"x"}],"tools":[],"context":[],"state":{},"forwardedProps":{"agent":"cook","more":1}}`,
-			agui.Input{ThreadID: "t", RunID: "r", Message: agui.Said{ID: "3", Text: "b"}, Agent: "cook"},
+			agui.Input{ThreadID: "t", RunID: "r", Message: agui.UserMessage{ID: "3", Text: "b"}, Agent: "cook"},
 		},
 		"parts of text": {
 			`{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}`,
-			agui.Input{ThreadID: "t", RunID: "r", Message: agui.Said{ID: "1", Text: "a\nb"}},
+			agui.Input{ThreadID: "t", RunID: "r", Message: agui.UserMessage{ID: "1", Text: "a\nb"}},
 		},
 		"answers": {
 			`{"threadId":"t","runId":"r","messages":[{"id":"2","role":"assistant"}],"resume":[{"interruptId":"i","status":"resolved","payload":{"allow":true,"remember":true}},{"interruptId":"j","status":"resolved","payload":{"allow":false,"remember":true,"reason":"no"}},{"interruptId":"k","status":"cancelled"}]}`,
-			agui.Input{ThreadID: "t", RunID: "r", Resume: []agui.Answer{{Interrupt: "i", Allow: true, Remember: true}, {Interrupt: "j", Reason: "no"}, {Interrupt: "k"}}},
+			agui.Input{ThreadID: "t", RunID: "r", Resume: []agui.InterruptAnswer{{InterruptID: "i", Allow: true, Remember: true}, {InterruptID: "j", Reason: "no"}, {InterruptID: "k"}}},
 		},
 	} {
 		got, err := agui.ReadInput([]byte(c.text))

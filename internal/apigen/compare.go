@@ -84,7 +84,7 @@ func compareTool(was, now *tool.Tool) junctor.APIChange {
 }
 
 // compareArguments calls note for each change of the arguments; its first
-// parameter says whether the change is breaking.
+// parameter reports whether the change is breaking.
 func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	before, after := wire.Get(was.Input, "properties"), wire.Get(now.Input, "properties")
 	needed, needs := requiredArguments(was), requiredArguments(now)

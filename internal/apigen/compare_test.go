@@ -54,7 +54,7 @@ func TestCompare(t *testing.T) {
 		if c.old != "" && later == catsDocument {
 			t.Errorf("%s: nothing was replaced", c.name)
 		}
-		after, err := apigen.Make(t.Context(), doc.Source{Name: "it", Text: []byte(later)}, nil, "pets", "", apigen.Names(before.Tools))
+		after, err := apigen.ImportAPI(t.Context(), doc.Source{Name: "it", Text: []byte(later)}, nil, "pets", "", apigen.NamesByKey(before.Tools))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -8,7 +8,7 @@
 // It runs inside the process, since it executes no foreign code: a document is
 // data, and so is a plan. Only internal/app calls this package. It makes a
 // [Server] with the client of internal/egress and the credentials, and calls
-// [Make] for imports and previews.
+// [ImportAPI] for imports and previews.
 //
 // Read the files in this order:
 //   - read.go and make.go: from a document to tools.

@@ -274,7 +274,7 @@ func TestProperty2EveryFormatHasATool(t *testing.T) {
 
 func checkDrawn(t *rapid.T, format doc.Format, page *drawnPage) {
 	text := strings.Join(page.lines, "\n")
-	made, err := apigen.Make(t.Context(), doc.Source{Name: "drawn", Text: []byte(text)}, nil, "s", "", nil)
+	made, err := apigen.ImportAPI(t.Context(), doc.Source{Name: "drawn", Text: []byte(text)}, nil, "s", "", nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -16,19 +16,19 @@ import (
 // maxFileBytes bounds the content of all files of one call.
 const maxFileBytes = 32 << 20
 
-// Resource reads a resource for the caller of a tool, by the URI that endpoints
+// ResourceReader reads a resource for the caller of a tool, by the URI that endpoints
 // with several servers show. It must apply the caller's permissions: a resource
 // that the caller may not read does not exist.
-type Resource func(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error)
+type ResourceReader func(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error)
 
 // fillFiles replaces references to resources, such as
 // {"resource":"notes+file:///plan.pdf"}, by their content in the arguments that
 // are files.
 func (s *Server) fillFiles(ctx context.Context, plan *call.Plan, req *catalog.Request, arguments []byte) ([]byte, error) {
-	if s.options.Resource == nil {
+	if s.options.ReadResource == nil {
 		return arguments, nil
 	}
-	f := fileFiller{read: s.options.Resource, req: req, bytesLeft: maxFileBytes}
+	f := fileFiller{read: s.options.ReadResource, req: req, bytesLeft: maxFileBytes}
 	for i := range plan.Args {
 		a := &plan.Args[i]
 		if !a.File {
@@ -60,7 +60,7 @@ func unreadableError(name string, err error) error {
 
 // fileFiller reads the resources of one call.
 type fileFiller struct {
-	read Resource
+	read ResourceReader
 	req  *catalog.Request
 	// bytesLeft is the rest of maxFileBytes.
 	bytesLeft int

@@ -150,8 +150,8 @@ func matchParts(pattern, parts []string) bool {
 	return p == len(pattern)
 }
 
-// Takes reports whether an operation becomes a tool.
-func (f Filter) Takes(t *tool.Tool) bool {
+// Includes reports whether an operation becomes a tool.
+func (f Filter) Includes(t *tool.Tool) bool {
 	mutation := t.Plan.GraphQL != nil && strings.HasPrefix(t.Plan.GraphQL.Head, "mutation")
 	// Without permission for mutations, not even a rule includes one.
 	if mutation && f.mutations != "all" && f.mutations != "explicit" {

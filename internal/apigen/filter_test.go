@@ -24,9 +24,9 @@ paths:
     get: {operationId: old, deprecated: true, responses: {'200': {description: ok}}}
 `
 
-func made(t testing.TB, text string) *apigen.Made {
+func made(t testing.TB, text string) *apigen.ImportedAPI {
 	t.Helper()
-	m, err := apigen.Make(t.Context(), doc.Source{Name: "it", Text: []byte(text)}, nil, "pets", "https://pets.example.com", nil)
+	m, err := apigen.ImportAPI(t.Context(), doc.Source{Name: "it", Text: []byte(text)}, nil, "pets", "https://pets.example.com", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,14 +61,14 @@ func TestInclude(t *testing.T) {
 		{[]string{"op:getPet", "!/pets/**", "GET"}, []string{get, old}},
 		{[]string{" ! tag:toys "}, []string{list, add, get}},
 	} {
-		f, err := apigen.NewFilter(&junctor.API{Include: c.rules})
+		f, err := apigen.NewFilter(&junctor.API{APISettings: junctor.APISettings{Include: c.rules}})
 		if err != nil {
 			t.Errorf("%q: %v", c.rules, err)
 			continue
 		}
 		var got []string
 		for i := range m.Tools {
-			if f.Takes(&m.Tools[i]) {
+			if f.Includes(&m.Tools[i]) {
 				got = append(got, m.Tools[i].Key)
 			}
 		}
@@ -83,7 +83,7 @@ func TestInclude(t *testing.T) {
 func TestNoRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []string{"", "!", "GET pets", "pets/*", "GET,POST", "~(", "op:[a", "tag:[", "/pets/[x"} {
-		if _, err := apigen.NewFilter(&junctor.API{Include: []string{rule}}); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if _, err := apigen.NewFilter(&junctor.API{APISettings: junctor.APISettings{Include: []string{rule}}}); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%q is taken for a rule: %v", rule, err)
 		}
 	}
@@ -107,13 +107,13 @@ func TestMutations(t *testing.T) {
 		{"all", nil, []string{"query book", "mutation addBook", "mutation dropBook"}},
 		{"all", []string{"!op:drop*"}, []string{"query book", "mutation addBook"}},
 	} {
-		f, err := apigen.NewFilter(&junctor.API{Include: c.rules, Mutations: c.mutations})
+		f, err := apigen.NewFilter(&junctor.API{APISettings: junctor.APISettings{Include: c.rules, Mutations: c.mutations}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		for i := range m.Tools {
-			if f.Takes(&m.Tools[i]) {
+			if f.Includes(&m.Tools[i]) {
 				got = append(got, m.Tools[i].Key)
 			}
 		}

@@ -45,7 +45,7 @@ func FuzzMake(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		begin := time.Now()
-		made, err := apigen.Make(t.Context(), doc.Source{Name: "f", Text: text}, nil, "s", "https://a.example", nil)
+		made, err := apigen.ImportAPI(t.Context(), doc.Source{Name: "f", Text: text}, nil, "s", "https://a.example", nil)
 		if took := time.Since(begin); took > 10*time.Second {
 			t.Errorf("%v for %d bytes", took, len(text))
 		}
@@ -64,7 +64,7 @@ func FuzzMake(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := apigen.Make(t.Context(), doc.Source{Name: "f", Text: text}, nil, "s", "https://a.example", nil)
+		again, err := apigen.ImportAPI(t.Context(), doc.Source{Name: "f", Text: text}, nil, "s", "https://a.example", nil)
 		if err != nil || len(again.Tools) != len(made.Tools) {
 			t.Fatalf("another time: %v", err)
 		}

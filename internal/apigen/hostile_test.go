@@ -54,8 +54,8 @@ func TestHostileDocuments(t *testing.T) { //nolint:paralleltest // it measures
 	for _, c := range cases {
 		ctx, meter := doc.WithMeter(t.Context())
 		before := allocated()
-		made, err := apigen.Make(ctx, doc.Source{Name: "f", Text: []byte(c.Text)}, nil, "s", "https://a.example", nil)
-		spent, taken := meter.Spent(), allocated()-before
+		made, err := apigen.ImportAPI(ctx, doc.Source{Name: "f", Text: []byte(c.Text)}, nil, "s", "https://a.example", nil)
+		spent, taken := meter.StepsSpent(), allocated()-before
 		// What ends at the limit has taken a last stride beyond it.
 		if spent > mostWork+mostWork/10 || taken > mostAllocated {
 			t.Errorf("%s: %d steps, %d MiB for %d bytes: %v", c.Name, spent, taken>>20, len(c.Text), err)
@@ -87,7 +87,7 @@ func (c *endingContext) Err() error {
 	if c.looks--; c.looks == 0 {
 		c.bytes = allocated()
 		if c.meter != nil {
-			c.steps = c.meter.Spent()
+			c.steps = c.meter.StepsSpent()
 		}
 		c.cancel()
 	}
@@ -106,14 +106,14 @@ func TestMakeEndsWithItsContext(t *testing.T) { //nolint:paralleltest // it meas
 			ending := &endingContext{Context: inner, cancel: cancel, looks: looks}
 			var ctx context.Context
 			ctx, ending.meter = doc.WithMeter(ending)
-			_, err := apigen.Make(ctx, doc.Source{Name: "f", Text: []byte(c.Text)}, nil, "s", "https://a.example", nil)
+			_, err := apigen.ImportAPI(ctx, doc.Source{Name: "f", Text: []byte(c.Text)}, nil, "s", "https://a.example", nil)
 			cancel()
 			if ending.looks > 0 {
 				break // it was done before
 			}
 			ended++
 			name := fmt.Sprintf("%s, left after %d looks", c.Name, looks)
-			if steps := ending.meter.Spent() - ending.steps; steps > stepsAfterEnd {
+			if steps := ending.meter.StepsSpent() - ending.steps; steps > stepsAfterEnd {
 				t.Errorf("%s: %d more steps: %v", name, steps, err)
 			}
 			if more := allocated() - ending.bytes; more > allocatedAfterEnd {

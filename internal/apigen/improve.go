@@ -7,10 +7,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// Improvements returns proposals that would make tools easier to use, each with
+// ProposeImprovements returns proposals that would make tools easier to use, each with
 // an edit that a user can accept. edited are the changes of users by tool name;
 // what they already changed is left alone.
-func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIProblem {
+func (m *ImportedAPI) ProposeImprovements(edited map[string]junctor.Override) []junctor.APIProblem {
 	out := []junctor.APIProblem{}
 	propose := func(t *tool.Tool, code, message string, edit junctor.APIEdit) {
 		edit.Tool = t.Name

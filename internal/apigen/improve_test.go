@@ -24,7 +24,7 @@ paths:
 `)
 	said := func(edited map[string]junctor.Override) string {
 		var all []string
-		for _, p := range m.Improvements(edited) {
+		for _, p := range m.ProposeImprovements(edited) {
 			if p.Severity != "hint" || p.Line == 0 || p.Edit == nil {
 				t.Errorf("%+v", p)
 				continue
@@ -61,7 +61,7 @@ func TestImproveGraphQL(t *testing.T) {
 	t.Parallel()
 	m := made(t, "type Query { bookCount: Int }\ntype Mutation { addBook: Int }")
 	var got []string
-	for _, p := range m.Improvements(nil) {
+	for _, p := range m.ProposeImprovements(nil) {
 		got = append(got, p.Edit.Description)
 	}
 	if want := "Get book count.|Create or run add book."; strings.Join(got, "|") != want {

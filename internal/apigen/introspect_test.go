@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2"
@@ -47,9 +48,9 @@ func TestIntrospect(t *testing.T) {
 	if m := made(t, string(text)); len(m.Tools) != 1 || m.Tools[0].Key != "query a" {
 		t.Errorf("%+v", m.Tools)
 	}
-	if schema, err := graphql.Parse(text); err != nil {
+	if schema, err := graphql.ParseSchema(text); err != nil {
 		t.Error(err)
-	} else if chosen, err := schema.Select("Q", "b: a"); err != nil || chosen != "{ b: a }" {
+	} else if chosen, err := schema.CheckSelection("Q", "b: a"); err != nil || chosen != "{ b: a }" {
 		t.Errorf("%q %v", chosen, err)
 	}
 	if header.Get("Content-Type") != "text/plain" {
@@ -71,6 +72,34 @@ func TestIntrospectRefused(t *testing.T) {
 		server.Close()
 		if _, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil, nil); err == nil {
 			t.Error("a server that is gone answers")
+		}
+	}
+}
+
+// TestIntrospectSaysWhyItIsRefused: an error repeats the reason of the server, whatever
+// form it has, in one bounded line.
+func TestIntrospectSaysWhyItIsRefused(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		"Introspection is disabled for this key.\nAsk ops.\n":                      " answers introspection with HTTP 403 and no schema: Introspection is disabled for this key.",
+		"\r\n  \n\x1b[31mblocked\x07 by the firewall":                              "no schema: [31mblocked  by the firewall",
+		"<!DOCTYPE html>\n<html><head><TITLE>\nAccess &amp; rights</TITLE></head>": "no schema: Access & rights",
+		"<html><body>no title":     "no schema",
+		`{"detail":"not for you"}`: `no schema: {"detail":"not for you"}`,
+		`{"message":"no access"}`:  "no schema: no access",
+		strings.Repeat("é", 1000):  "no schema: " + strings.Repeat("é", 150) + "…",
+		"\x89PNG\x00\xff\xfe\x00":  "no schema",
+		"":                         "no schema",
+		`{"errors":[{"message":"a"},{"message":"b"}]}`: "no schema: a; b",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, answer)
+		}))
+		_, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil, nil)
+		server.Close()
+		if junctor.CodeOf(err) != junctor.CodeUpstream || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%.40q: %v; it should end with %q", answer, err, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ const codeCorrection = "like_correction"
 // for similar ones. It uses only the difference: a word of a name, a phrase of
 // a description, that a tool is hidden.
 type correctionLearner struct {
-	made   *Made
+	made   *ImportedAPI
 	edited map[string]junctor.Override
 	// takenNames are the names of tools, and of proposals so far.
 	takenNames map[string]bool
@@ -178,10 +178,10 @@ func (l *correctionLearner) countSharedParts() int {
 	return max(shared, 0)
 }
 
-// LearnRoles proposes the roles and category that a user gave to one operation
+// ProposeRoles proposes the roles and category that a user gave to one operation
 // for similar ones that the rules classify differently. tags are the users'
 // choices by the shown names of tools.
-func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]junctor.ToolTag, classify Classify) []junctor.APIProblem {
+func (m *ImportedAPI) ProposeRoles(edited map[string]junctor.Override, tags map[string]junctor.ToolTag, classify Classifier) []junctor.APIProblem {
 	l := &correctionLearner{made: m, edited: edited}
 	l.sharedPrefix = l.countSharedParts()
 	shown := func(t *tool.Tool) string {
@@ -203,7 +203,7 @@ func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]ju
 			if _, own := tags[shown(t)]; own || t == from || done[t.Name] || len(t.Incomplete) > 0 || edited[t.Name].Hide || !l.areAlike(from, t) {
 				continue
 			}
-			class := classify(Definition(t, false), toolTopic(t))
+			class := classify(ToolDefinition(t, false), toolTopic(t))
 			if (len(tag.Roles) == 0 || slices.Equal(class.Roles, tag.Roles)) && (tag.Category == "" || class.Category == tag.Category) {
 				continue
 			}

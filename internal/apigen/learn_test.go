@@ -47,7 +47,7 @@ func TestCorrectionsAreProposedForSimilarOperations(t *testing.T) {
 		"what people said stays":  {map[string]junctor.Override{"get_cats": {Name: "list_cats"}, "get_cat": {Name: "one_cat"}, "get_dogs": {Hide: true}}, nil},
 	} {
 		var got []string
-		for _, p := range m.Improvements(c.edited) {
+		for _, p := range m.ProposeImprovements(c.edited) {
 			if p.Code != "like_correction" {
 				continue
 			}
@@ -63,7 +63,7 @@ func TestCorrectionsAreProposedForSimilarOperations(t *testing.T) {
 	}
 	tags := map[string]junctor.ToolTag{"list_cats": {Roles: []junctor.Role{"Finance"}, Category: "Cats"}}
 	var got []string
-	for _, p := range m.LearnRoles(map[string]junctor.Override{"get_cats": {Name: "list_cats"}}, tags, func([]byte, string) junctor.Class { return junctor.Class{Roles: []junctor.Role{"General"}} }) {
+	for _, p := range m.ProposeRoles(map[string]junctor.Override{"get_cats": {Name: "list_cats"}}, tags, func([]byte, string) junctor.Class { return junctor.Class{Roles: []junctor.Role{"General"}} }) {
 		got = append(got, fmt.Sprint(p.Edit.Tool, p.Edit.Roles, p.Edit.Category, p.Line))
 	}
 	if strings.Join(got, " ") != "get_cat[Finance]Cats6" {

@@ -82,7 +82,7 @@ func TestMessyDocuments(t *testing.T) {
 			}
 			lines := strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
 			want := readCase(t, file, lines)
-			made, err := apigen.Make(t.Context(), doc.Source{Name: filepath.Base(file), Text: text}, nil, "s", "", nil)
+			made, err := apigen.ImportAPI(t.Context(), doc.Source{Name: filepath.Base(file), Text: text}, nil, "s", "", nil)
 			if (err != nil) != want.unread {
 				t.Fatalf("%v", err)
 			}
@@ -94,7 +94,7 @@ func TestMessyDocuments(t *testing.T) {
 	}
 }
 
-func checkMessy(t *testing.T, made *apigen.Made, want messyCase) {
+func checkMessy(t *testing.T, made *apigen.ImportedAPI, want messyCase) {
 	t.Helper()
 	var tools, flagged, problems []string
 	for i, op := range made.Document.Operations {
@@ -141,7 +141,7 @@ func checkMessy(t *testing.T, made *apigen.Made, want messyCase) {
 
 // checkLines: each line that names a method and a path has a tool or a problem, or
 // names a tool again.
-func checkLines(t *testing.T, made *apigen.Made, lines []string) {
+func checkLines(t *testing.T, made *apigen.ImportedAPI, lines []string) {
 	t.Helper()
 	for i, line := range lines {
 		if !methodLine.MatchString(line) || strings.Contains(line, "<script>") {

@@ -14,20 +14,20 @@ import (
 // Bounds above which a list of tools is too long for clients. A preview then
 // proposes search instead. MaxList is in bytes.
 const (
-	MaxTools = 128
-	MaxList  = 256 << 10
+	MaxTools     = 128
+	MaxListBytes = 256 << 10
 )
 
-// Classify returns the roles and category of a tool. internal/catalog has the
+// Classifier returns the roles and category of a tool. internal/catalog has the
 // rules.
-type Classify func(definition []byte, topic string) junctor.Class
+type Classifier func(definition []byte, topic string) junctor.Class
 
 // Preview returns what the document would become, before anything is saved:
 // endpoints, authentication, models and problems.
-func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
+func (m *ImportedAPI) Preview(f Filter, classify Classifier) junctor.APIPreview {
 	d := m.Document
 	p := junctor.APIPreview{
-		Format: string(d.Format), Version: d.Version, Title: d.Title, Edition: d.Edition, Description: d.Description, BaseURL: m.Base, File: m.File,
+		Format: string(d.Format), Version: d.Version, Title: d.Title, Edition: d.APIVersion, Description: d.Description, BaseURL: m.BaseURL, File: m.DocumentName,
 		Auth: m.listAuth(), Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}, Exposure: junctor.ExposureAll,
 	}
 	for _, s := range d.Servers {
@@ -59,7 +59,7 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 		p.Endpoints = append(p.Endpoints, e)
 	}
 	// Clients cannot use lists that are too long: they search instead.
-	if p.Ready+p.Partial > MaxTools || bytes > MaxList {
+	if p.Ready+p.Partial > MaxTools || bytes > MaxListBytes {
 		p.Exposure = junctor.ExposureSearch
 	}
 	for _, model := range d.Models {
@@ -68,19 +68,19 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	for _, x := range m.Problems {
 		p.Problems = append(p.Problems, junctor.APIProblem{
 			File: x.At.File, Line: int(x.At.Line), Column: int(x.At.Column), Pointer: x.Pointer, Severity: string(x.Severity), Code: string(x.Code),
-			Message: doc.AsSentence(x.Message), Remedy: doc.AsSentence(x.Remedy), Operation: x.Key,
+			Message: doc.AsSentence(x.Message), Remedy: doc.AsSentence(x.Remedy), Operation: x.OperationKey,
 		})
 	}
-	for _, t := range d.Tried {
-		p.Tried = append(p.Tried, junctor.APIAttempt{Format: string(t.Format), Took: t.Took, Reason: t.Reason})
+	for _, t := range d.Attempts {
+		p.Tried = append(p.Tried, junctor.APIAttempt{Format: string(t.Format), Took: t.Accepted, Reason: t.Reason})
 	}
 	return p
 }
 
 // makeEndpoint returns one endpoint of a preview. Tokens is an estimate of four
 // bytes each.
-func makeEndpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint {
-	definition := Definition(t, false)
+func makeEndpoint(t *tool.Tool, f Filter, classify Classifier) junctor.APIEndpoint {
+	definition := ToolDefinition(t, false)
 	class := classify(definition, toolTopic(t))
 	e := junctor.APIEndpoint{
 		Key: t.Key, Status: "ready", Tool: t.Name, Title: t.Title, Description: t.Description, Tags: t.Tags, Roles: class.Roles, Category: class.Category,
@@ -90,7 +90,7 @@ func makeEndpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint
 		e.Status = "incomplete"
 		e.Reasons = append(e.Reasons, string(code))
 	}
-	if !f.Takes(t) {
+	if !f.Includes(t) {
 		e.Status = "excluded"
 	}
 	e.Callable = e.Status != "excluded" && len(t.Incomplete) == 0
@@ -99,7 +99,7 @@ func makeEndpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint
 
 // listAuth returns the ways to authenticate that the document declares, and how
 // many operations use each.
-func (m *Made) listAuth() []junctor.APIAuth {
+func (m *ImportedAPI) listAuth() []junctor.APIAuth {
 	uses := map[string]int{}
 	for i := range m.Tools {
 		seen := map[string]bool{}
@@ -144,10 +144,10 @@ func suggestedAuth(s doc.Scheme) junctor.AuthType {
 	return ""
 }
 
-// Complete fills in, from the document, where a key of the API goes and where
+// CompleteAuth fills in, from the document, where a key of the API goes and where
 // its tokens come from. Values that the user entered stay. It changes auth and
 // api.
-func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
+func (m *ImportedAPI) CompleteAuth(auth *junctor.Auth, api *junctor.API) {
 	if auth == nil {
 		// Users may enter keys of their own.
 		auth = &junctor.Auth{Type: junctor.AuthAPIKey}
@@ -176,7 +176,7 @@ const maxScopes = 32
 
 // requiredScopes returns the scopes of a scheme that the operations require. It
 // returns "" if there are too many to request together.
-func (m *Made) requiredScopes(scheme string) string {
+func (m *ImportedAPI) requiredScopes(scheme string) string {
 	all := map[string]bool{}
 	for i := range m.Tools {
 		for _, needs := range m.Tools[i].Plan.Security {
@@ -196,8 +196,8 @@ func (m *Made) requiredScopes(scheme string) string {
 }
 
 // resolveURL resolves an address of the document against the URL of the API.
-func (m *Made) resolveURL(address string) string {
-	base, err := url.Parse(m.Base)
+func (m *ImportedAPI) resolveURL(address string) string {
+	base, err := url.Parse(m.BaseURL)
 	if err != nil || address == "" {
 		return address
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/rest"
 )
 
-// Read reads a document of any format that a reader exists for. OpenAPI and
+// ReadDocument reads a document of any format that a reader exists for. OpenAPI and
 // GraphQL come before prose, whose readers accept almost any text.
-func Read(ctx context.Context, source doc.Source, fetch doc.Fetch) (*doc.Document, error) {
+func ReadDocument(ctx context.Context, source doc.Source, fetch doc.Fetch) (*doc.Document, error) {
 	return doc.Read(ctx, source, fetch, append(graphql.Readers(), rest.Readers()...)...)
 }

@@ -16,13 +16,13 @@ func TestFormats(t *testing.T) {
 		doc.GraphQL:       "# of a shop\ntype Query { a: String }",
 		doc.Introspection: `{"data":{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT","name":"Q","fields":[{"name":"a","args":[],"type":{"kind":"SCALAR","name":"String"}}]}]}}}`,
 	} {
-		d, err := apigen.Read(t.Context(), doc.Source{Name: "it.txt", Text: []byte(text)}, nil)
+		d, err := apigen.ReadDocument(t.Context(), doc.Source{Name: "it.txt", Text: []byte(text)}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", want, err)
 			continue
 		}
-		if d.Format != want || len(d.Operations) != 1 || len(d.Tried) == 0 || !d.Tried[len(d.Tried)-1].Took {
-			t.Errorf("%s was read as %s: %+v", want, d.Format, d.Tried)
+		if d.Format != want || len(d.Operations) != 1 || len(d.Attempts) == 0 || !d.Attempts[len(d.Attempts)-1].Accepted {
+			t.Errorf("%s was read as %s: %+v", want, d.Format, d.Attempts)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (c *selectionChecker) loadSchema(ctx context.Context) *graphql.Schema {
 		return nil
 	}
 	c.parsed = true
-	if s, err := graphql.Parse(text); err == nil {
+	if s, err := graphql.ParseSchema(text); err == nil {
 		c.schema = s
 	}
 	return c.schema
@@ -48,7 +48,7 @@ func (c *selectionChecker) loadSchema(ctx context.Context) *graphql.Schema {
 // unchanged; apigen/call then checks the form of the selection only. It never
 // changes plan.
 func (c *selectionChecker) applySelection(ctx context.Context, plan *call.Plan, arguments []byte) (*call.Plan, []byte, error) {
-	if plan.GraphQL == nil || plan.GraphQL.Select == "" {
+	if plan.GraphQL == nil || plan.GraphQL.SelectType == "" {
 		return plan, arguments, nil
 	}
 	own, ok := wire.String(wire.Get(arguments, call.SelectArg))
@@ -59,7 +59,7 @@ func (c *selectionChecker) applySelection(ctx context.Context, plan *call.Plan, 
 	if schema == nil {
 		return plan, arguments, nil
 	}
-	selection, err := schema.Select(plan.GraphQL.Select, own)
+	selection, err := schema.CheckSelection(plan.GraphQL.SelectType, own)
 	if err != nil {
 		e := junctor.AsError(err)
 		e.Violations = []junctor.Violation{{Pointer: "/" + call.SelectArg, Message: e.Message}}

@@ -48,7 +48,7 @@ func TestChosenFields(t *testing.T) {
 		{"no schema, out of its place", none, `id } other { id`, ""},
 		{"nobody has the document", nil, `{ id }`, plain + " { id }  }"},
 	} {
-		s := apigen.New(apigen.Options{Tools: made(t, sdl).Tools, Document: c.document, Send: call.Options{Base: api.URL, Client: api.Client()}})
+		s := apigen.New(apigen.Options{Tools: made(t, sdl).Tools, LoadDocument: c.document, SenderOptions: call.Options{Base: api.URL, Client: api.Client()}})
 		reads.Store(0)
 		for range 2 {
 			last.Store("")

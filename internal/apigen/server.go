@@ -18,22 +18,22 @@ import (
 type Options struct {
 	Tools []tool.Tool
 	// Filter chooses the tools that are offered.
-	Filter       Filter
-	Instructions string
-	Send         call.Options
+	Filter        Filter
+	Instructions  string
+	SenderOptions call.Options
 	// Bound is set if the server has credentials. Arguments that carry a token
 	// are then hidden.
-	Bound bool
+	HasCredentials bool
 	// Scrub removes credentials from answers; nil removes nothing.
 	Scrub func(text string) string
 
 	// Resource reads the resources that file arguments name. If it is nil,
 	// files must be given with their content.
-	Resource Resource
+	ReadResource ResourceReader
 
 	// Document returns the text that the tools were made of. A caller's GraphQL
 	// selection is checked with it. It may be nil.
-	Document func(ctx context.Context) ([]byte, error)
+	LoadDocument func(ctx context.Context) ([]byte, error)
 }
 
 // Server is the backend of one generated server. It implements catalog.Backend
@@ -50,41 +50,41 @@ type Server struct {
 // New returns the backend of an API. It offers the tools that can be called and
 // that the filter includes.
 func New(o Options) *Server {
-	s := &Server{options: o, sender: call.NewSender(o.Send), tools: map[string]*tool.Tool{}, answers: newAnswerCache(), selections: selectionChecker{document: o.Document}}
+	s := &Server{options: o, sender: call.NewSender(o.SenderOptions), tools: map[string]*tool.Tool{}, answers: newAnswerCache(), selections: selectionChecker{document: o.LoadDocument}}
 	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answerTemplate()}}
 	for i := range o.Tools {
 		t := &o.Tools[i]
-		if len(t.Incomplete) > 0 || !o.Filter.Takes(t) {
+		if len(t.Incomplete) > 0 || !o.Filter.Includes(t) {
 			continue
 		}
 		s.tools[t.Name] = t
-		s.offer.Tools = append(s.offer.Tools, toolDef(t, o.Bound))
+		s.offer.Tools = append(s.offer.Tools, toolDef(t, o.HasCredentials))
 	}
 	return s
 }
 
 // toolDef returns a tool as the catalog takes it, for clients of every profile.
 func toolDef(t *tool.Tool, bound bool) catalog.ToolDef {
-	definition := Definition(t, bound)
+	definition := ToolDefinition(t, bound)
 	schema := wire.Get(definition, "inputSchema")
 	return catalog.ToolDef{
 		Name: t.Name, JSON: definition, Topic: toolTopic(t),
 		As: func(p junctor.Profile) []byte {
-			return wire.AppendObject(nil, definition, nil, wire.Member{Key: "inputSchema", Value: tool.Apply(p, schema)})
+			return wire.AppendObject(nil, definition, nil, wire.Member{Key: "inputSchema", Value: tool.ApplyProfile(p, schema)})
 		},
-		Take: func(p junctor.Profile, arguments []byte) []byte { return tool.Take(p, schema, arguments) },
+		Take: func(p junctor.Profile, arguments []byte) []byte { return tool.NormalizeArguments(p, schema, arguments) },
 	}
 }
 
 // toolTopic returns further words on the subject of a tool, for search and
 // roles: its tags and the words of its path.
 func toolTopic(t *tool.Tool) string {
-	return strings.Join(slices.Concat(t.Tags, t.Words), " ")
+	return strings.Join(slices.Concat(t.Tags, t.PathWords), " ")
 }
 
-// Definition returns a tool as MCP lists it. If bound is set, arguments that
+// ToolDefinition returns a tool as MCP lists it. If bound is set, arguments that
 // carry a token are left out.
-func Definition(t *tool.Tool, bound bool) []byte {
+func ToolDefinition(t *tool.Tool, bound bool) []byte {
 	return wire.AppendObject(nil, t.JSON(), nil, wire.Member{Key: "inputSchema", Value: argumentSchema(t, bound)})
 }
 
@@ -171,12 +171,12 @@ func (s *Server) callTool(ctx context.Context, req *catalog.Request) (catalog.Re
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	shape := call.Shape{
+	shape := call.ResultBuilder{
 		Plan: &t.Plan, Arguments: req.Arguments, Structured: len(t.Output) > 0, Scrub: s.options.Scrub,
 		// Only the caller may read the answer later.
-		Keep: func(data []byte, media string) string { return s.answers.add(partyOf(req.Principal), data, media) },
+		StoreWhole: func(data []byte, media string) string { return s.answers.add(partyOf(req.Principal), data, media) },
 	}
-	body, isError := shape.Result(answer)
+	body, isError := shape.BuildResult(answer)
 	return catalog.Result{Body: body, IsError: isError}, nil
 }
 

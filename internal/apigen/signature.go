@@ -37,7 +37,7 @@ func listParameters(t *tool.Tool) []junctor.APIParameter {
 	out := make([]junctor.APIParameter, 0, len(t.Plan.Args))
 	for _, a := range t.Plan.Args {
 		p := junctor.APIParameter{Name: a.Name, In: string(a.Place), Type: "any", Required: slices.Contains(schema.Required, a.Name)}
-		if a.Place == call.Field || a.Place == call.Whole {
+		if a.Place == call.Field || a.Place == call.WholeBody {
 			p.In = "body"
 		}
 		if s := schema.Properties[a.Name]; s != nil {
@@ -105,8 +105,8 @@ func listResponses(op *doc.Operation) []junctor.APIResponse {
 	if op == nil {
 		return out
 	}
-	if op.Field != nil && op.Field.Returns != "" {
-		return append(out, junctor.APIResponse{Type: op.Field.Returns})
+	if op.GraphQL != nil && op.GraphQL.ReturnType != "" {
+		return append(out, junctor.APIResponse{Type: op.GraphQL.ReturnType})
 	}
 	for _, r := range op.Responses {
 		one := junctor.APIResponse{Status: r.Status, Description: shortText(r.Description)}
@@ -120,13 +120,13 @@ func listResponses(op *doc.Operation) []junctor.APIResponse {
 
 // schemaName returns the name that a document has for a schema, or its type.
 func schemaName(n *doc.Node, depth int) string {
-	ref := n.Get("$ref").Str()
+	ref := n.Get("$ref").ScalarText()
 	switch t := n.Get("type"); {
 	case n == nil || depth > 4:
 		return ""
 	case ref != "":
 		return ref[strings.LastIndexAny(ref, "/#")+1:]
-	case t.Str() == "array":
+	case t.ScalarText() == "array":
 		if item := schemaName(n.Get("items"), depth+1); item != "" {
 			return "array of " + item
 		}
@@ -134,13 +134,13 @@ func schemaName(n *doc.Node, depth int) string {
 	case t != nil && t.Kind == doc.Array:
 		var kinds []string
 		for _, k := range t.Items {
-			if k.Str() != "null" {
-				kinds = append(kinds, k.Str())
+			if k.ScalarText() != "null" {
+				kinds = append(kinds, k.ScalarText())
 			}
 		}
 		return strings.Join(kinds, " or ")
 	default:
-		return t.Str()
+		return t.ScalarText()
 	}
 }
 

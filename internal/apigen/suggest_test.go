@@ -21,7 +21,7 @@ paths:
 func suggestOperations(t testing.TB, edited map[string]junctor.Override) []apigen.Operation {
 	t.Helper()
 	m := made(t, suggestDocument)
-	return apigen.Operations(m.Tools, apigen.Filter{}, edited, map[string]junctor.ToolTag{"one": {Roles: []junctor.Role{"QA"}, Category: "Things"}},
+	return apigen.ListOperations(m.Tools, apigen.Filter{}, edited, map[string]junctor.ToolTag{"one": {Roles: []junctor.Role{"QA"}, Category: "Things"}},
 		func([]byte, string) junctor.Class {
 			return junctor.Class{Roles: []junctor.Role{"Ops"}, Category: "Rules"}
 		})
@@ -34,10 +34,10 @@ func TestOperations(t *testing.T) {
 	if len(ops) != 2 {
 		t.Fatalf("%d operations", len(ops))
 	}
-	if got := fmt.Sprint(ops[0].Now); got != "{one Gets one. [QA] Things}" {
+	if got := fmt.Sprint(ops[0].Current); got != "{one Gets one. [QA] Things}" {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(ops[1].Now); got != "{second Is second. [Ops] Rules}" {
+	if got := fmt.Sprint(ops[1].Current); got != "{second Is second. [Ops] Rules}" {
 		t.Error(got)
 	}
 	if left := suggestOperations(t, map[string]junctor.Override{"one": {Hide: true}}); len(left) != 1 {
@@ -75,7 +75,7 @@ func TestSuggested(t *testing.T) {
 		"words around it":                {`Sure: {"tools":[]}`, "error"},
 		"half a fence":                   {"```json\n{\"tools\":[]}", "error"},
 	} {
-		list, left, err := apigen.Suggested(c.answer, ops, roles, taken)
+		list, left, err := apigen.ParseSuggestions(c.answer, ops, roles, taken)
 		var got []string
 		if err != nil {
 			got = append(got, "error")
@@ -117,7 +117,7 @@ func FuzzSuggested(f *testing.F) {
 	}
 	ops := suggestOperations(f, nil)
 	f.Fuzz(func(t *testing.T, answer string) {
-		list, _, err := apigen.Suggested(answer, ops, []junctor.Role{"QA"}, map[string]bool{"one": true, "two": true})
+		list, _, err := apigen.ParseSuggestions(answer, ops, []junctor.Role{"QA"}, map[string]bool{"one": true, "two": true})
 		if err != nil && len(list) > 0 {
 			t.Fatal("an error, and something that is taken")
 		}

@@ -1,18 +1,22 @@
 package app
 
 import (
-	"sync"
+	"context"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/cluster"
+	"github.com/junctor-mcp/junctor/internal/declare"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
-// admin makes the admin API's handler.
+// admin makes the handler of the admin API.
 func (a *App) admin() (*admin.Handler, error) {
-	people := directory{a.identity, a}
 	return a.newAdmin(admin.Options{
-		Authenticate: a.authenticatePerson, TryPassword: a.signIn.TryPassword, Keys: people, Users: people, Logins: people, Consents: a.authority, Chains: a.chains, Tenants: people, Servers: servers.AdminView{Registry: a.servers}, Credentials: servers.CredentialAPI{Desk: a.servers.Auth}, ServerLogins: servers.CredentialAPI{Desk: a.servers.Auth}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Models: a.models, ComponentCatalogs: a.components, Talker: minds{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: callView{a}, Secrets: entrusted{a.vault, a.store, a.servers}, History: a.history,
-		Limits: a.limits, Events: happenings{a}, Deliveries: couriers{a.worker, a}, Rooms: a.rooms, Applier: applier{a}, Journal: proof{a, &sync.Mutex{}}, Cluster: cluster{a}, Settings: a.settings, Version: a.version, Log: a.log,
+		Authenticate: a.authenticatePerson, TryPassword: a.signIn.TryPassword, Keys: a.people, Users: a.people, Logins: a.people, Consents: a.authority, Chains: a.chains, Tenants: a.people, Servers: servers.AdminAPI{Registry: a.servers}, Credentials: servers.CredentialAPI{Manager: a.servers.Auth}, ServerLogins: servers.CredentialAPI{Manager: a.servers.Auth}, Tools: a.servers, Tags: a.agents, Agents: a.agents, Models: a.agents.Models, ComponentCatalogs: a.agents.Components, Talker: a.agents.Turns, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: callAPI{a.calls}, Secrets: a.servers.SecretAPI(), History: a.history,
+		Limits: a.limits, Events: a.events.EventAPI(), Deliveries: a.events.DeliveryAPI(), Rooms: a.rooms, Applier: declare.Applier{Sources: &a.sources, Settings: a.file}, Journal: &instance.JournalVerifier{Config: a.cfg, Store: a.store, Journal: a.journal, Replica: a.replica}, Cluster: cluster.Status{Store: a.store, Replicas: a.replicas, Name: a.replica, Version: a.version, ReadState: a.replicaState}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }
 
@@ -24,3 +28,17 @@ func (a *App) settings() []admin.Setting {
 	}
 	return out
 }
+
+// callAPI joins audit.CallView to the types of the admin API.
+type callAPI struct{ *audit.CallView }
+
+// Calls implements admin.Calls.
+func (c callAPI) Calls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
+	return c.CallView.Calls(ctx, p, &audit.CallFilter{
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, EntryPoint: f.EntryPoint, View: f.View, Status: f.Status,
+		Since: f.Since, Limit: f.Limit, Cursor: f.Cursor,
+	})
+}
+
+// Tail implements admin.Calls.
+func (c callAPI) Tail(p *junctor.Principal) admin.Tail { return c.Follow(p) }

@@ -6,38 +6,39 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/authority"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
 )
 
-// openAuthority joins what gives programs tokens for people who consent. It is
-// there also where it issues none: what was given can be looked at and revoked.
+// openAuthority makes the OAuth authorization server. It exists even if it
+// issues no tokens, so that earlier consents can be listed and revoked.
 func (a *App) openAuthority() (err error) {
 	client := a.egress.Client(egress.ClientOptions{Timeout: 5 * time.Second, MaxBytes: 64 << 10})
 	a.onClose(func(context.Context) { client.CloseIdleConnections() })
-	o := authority.Options{
-		Identity: a.identity, Store: a.store, Sealer: sealer{a.ring}, URL: a.URL, Client: client,
-		Address: gateway.Proxies(a.cfg.TrustedProxy).Client, Ended: a.consentEnded, Now: a.clock.Now, Log: a.log,
+	o := oauthserver.Options{
+		Identity: a.identity, Store: a.store, Sealer: a.ring, URL: a.URL, Client: client,
+		Address: gateway.TrustedProxies(a.cfg.TrustedProxy).Client, OnTokensEnded: a.consentEnded, Now: a.clock.Now, Log: a.log,
 	}
 	if a.pool != nil {
 		o.Pool = a.pool
 	}
 	for _, s := range a.cfg.OAuth.Scopes {
-		o.Scopes = append(o.Scopes, authority.Scope{Name: s.Name, Means: s.Scope})
+		o.Scopes = append(o.Scopes, oauthserver.Scope{Name: s.Name, Scope: s.Scope})
 	}
-	a.authority, err = authority.New(o)
+	a.authority, err = oauthserver.New(o)
 	return err
 }
 
-// consentEnded ends what is open by tokens that are not good any more.
+// consentEnded ends streams and sessions of tokens that are no longer valid.
 func (a *App) consentEnded(ctx context.Context, tenant junctor.TenantID, consent string) error {
-	return errors.Join(a.recheckTokens(ctx), a.gateway.EndOf(ctx, func(q *junctor.Principal) bool {
+	return errors.Join(a.recheckTokens(ctx), a.gateway.EndSessions(ctx, func(q *junctor.Principal) bool {
 		return q.Tenant == tenant && q.Consent == consent
 	}))
 }
 
-// followConsents ends what is open here by consents that are not there any more.
+// followConsents ends local streams and sessions of consents that were revoked
+// on another replica.
 func (a *App) followConsents(ctx context.Context) error {
 	type consent struct {
 		tenant junctor.TenantID
@@ -62,10 +63,10 @@ func (a *App) followConsents(ctx context.Context) error {
 	return err
 }
 
-// recheckTokens forgets tokens that are not good any more.
+// recheckTokens drops cached tokens that are no longer valid.
 func (a *App) recheckTokens(ctx context.Context) error {
 	if a.tokens == nil {
 		return nil
 	}
-	return a.tokens.Recheck(ctx)
+	return a.tokens.ForgetEndedTokens(ctx)
 }

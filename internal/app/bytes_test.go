@@ -13,28 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
-
-// By default a small control group and a large machine have what fits them.
-func TestInFlightByMemory(t *testing.T) {
-	t.Parallel()
-	const mib, result = 1 << 20, 32 << 20
-	for name, c := range map[string]struct{ capacity, total, perCaller, all, one int64 }{
-		"512 MiB":         {512 * mib, 0, 0, 128 * mib, 65 * mib},
-		"64 MiB":          {64 * mib, 0, 0, 32 * mib, 32 * mib},
-		"24 GiB":          {24 << 30, 0, 0, 6 << 30, 3 << 29},
-		"not known":       {0, 0, 0, 512 * mib, 128 * mib},
-		"set":             {24 << 30, 100 * mib, 10 * mib, 100 * mib, 10 * mib},
-		"one above total": {24 << 30, 100 * mib, 200 * mib, 100 * mib, 100 * mib},
-	} {
-		if all, one := app.InFlight(c.capacity, c.total, c.perCaller, result); all != c.all || one != c.one {
-			t.Errorf("%s: %d MiB and %d MiB", name, all/mib, one/mib)
-		}
-	}
-}
 
 // headOnly sends the head of a request and nothing of its body, and gives the answer.
 func headOnly(t *testing.T, i *testkit.Instance, path string, length int64) (*http.Response, string) {
@@ -59,7 +40,7 @@ func headOnly(t *testing.T, i *testkit.Instance, path string, length int64) (*ht
 	return resp, string(body)
 }
 
-// A body that never fits is refused before any of it is read, at every door, and what
+// A body that never fits is refused before any of it is read, at every endpoint, and what
 // would follow is not read as a request.
 func TestBodiesThatDoNotFit(t *testing.T) {
 	t.Parallel()

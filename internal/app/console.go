@@ -3,15 +3,13 @@ package app
 import (
 	"context"
 	"net/http"
-	"net/url"
 
-	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/console"
+	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/egress"
-	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
-// openConsole joins the pages that people look at.
+// openConsole makes the handler of the console's pages.
 func (a *App) openConsole() error {
 	o := console.Options{Plain: http.HandlerFunc(a.welcome), Frames: func(origin string) []string { return a.sandbox().FrameSources(origin) }}
 	o.Tiles = a.cfg.MapTiles
@@ -27,33 +25,20 @@ func (a *App) openConsole() error {
 	return err
 }
 
-// firstUser is who signs in before anybody was added.
-const firstUser = "admin"
-
-// FirstSignIn gives an address that signs the first person in, once; "" where
-// others have been added, who know how to come in. Listen comes before it.
+// FirstSignIn returns a link that signs the first user in, once; "" if other
+// users exist. Listen must have been called.
 func (a *App) FirstSignIn(ctx context.Context) (string, error) {
-	if !a.cfg.DoorOn("admin") {
+	if !a.cfg.IsEndpointOn("admin") {
 		return "", nil
 	}
-	people := directory{a.identity, a}
-	users, err := people.ListUsers(ctx, junctor.DefaultTenant)
-	if err != nil {
-		return "", err
-	}
-	if len(users) == 0 {
-		u, err := people.CreateUser(ctx, junctor.DefaultTenant, identity.NewUser{Name: firstUser, Role: junctor.UserAdmin})
-		if err != nil {
-			return "", err
-		}
-		users = append(users, u)
-	}
-	if len(users) > 1 || users[0].Name != firstUser {
-		return "", nil
-	}
-	link, _, err := people.CreateLink(ctx, junctor.DefaultTenant, users[0].ID)
-	if err != nil {
-		return "", err
-	}
-	return link + "&" + url.Values{"next": {"/start"}}.Encode(), nil // where the first steps are
+	return a.people.FirstSignIn(ctx)
+}
+
+// FurnishDemo makes the room of the demonstration. mapURL is the address of the bank's map
+// server; "" gives the bank a stand-in.
+func (a *App) FurnishDemo(ctx context.Context, mapURL string) error {
+	operator := *a.identity.OperatorPrincipal()
+	operator.Subject = "demo" // the console's first steps do not count its agents as a person's
+	demo := declare.Demo{Servers: a.servers, Agents: a.agents, Rooms: a.rooms, MapURL: mapURL, Log: a.log}
+	return demo.Furnish(ctx, &operator)
 }

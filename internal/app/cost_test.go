@@ -82,8 +82,8 @@ func modernClient(t testing.TB, url, tool string, size int) *rawClient {
 	t.Helper()
 	text := strings.Repeat("x", size)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"` + text + `"},"_meta":{"` +
-		wire.MetaProtocolVersion + `":"` + wire.Modern + `","` + wire.MetaClientCapabilities + `":{}}}}`
-	header := "MCP-Protocol-Version: " + wire.Modern + "\r\nMcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
+		wire.MetaProtocolVersion + `":"` + wire.ModernVersion + `","` + wire.MetaClientCapabilities + `":{}}}}`
+	header := "MCP-Protocol-Version: " + wire.ModernVersion + "\r\nMcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
 	return newRawClient(t, url, text, header, body)
 }
 

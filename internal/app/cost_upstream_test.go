@@ -112,7 +112,7 @@ func (s *echoServer) answer(dst, body []byte) []byte {
 		result = `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}`
 	case wire.MethodServerDiscover:
 		if s.modern {
-			result = `{"supportedVersions":["` + wire.Modern + `"],"capabilities":{"tools":{}},"serverInfo":{"name":"e","version":"1"}}`
+			result = `{"supportedVersions":["` + wire.ModernVersion + `"],"capabilities":{"tools":{}},"serverInfo":{"name":"e","version":"1"}}`
 		}
 	case wire.MethodInitialize:
 		if !s.modern {

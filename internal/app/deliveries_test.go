@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/worker"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const agentsToken = "canary-of-the-agent's-token"

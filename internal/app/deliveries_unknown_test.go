@@ -12,15 +12,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
-	others "github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	others "github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
 // delivers is the call of a delivery.
 func delivers(server, tool string) *guard.Op {
 	return &guard.Op{
 		Principal: &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerTrigger, Subject: "t", Scopes: []junctor.Scope{junctor.ScopeToolsCall}},
-		View:      catalog.View{Server: server}, Kind: junctor.KindTool, Name: tool,
+		Scope:     catalog.Scope{Server: server}, Kind: junctor.KindTool, Name: tool,
 	}
 }
 
@@ -46,14 +46,14 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 	for _, step := range []struct {
 		what string
 		do   func() error
-		want queue.Class
+		want queue.Outcome
 	}{
-		{"there is no such server", func() error { return nil }, queue.Fatal},
+		{"there is no such server", func() error { return nil }, queue.OutcomeFatal},
 		{"another process added it", func() error {
 			_, err := rows.AddServer(t.Context(), admission.Stored(junctor.Server{Tenant: junctor.DefaultTenant, ID: "bot", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: "http://127.0.0.1:1/mcp", Transport: junctor.TransportHTTP}}))
 			return err
-		}, queue.Unbegun},
-		{"it was read, and has not answered yet", follow, queue.Retry},
+		}, queue.OutcomeNotStarted},
+		{"it was read, and has not answered yet", follow, queue.OutcomeRetry},
 		{"another process changed it", func() error {
 			row, err := rows.Server(t.Context(), "bot")
 			if err == nil {
@@ -61,9 +61,9 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 				_, err = rows.UpdateServer(t.Context(), admission.Stored(row))
 			}
 			return err
-		}, queue.Unbegun},
-		{"another process switched it off", func() error { return rows.SetServerState(t.Context(), "bot", junctor.StateInactive, "") }, queue.Fatal},
-		{"and this one knows", follow, queue.Fatal},
+		}, queue.OutcomeNotStarted},
+		{"another process switched it off", func() error { return rows.SetServerState(t.Context(), "bot", junctor.StateInactive, "") }, queue.OutcomeFatal},
+		{"and this one knows", follow, queue.OutcomeFatal},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
@@ -83,17 +83,17 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll.Until(t, "the server's offer", time.Minute, func() bool {
-		at, err := a.catalog.Snapshot().For(junctor.DefaultTenant).Server(a.identity.Local(), "heard")
+		at, err := a.catalog.Snapshot().For(junctor.DefaultTenant).Server(a.identity.OperatorPrincipal(), "heard")
 		return err == nil && !at.Offer.Awaited
 	})
-	for tool, want := range map[string]queue.Class{"tag": queue.Retry, "nothing": queue.Fatal} {
+	for tool, want := range map[string]queue.Outcome{"tag": queue.OutcomeRetry, "nothing": queue.OutcomeFatal} {
 		if got := a.servers.ClassifyUnknownTool(t.Context(), delivers("heard", tool)); got != want {
 			t.Errorf("%s: %v, want %v", tool, got, want)
 		}
 	}
 	// It is connected before lists have it.
 	a.catalog.Detach(junctor.DefaultTenant, "heard")
-	if got := a.servers.ClassifyUnknownTool(t.Context(), delivers("heard", "tag")); got != queue.Retry {
+	if got := a.servers.ClassifyUnknownTool(t.Context(), delivers("heard", "tag")); got != queue.OutcomeRetry {
 		t.Errorf("connected, and in no list: %v", got)
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// seeEvery is how often it is looked whether calls have ended.
+// seeEvery is how often drain checks whether calls have ended.
 const seeEvery = 20 * time.Millisecond
 
-// drain is what an instance does between being told to end and ending: it says
-// that it is not ready, serves on until balancers have seen that, and then lets
-// the calls that are under way come to their end. Streams are not waited for:
-// their clients are told, and come back elsewhere. It gives what ended a listener
-// meanwhile.
+// drain runs between the signal to stop and the end: it reports not ready,
+// serves until balancers have noticed, and then waits for running calls. It
+// does not wait for streams: their clients are notified and reconnect to
+// another replica. It returns the error of a listener that failed in the
+// meantime.
 func (a *App) drain(failed <-chan error) error {
 	a.draining.Store(true)
 	if a.cfg.Drain == 0 {
@@ -44,9 +44,9 @@ func (a *App) drain(failed <-chan error) error {
 	return nil
 }
 
-// leaving has clients close their connections once the instance was told to end,
-// each behind an answer: the next request finds another replica, and none is lost
-// on a connection that ends under it.
+// leaving makes clients close their connections during shutdown, each after a
+// response: the next request goes to another replica, and none is lost on a
+// connection that is closed under it.
 func (a *App) leaving(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.draining.Load() {

@@ -8,6 +8,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // TestEventsServerIsAttachedOnce: the first trigger brings the server for events,
@@ -25,9 +26,9 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.Close() })
-	p := a.identity.Local()
+	p := a.identity.OperatorPrincipal()
 	shown := func() bool {
-		_, err := a.catalog.Snapshot().For(p.Tenant).Server(p, eventsID)
+		_, err := a.catalog.Snapshot().For(p.Tenant).Server(p, servers.EventsID)
 		return err == nil
 	}
 
@@ -50,7 +51,7 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if shown() {
 		t.Error("there is a server for events before there is a trigger")
 	}
-	_, err = happenings{a}.AddTrigger(t.Context(), p, junctor.Trigger{Name: "paid", Match: junctor.Match{Type: "paid"}, Action: junctor.Action{Server: "demo", Tool: "echo"}})
+	_, err = a.events.EventAPI().AddTrigger(t.Context(), p, junctor.Trigger{Name: "paid", Match: junctor.Match{Type: "paid"}, Action: junctor.Action{Server: "demo", Tool: "echo"}})
 	if err != nil {
 		t.Errorf("the first trigger: %v", err)
 	}
@@ -65,7 +66,7 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := a.store.For(p.Tenant).RemoveServer(t.Context(), eventsID); err != nil { // as another replica does
+	if err := a.store.For(p.Tenant).RemoveServer(t.Context(), servers.EventsID); err != nil { // as another replica does
 		t.Fatal(err)
 	}
 	if err := a.servers.Follow(t.Context(), false); err != nil {

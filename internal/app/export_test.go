@@ -5,7 +5,9 @@ import (
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/cluster"
 	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
@@ -20,38 +22,41 @@ func (a *App) Place(ctx context.Context, tenant junctor.TenantID, orders ...junc
 }
 
 // BytesInFlight is how many bytes of requests and results are counted now.
-func (a *App) BytesInFlight() int64 { return a.bytes.Used() }
+func (a *App) BytesInFlight() int64 { return a.bytes.UsedBytes() }
 
-// Other is where a process "other" listens, with the keys of this one. Requests that
-// others send on to it come to next.
+// Other returns the public address of a second replica, "other", with the keys of
+// this one. Requests that are forwarded to it come to next.
 func (a *App) Other(next http.Handler) (at http.Handler, stop func() error, err error) {
-	p := &peers{app: a, arrived: newChannelListener()}
-	if p.channels, err = a.ring.NewChannelMaker("other"); err != nil {
+	o := a.replicas.Options
+	o.ID = "other"
+	other, err := cluster.New(o)
+	if err != nil {
 		return nil, nil, err
 	}
-	s := a.channelServer(p.arriving(next))
-	go func() { _ = s.Serve(p.arrived) }()
+	other.Attach(cluster.Parts{Servers: a.servers, ReplicaPath: servers.ReplicaPath})
+	s := newServer(other.AcceptForwarded(next))
+	go func() { _ = other.ServeChannels(s) }()
 	mux := http.NewServeMux()
-	mux.HandleFunc(channelPath, p.openChannel)
-	mux.Handle("/", p.arriving(next))
+	mux.HandleFunc(cluster.ChannelPath, other.OpenChannel)
+	mux.Handle("/", other.AcceptForwarded(next))
 	return mux, s.Close, nil
 }
 
-// Sending sends every request on to another process.
+// Sending forwards every request to the replica "other" at an address.
 func (a *App) Sending(to string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err error
-		for range 10 { // the list may be read anew in between, where there is no such process
-			a.peers.meet([]store.Node{{ID: "other", URL: to}})
-			if err = a.peers.Forward(w, r, "other", nil); err == nil {
+		for range 10 { // an expired row of "other" is renewed
+			if _, err = a.store.SeeReplica(r.Context(), store.Replica{ID: "other", Name: "other", URL: to}); err == nil {
+				err = a.replicas.Refresh(r.Context())
+			}
+			if err == nil {
+				err = a.replicas.Forward(w, r, "other", nil)
+			}
+			if err == nil {
 				return
 			}
 		}
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	})
-}
-
-// InFlight gives the bytes that may be in flight by default.
-func InFlight(capacity, total, perCaller, maxResult int64) (all, one int64) {
-	return inFlight(capacity, total, perCaller, maxResult)
 }

@@ -24,7 +24,7 @@ func TestSentOnAsItCame(t *testing.T) {
 	type seen struct{ Address, Host, Origin, Mark, Body string }
 	at, stop, err := in.App.Other(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		_ = json.NewEncoder(w).Encode(seen{r.RemoteAddr, r.Host, r.Header.Get("Origin"), r.Header.Get("Junctor-Peer"), string(body)})
+		_ = json.NewEncoder(w).Encode(seen{r.RemoteAddr, r.Host, r.Header.Get("Origin"), r.Header.Get("Junctor-Replica"), string(body)})
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestSentOnAsItCame(t *testing.T) {
 	}
 	// What a mark says counts on channels alone.
 	for _, mark := range []string{"not a mark", base64.RawURLEncoding.EncodeToString([]byte(`{"client":"203.0.113.9","host":"other.example"}`))} {
-		if got := ask(last.URL, "Junctor-Peer", mark); !strings.HasPrefix(got.Address, "127.0.0.1:") || got.Host != "junctor.example" || got.Body != "hello" {
+		if got := ask(last.URL, "Junctor-Replica", mark); !strings.HasPrefix(got.Address, "127.0.0.1:") || got.Host != "junctor.example" || got.Body != "hello" {
 			t.Errorf("with a mark that no replica made: %+v", got)
 		}
 	}

@@ -2,45 +2,36 @@ package app
 
 import (
 	"context"
-	"path/filepath"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/history"
-	"github.com/junctor-mcp/junctor/internal/store"
-	"github.com/junctor-mcp/junctor/internal/store/postgres"
-	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// openHistory opens what is kept of the calls' payloads: a file of its own
-// beside SQLite's, tables of their own in PostgreSQL.
+// openHistory opens the store of call payloads: a file of its own beside
+// SQLite's, or tables of its own in PostgreSQL.
 func (a *App) openHistory(ctx context.Context) error {
-	var db store.Database
-	var err error
-	if a.cfg.DB != nil {
-		db, err = postgres.OpenHistory(ctx, a.cfg.DB.String())
-	} else {
-		db, err = sqlite.OpenHistory(ctx, filepath.Join(a.cfg.DataDir, "history.db"))
-	}
+	db, err := instance.OpenHistory(ctx, a.cfg)
 	if err != nil {
 		return err
 	}
 	a.history, err = history.New(history.Options{ //nolint:contextcheck // its writer lives until Close, not until ctx ends
-		Write: db.Write, Read: db.Read, Dialect: db.Dialect, Paths: secretPaths{a.catalog}, Logger: a.log, Max: int(a.cfg.HistorySize),
+		Write: db.Write, Read: db.Read, Dialect: db.Dialect, Paths: secretPaths{a.catalog}, Logger: a.log, MaxPayload: int(a.cfg.HistorySize),
 	})
 	if err != nil {
 		return err
 	}
 	a.onClose(func(ctx context.Context) {
 		if err := a.history.Close(ctx); err != nil {
-			a.log.Error("the call history could not be closed", telemetry.Err(err))
+			a.log.Error("the call history could not be closed", telemetry.ErrorAttr(err))
 		}
 	})
 	return nil
 }
 
-// recorder is the history, unless none is to be kept.
+// recorder returns the history, or unrecorded if the settings keep none.
 func (a *App) recorder() interface {
 	Record(c *junctor.Call, params, result []byte)
 } {
@@ -50,18 +41,19 @@ func (a *App) recorder() interface {
 	return a.history
 }
 
-// unrecorded keeps no payloads.
+// unrecorded discards payloads.
 type unrecorded struct{}
 
 func (unrecorded) Record(*junctor.Call, []byte, []byte) {}
 
-// pruneHistory removes what is older than the settings keep.
+// pruneHistory removes payloads that are older than the settings keep.
 func (a *App) pruneHistory(ctx context.Context) error {
 	_, err := a.history.Prune(ctx, a.clock.Now().AddDate(0, 0, -a.cfg.HistoryDays))
 	return err
 }
 
-// secretPaths tells the history which members a tool's own schemas call secret.
+// secretPaths returns to the history which members the schemas of a tool mark
+// as secret.
 type secretPaths struct{ catalog *catalog.Catalog }
 
 func (s secretPaths) SecretPaths(server, tool, version string) (arguments, result []string) {

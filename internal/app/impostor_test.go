@@ -162,7 +162,7 @@ func TestImpostorGetsNothing(t *testing.T) {
 		address := listen(t, heard, func(conn net.Conn) { serve(heard, conn) })
 		id := fmt.Sprintf("impostor%02d", n) // as long as those of replicas are
 		n++
-		if _, err := db.ExecContext(t.Context(), `INSERT INTO nodes (tenant_id, id, name, url, version, started_at, seen_at) VALUES ('default', $1, 'impostor', $2, 'test', 0, (extract(epoch FROM now()) * 1000000)::bigint + 600000000)`,
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO replicas (tenant_id, id, name, url, version, started_at, seen_at) VALUES ('default', $1, 'impostor', $2, 'test', 0, (extract(epoch FROM now()) * 1000000)::bigint + 600000000)`,
 			id, "http://"+address); err != nil {
 			t.Fatal(err)
 		}
@@ -230,11 +230,11 @@ func TestTappedReplicas(t *testing.T) {
 	t.Cleanup(pg.Stop)
 	url, seal := pg.Database(t), filepath.Join(t.TempDir(), "seal.key")
 	between := newTap(t)
-	holder := testkit.Start(t, testkit.Settings{"db": url, "seal-key-file": seal, "peer-url": between.url})
+	holder := testkit.Start(t, testkit.Settings{"db": url, "seal-key-file": seal, "replica-url": between.url})
 	between.target = holder.App.Addr()
 	asker := testkit.Start(t, testkit.Settings{"db": url, "seal-key-file": seal})
 	var id string
-	if err := openDatabase(t, url).QueryRowContext(t.Context(), `SELECT id FROM nodes WHERE url = $1`, between.url).Scan(&id); err != nil {
+	if err := openDatabase(t, url).QueryRowContext(t.Context(), `SELECT id FROM replicas WHERE url = $1`, between.url).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	const credential, canary = "canary-of-the-credential", "canary-of-the-body"
@@ -301,12 +301,12 @@ func TestReplicaPathsAreHidden(t *testing.T) {
 	in := testkit.Start(t, testkit.Settings{"db": pg.Database(t)})
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
 		ask := func(path string) string {
-			r := in.Do(t, method, path, "x", "Junctor-Peer: x", "Connection: Upgrade", "Upgrade: junctor-replica")
+			r := in.Do(t, method, path, "x", "Junctor-Replica: x", "Connection: Upgrade", "Upgrade: junctor-replica")
 			r.Header.Del("Date")
 			return fmt.Sprint(r.Status, r.Header, r.Body)
 		}
-		want := ask("/peer/nothing")
-		for _, path := range []string{"/peer/state", "/peer/tell", "/peer/errand", "/peer/view/a/x", "/peer/channel"} {
+		want := ask("/replica/nothing")
+		for _, path := range []string{"/replica/state", "/replica/message", "/replica/request", "/replica/view/a/x", "/replica/channel"} {
 			if got := ask(path); got != want {
 				t.Errorf("%s %s: %s\nand what is not there: %s", method, path, got, want)
 			}

@@ -41,7 +41,7 @@ func TestNotificationsAreSealed(t *testing.T) {
 		<-listened
 		_ = stranger.Close(context.WithoutCancel(ctx))
 	}()
-	if _, err := stranger.Exec(ctx, "LISTEN junctor_peers"); err != nil {
+	if _, err := stranger.Exec(ctx, "LISTEN junctor_replicas"); err != nil {
 		close(listened)
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestNotificationsAreSealed(t *testing.T) {
 				return got
 			case <-tick.C:
 				for _, payload := range payloads() {
-					if _, err := db.ExecContext(ctx, `SELECT pg_notify('junctor_peers', $1)`, payload); err != nil {
+					if _, err := db.ExecContext(ctx, `SELECT pg_notify('junctor_replicas', $1)`, payload); err != nil {
 						t.Fatalf("%s: %v", what, err)
 					}
 				}

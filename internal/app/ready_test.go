@@ -31,10 +31,10 @@ func TestHealthAndMetrics(t *testing.T) {
 	}
 }
 
-// A door that is switched off is not there, whoever asks.
+// An endpoint that is switched off is not there, whoever asks.
 func TestAdminAndMetricsOff(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, testkit.Settings{"doors-off": "admin,metrics"})
+	i := testkit.Start(t, testkit.Settings{"endpoints-off": "admin,metrics"})
 	for _, path := range []string{"/api/v1/tools", "/metrics"} {
 		if r := i.Do(t, http.MethodGet, path, ""); r.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, r.Status)

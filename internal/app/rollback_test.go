@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
@@ -55,7 +55,7 @@ func settingsOf(t *testing.T, dir string) *config.Config {
 
 func verifyJournal(t *testing.T, dir string) audit.Report {
 	t.Helper()
-	r, err := app.VerifyJournal(t.Context(), settingsOf(t, dir), audit.VerifyOptions{})
+	r, err := instance.VerifyJournal(t.Context(), settingsOf(t, dir), audit.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRolledBackJournalIsFound(t *testing.T) {
 	copyJournal(t, i.Dir, kept)
 	before := verifyJournal(t, i.Dir)
 	if !before.OK {
-		t.Fatalf("untouched: %v", before.Bad)
+		t.Fatalf("untouched: %v", before.FirstBad)
 	}
 
 	i = testkit.Start(t, testkit.Settings{"data-dir": i.Dir})
@@ -88,8 +88,8 @@ func TestRolledBackJournalIsFound(t *testing.T) {
 	copyJournal(t, kept, i.Dir)
 	missing := fmt.Sprintf("records %d to %d", before.Last+1, after.Last)
 	r := verifyJournal(t, i.Dir)
-	if r.OK || r.Bad == nil || r.Bad.Seq != before.Last+1 || !strings.Contains(r.Bad.Reason, missing) {
-		t.Fatalf("rolled back: ok %t, %v; want %q named", r.OK, r.Bad, missing)
+	if r.OK || r.FirstBad == nil || r.FirstBad.Seq != before.Last+1 || !strings.Contains(r.FirstBad.Reason, missing) {
+		t.Fatalf("rolled back: ok %t, %v; want %q named", r.OK, r.FirstBad, missing)
 	}
 
 	// A start goes on above what is known, says so, and does not hide it.
@@ -103,8 +103,8 @@ func TestRolledBackJournalIsFound(t *testing.T) {
 	}
 	i.Stop()
 	r = verifyJournal(t, i.Dir)
-	if r.OK || r.Bad == nil || r.Bad.Seq != before.Last+1 || !strings.Contains(r.Bad.Reason, missing) {
-		t.Fatalf("after a start: ok %t, %v; want %q named", r.OK, r.Bad, missing)
+	if r.OK || r.FirstBad == nil || r.FirstBad.Seq != before.Last+1 || !strings.Contains(r.FirstBad.Reason, missing) {
+		t.Fatalf("after a start: ok %t, %v; want %q named", r.OK, r.FirstBad, missing)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestReplacedHistoryIsFound(t *testing.T) {
 	i.Stop()
 	other := t.TempDir()
 	copyJournal(t, i.Dir, other)
-	for _, file := range []string{"node", "seal.key"} {
+	for _, file := range []string{"replica", "seal.key"} {
 		b, err := os.ReadFile(filepath.Join(i.Dir, file))
 		if err != nil {
 			t.Fatal(err)
@@ -133,10 +133,10 @@ func TestReplacedHistoryIsFound(t *testing.T) {
 	callEcho(t, elsewhere, 9)
 	elsewhere.Stop()
 	if r := verifyJournal(t, other); !r.OK {
-		t.Fatalf("the other history holds against its own database: %v", r.Bad)
+		t.Fatalf("the other history holds against its own database: %v", r.FirstBad)
 	}
 	copyJournal(t, other, i.Dir)
-	if r := verifyJournal(t, i.Dir); r.OK || r.Bad == nil {
+	if r := verifyJournal(t, i.Dir); r.OK || r.FirstBad == nil {
 		t.Fatalf("another history is taken for this one: %+v", r)
 	}
 }
@@ -150,7 +150,7 @@ func TestRestartsDoNotAlarm(t *testing.T) {
 		callEcho(t, i, 4)
 		i.Stop()
 		if r := verifyJournal(t, i.Dir); !r.OK {
-			t.Fatalf("%v", r.Bad)
+			t.Fatalf("%v", r.FirstBad)
 		}
 		i = testkit.Start(t, testkit.Settings{"data-dir": i.Dir})
 		if log := i.Log.String(); strings.Contains(log, "ERROR") {

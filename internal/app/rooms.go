@@ -3,19 +3,21 @@ package app
 import (
 	"context"
 
+	"github.com/junctor-mcp/junctor/internal/agents"
 	"github.com/junctor-mcp/junctor/internal/room"
 )
 
-// openRooms joins the rooms in which people and agents talk.
+// openRooms makes the rooms in which users and agents talk.
 func (a *App) openRooms() (err error) {
-	a.rooms, err = room.New(room.Options{Store: a.store, Minds: roomMinds{minds{a}}, Views: viewTools{a}, Catalogs: a.components.Known, Now: a.clock.Now, NewID: newID, Node: a.node, Log: a.log})
+	a.rooms, err = room.New(room.Options{Store: a.store, Turns: agents.RoomTurns{TurnFactory: a.agents.Turns}, AppTools: a.agents.AppTools(), Catalogs: a.agents.Components.Known, Now: a.clock.Now, NewID: newID, Replica: a.replica, Log: a.log})
 	if err == nil {
 		a.onClose(func(context.Context) { a.rooms.Close() })
 	}
 	return err
 }
 
-// completions is the door for programs that speak chat completions to an agent.
-func (a *App) completions() *room.Completions {
-	return &room.Completions{Authenticate: a.authenticateDoor, Mind: minds{a}.MindFor, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody}
+// completions makes the endpoint for programs that use chat completions to talk
+// to an agent.
+func (a *App) completions() *room.CompletionsHandler {
+	return &room.CompletionsHandler{Authenticate: a.authenticateEndpoint, NewTurn: a.agents.Turns.NewTurnFor, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody}
 }

@@ -6,14 +6,17 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/agents"
+	"github.com/junctor-mcp/junctor/internal/cluster"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// mux is a http.ServeMux that knows what is registered on it.
+// mux is an http.ServeMux that can list its routes.
 type mux struct {
 	http.ServeMux
 	patterns []string
-	api      *admin.Handler // has routes of its own; nil where it is off
+	api      *admin.Handler // has routes of its own; nil if it is disabled
 }
 
 func (m *mux) Handle(pattern string, h http.Handler) {
@@ -25,11 +28,11 @@ func (m *mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reque
 	m.Handle(pattern, http.HandlerFunc(h))
 }
 
-// Routes lists every route that the instance answers on, as "METHOD /path", or
-// as "/path" where the handler looks at the method itself.
+// Routes lists every route of the instance, as "METHOD /path", or as "/path" if
+// the handler checks the method itself.
 func (a *App) Routes() []string {
 	m, err := a.mux()
-	if err != nil { // then it does not start either
+	if err != nil { // an instance with this error does not start
 		return nil
 	}
 	if m.api == nil {
@@ -38,41 +41,41 @@ func (a *App) Routes() []string {
 	return append(m.patterns, m.api.Routes()...)
 }
 
-// mux holds every route. It is an error when one of them cannot be served: an
-// instance without its API must not look as if it were whole.
+// mux registers every route. It fails if one cannot be served, because an
+// instance without its API must not look complete.
 func (a *App) mux() (*mux, error) {
 	mux := &mux{}
-	a.gateway.Routes(mux)
-	if a.cfg.DoorOn("hooks") {
-		a.intake.Routes(mux)
+	a.gateway.RegisterRoutes(mux)
+	if a.cfg.IsEndpointOn("hooks") {
+		a.events.Intake.Routes(mux)
 	}
-	if a.tokens != nil && a.cfg.DoorOn("mcp") {
+	if a.tokens != nil && a.cfg.IsEndpointOn("mcp") {
 		a.tokens.Routes(mux)
 	}
 	if a.cfg.IssuesTokens() {
 		a.authority.Routes(mux)
 	}
-	if a.cfg.DoorOn("plain") {
-		a.completions().Routes(mux)
+	if a.cfg.IsEndpointOn("plain") {
+		a.completions().RegisterRoutes(mux)
 	}
-	if a.cfg.DoorOn("a2a") {
-		a.a2a.Routes(mux)
-		mux.HandleFunc("GET "+componentCatalogPath+"{file}", a.components.serveDocument)
+	if a.cfg.IsEndpointOn("a2a") {
+		a.a2a.RegisterRoutes(mux)
+		mux.HandleFunc("GET "+agents.ComponentCatalogPath+"{file}", a.agents.Components.ServeDocument)
 	}
-	if a.cfg.DoorOn("admin") {
+	if a.cfg.IsEndpointOn("admin") {
 		api, err := a.admin()
-		if err != nil { // a part is missing: a fault in this package
+		if err != nil { // a part is missing: a bug in this package
 			return nil, junctor.Errorf(junctor.CodeInternal, "the admin API could not be made: %w", err)
 		}
-		mux.ServeMux.Handle(admin.Prefix+"/", a.peers.atHome(api))
+		mux.ServeMux.Handle(admin.Prefix+"/", a.replicas.RouteToHome(api))
 		mux.api = api
 		a.signIn.Routes(mux)
-		mux.HandleFunc("GET "+visit.DocumentPath, a.servers.Auth.Document)
+		mux.HandleFunc("GET "+upstreamauth.ClientDocumentPath, a.servers.Auth.ServeClientDocument)
 		a.console.Routes(mux)
 	} else {
 		mux.HandleFunc("GET /{$}", a.welcome)
 	}
-	if a.cfg.DoorOn("metrics") {
+	if a.cfg.IsEndpointOn("metrics") {
 		mux.Handle("GET /metrics", a.only(mayMeasure, "an admin's key, or a service's with the scope audit:read,", a.metrics.Handler()))
 	}
 	if a.cfg.Pprof {
@@ -83,16 +86,16 @@ func (a *App) mux() (*mux, error) {
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", a.ready)
-	if a.peers != nil {
-		mux.HandleFunc(channelPath, a.peers.openChannel)
+	if a.replicas != nil {
+		mux.HandleFunc(cluster.ChannelPath, a.replicas.OpenChannel)
 	}
-	mux.HandleFunc("GET /stdio", a.relay)
+	mux.HandleFunc("GET "+gateway.RelayPath, a.serveRelay)
 	return mux, nil
 }
 
-// mayMeasure says who may read the metrics, which name tools of every tenant:
-// admins, and the service that an admin made a key for, but not each user who
-// may look at the tenant's own records.
+// mayMeasure reports whether a principal may read the metrics, which name tools
+// of every tenant: admins may, and services with a key from an admin, but not
+// every user who may read the records of the tenant.
 func mayMeasure(p *junctor.Principal) bool {
 	return p.Operator() || p.Issuer == junctor.IssuerKey && p.Has(junctor.ScopeAuditRead)
 }

@@ -14,24 +14,27 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/httpfast"
+	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // SocketName is the unix socket in the data directory through which the command
-// line reaches a running instance. Whoever may open it is the operator.
+// line reaches a running instance. Everybody who may open the file acts as the
+// operator.
 const SocketName = "junctor.sock"
 
-// localKey marks the context of a request that came through the socket.
+// localKey marks the context of a request from the socket.
 type localKey struct{}
 
-// listeners are what an instance answers on: the public address, the operator's
-// socket, and the address where the pages of Apps are shown, which may be nil.
+// listeners are the public address, the operator's socket, and the address for
+// pages of Apps, which may be nil.
 type listeners struct{ public, local, sandbox net.Listener }
 
-// Addr is the address that the instance listens on; "" before Listen.
+// Addr returns the address that the instance listens on; "" before Listen.
 func (a *App) Addr() string {
 	if l := a.listening.Load(); l != nil {
 		return l.public.Addr().String()
@@ -39,7 +42,7 @@ func (a *App) Addr() string {
 	return ""
 }
 
-// URL is where clients reach the instance.
+// URL returns where clients reach the instance.
 func (a *App) URL() string {
 	if a.cfg.PublicURL != nil {
 		return a.cfg.PublicURL.String()
@@ -51,9 +54,9 @@ func (a *App) URL() string {
 	return scheme + a.Addr()
 }
 
-// ConsoleURL is where people reach the instance with a browser. On loopback it
-// has a name of its own, so that its cookies are not those of whatever else
-// listens on this machine.
+// ConsoleURL returns where browsers reach the instance. On loopback it has a
+// host name of its own, so that its cookies are separate from those of other
+// programs on this machine.
 func (a *App) ConsoleURL() string {
 	addr, err := netip.ParseAddrPort(a.Addr())
 	if a.cfg.PublicURL != nil || err != nil || !addr.Addr().IsLoopback() {
@@ -66,11 +69,11 @@ func (a *App) ConsoleURL() string {
 	return u.String()
 }
 
-// Listen takes the address and the socket, so that a failure is known before
-// Run, and the first request is not lost.
+// Listen opens the address and the socket, so that a failure is known before
+// Run, and early requests wait instead of failing.
 func (a *App) Listen(ctx context.Context) error {
 	if a.cfg.TLSCert != "" {
-		cert, err := openCertificate(a.cfg.TLSCert, a.cfg.TLSKey, a.log)
+		cert, err := gateway.OpenCertificate(a.cfg.TLSCert, a.cfg.TLSKey, a.log)
 		if err != nil {
 			return err
 		}
@@ -93,16 +96,15 @@ func (a *App) Listen(ctx context.Context) error {
 	return nil
 }
 
-// collectAt is how far the heap of a serving process grows, in percent of what
-// lives, before it is collected. What lives is small beside the program itself,
-// so the usual 100 saves a few megabytes for a part of the processor time of a
-// busy instance.
+// collectAt is GOGC of a serving process. Its live heap is small beside the
+// program itself, so the usual 100 would save a few megabytes at the cost of
+// processor time of a busy instance.
 const collectAt = 125
 
-// Run serves until ctx ends, then lets what runs come to its end. It listens
-// first where Listen was not called.
+// Run serves until ctx ends and then drains. It calls Listen if that has not
+// been done.
 func (a *App) Run(ctx context.Context) error {
-	if os.Getenv("GOGC") == "" { // the operator knows better
+	if os.Getenv("GOGC") == "" { // a value from the operator takes precedence
 		debug.SetGCPercent(collectAt)
 	}
 	limitMemory()
@@ -120,22 +122,22 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, closeAll(l.public, l.local, l.sandbox))
 	}
-	public, channels := a.publicServer(handler), a.channelServer(handler)
+	public, channels := a.publicServer(handler), newServer(handler)
 	local, pages := a.localServer(mux), a.sandboxServer()
-	a.rooms.Begin(ctx)
-	a.a2a.Begin(ctx)
-	a.peers.begin(ctx, a.peerURL())
+	a.rooms.RecoverRuns(ctx)
+	a.a2a.RecoverTasks(ctx)
+	a.replicas.Begin(ctx, a.replicaURL())
 	failed := make(chan error, 4)
 	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
-	if a.peers != nil {
-		go func() { failed <- channels.Serve(a.peers.arrived) }()
+	if a.replicas != nil {
+		go func() { failed <- a.replicas.ServeChannels(channels) }()
 	}
 	if l.sandbox != nil {
 		go func() { failed <- pages.Serve(l.sandbox) }()
 	}
-	// Told to end, it goes on until it is drained; only deliveries are not begun
-	// any more: others take them.
+	// During shutdown it serves until drained, but starts no new deliveries:
+	// other replicas take them.
 	chores, stopChores := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopChores()
 	work, stopWork := context.WithCancel(chores)
@@ -151,7 +153,7 @@ func (a *App) Run(ctx context.Context) error {
 	taking := make(chan struct{})
 	go func() {
 		defer close(taking)
-		a.intake.Run(chores)
+		a.events.Intake.Run(chores)
 	}()
 	talking := make(chan struct{})
 	go func() {
@@ -161,20 +163,20 @@ func (a *App) Run(ctx context.Context) error {
 	meeting := make(chan struct{})
 	go func() {
 		defer close(meeting)
-		a.peers.run(chores)
+		a.replicas.Run(chores)
 	}()
 	turning := make(chan struct{})
 	go func() {
 		defer close(turning)
-		a.turns.run(chores)
+		a.leases.run(chores)
 	}()
-	// What streams say at their end is kept, too.
+	// Record what streams send at their end, too.
 	streams, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	keeping := make(chan struct{})
 	go func() {
 		defer close(keeping)
-		a.replay.run(streams)
+		a.streams.Run(streams)
 	}()
 	serving := make(chan struct{})
 	go func() {
@@ -217,7 +219,7 @@ func (a *App) Run(ctx context.Context) error {
 	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), channels), a.stop(context.WithoutCancel(ctx), local), a.stop(context.WithoutCancel(ctx), pages), a.flush(context.WithoutCancel(ctx)))
 }
 
-// server is what serves a listener: an http.Server, or what stands before one.
+// server serves a listener: an http.Server, or a wrapper around one.
 type server interface {
 	Serve(l net.Listener) error
 	Shutdown(ctx context.Context) error
@@ -229,21 +231,21 @@ type tlsServer struct{ *http.Server }
 
 func (s tlsServer) Serve(l net.Listener) error { return httpfast.ServeTLS(s.Server, l) }
 
-// framedServer serves with net/http alone: requests with an ambiguous length are
-// refused, and nothing else is read before it.
+// framedServer serves with net/http alone (--http-fast-path off). It refuses
+// requests with an ambiguous length before net/http reads them.
 type framedServer struct{ *http.Server }
 
 func (s framedServer) Serve(l net.Listener) error {
 	return s.Server.Serve(httpfast.NewFramingListener(l, s.MaxHeaderBytes))
 }
 
-// stop lets a server's requests come to their end, for a while. Connections on
-// which nothing was asked yet are cut.
+// stop waits for the requests of a server, within a bound. Connections without
+// a request are closed.
 func (a *App) stop(ctx context.Context, s server) error {
 	ctx, cancel := context.WithTimeout(ctx, closeFor)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
-		a.log.Warn("some requests did not end in time and were cut off", telemetry.Err(err))
+		a.log.Warn("some requests did not end in time and were cut off", telemetry.ErrorAttr(err))
 		return s.Close()
 	}
 	return nil
@@ -252,7 +254,7 @@ func (a *App) stop(ctx context.Context, s server) error {
 func (a *App) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeFor)
 	defer cancel()
-	return errors.Join(a.identity.Flush(ctx), a.limits.flush(ctx))
+	return errors.Join(a.identity.FlushUsage(ctx), a.limits.Flush(ctx))
 }
 
 func notClosed(err error) error {
@@ -266,25 +268,26 @@ func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }
 
-// publicHandler is what every request passes that clients or other replicas send.
+// publicHandler wraps the handler of all requests from clients and other
+// replicas.
 func (a *App) publicHandler(h http.Handler) (http.Handler, error) {
-	front, err := gateway.NewFront(gateway.FrontOptions{
-		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.hosts(), Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
+	front, err := gateway.NewEdgeMiddleware(gateway.EdgeOptions{
+		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.allowedHosts(), Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if a.traced() {
-		h = telemetry.Received(h)
+		h = telemetry.TraceFromHeaders(h)
 	}
-	return front.Wrap(a.leaving(a.peers.arriving(a.countBodies(h)))), nil
+	return front.Wrap(a.leaving(a.replicas.AcceptForwarded(a.bodyBudget().Wrap(h)))), nil
 }
 
-// publicServer serves the address that clients reach.
+// publicServer returns the server of the public address.
 func (a *App) publicServer(h http.Handler) server {
 	s := newServer(h)
 	if a.cert != nil {
-		s.TLSConfig = a.cert.config()
+		s.TLSConfig = a.cert.TLSConfig()
 		return tlsServer{s}
 	}
 	if !a.cfg.HTTPFastPath {
@@ -292,21 +295,21 @@ func (a *App) publicServer(h http.Handler) server {
 	}
 	return httpfast.NewServer(s, httpfast.ServerEvents{
 		OnAcceptError: func(err error) {
-			a.log.Warn("a connection could not be taken; trying again", telemetry.Err(err))
+			a.log.Warn("a connection could not be taken; trying again", telemetry.ErrorAttr(err))
 		},
-		OnHandlerPanic: func(value any) { a.log.Error("a handler panicked", telemetry.Panic(value)) },
+		OnHandlerPanic: func(value any) { a.log.Error("a handler panicked", telemetry.PanicAttr(value)) },
 	})
 }
 
-// localServer serves the operator's socket.
+// localServer returns the server of the operator's socket.
 func (a *App) localServer(h http.Handler) server {
-	s := newServer(a.countBodies(h))
+	s := newServer(a.bodyBudget().Wrap(h))
 	s.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, localKey{}, true) }
 	return framedServer{s}
 }
 
-// listenSocket takes the operator's socket. One that a dead process left behind
-// is replaced.
+// listenSocket opens the operator's socket. It replaces the socket of a process
+// that has died.
 func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
 	path := filepath.Join(a.cfg.DataDir, SocketName)
 	if c, err := egress.DialUnix(ctx, path); err == nil {
@@ -321,36 +324,36 @@ func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// chores does what has to be done now and then.
+// chores runs the periodic housekeeping.
 func (a *App) chores(ctx context.Context) {
-	if _, err := a.vault.Resume(ctx); err != nil && ctx.Err() == nil { // a rotation that was cut short
-		a.log.Warn("a rotation of keys is unfinished; junctor secret rotate goes on with it", telemetry.Err(err))
+	if _, err := a.vault.Resume(ctx); err != nil && ctx.Err() == nil { // finish an interrupted rotation
+		a.log.Warn("a rotation of keys is unfinished; junctor secret rotate goes on with it", telemetry.ErrorAttr(err))
 	}
 	tick := time.NewTicker(chore)
 	defer tick.Stop()
 	for {
-		a.stateJournal(ctx)
+		a.announceJournal(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.rights.load(ctx), a.ring.Rotate(ctx), a.limits.flush(ctx), a.recheckTokens(ctx)); err != nil && ctx.Err() == nil {
-			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
+		if err := errors.Join(a.identity.FlushUsage(ctx), a.identity.Reload(ctx), a.agents.Load(ctx), a.ring.Rotate(ctx), a.limits.Flush(ctx), a.recheckTokens(ctx)); err != nil && ctx.Err() == nil {
+			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.ErrorAttr(err))
 		}
-		a.apps.Sweep()
-		if !a.turns.retention.mine() {
+		a.apps.DropDeadViews()
+		if !a.leases.retention.Held() {
 			continue
 		}
 		_, err := a.store.Sweep(ctx, a.clock.Now())
 		if err = errors.Join(err, a.pruneHistory(ctx), a.pruneDeliveries(ctx)); err != nil && ctx.Err() == nil {
-			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.Err(err))
+			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.ErrorAttr(err))
 		}
 	}
 }
 
-// only lets a handler be used by principals of the default tenant that may: what
-// it shows is of all tenants, and so for nobody who is of one.
+// only restricts a handler to principals of the default tenant that pass may,
+// because the handler shows data of all tenants.
 func (a *App) only(may func(*junctor.Principal) bool, needs string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := a.authenticate(r)
@@ -366,22 +369,51 @@ func (a *App) only(may func(*junctor.Principal) bool, needs string, next http.Ha
 	})
 }
 
-// authenticate names the principal of a request: the operator on the socket,
-// and whoever the credential says everywhere else.
+// isLocal reports whether a request came through the operator's socket.
+func isLocal(r *http.Request) bool { return r.Context().Value(localKey{}) != nil }
+
+// hasKey reports whether a request has a header with a credential.
+func hasKey(r *http.Request) bool {
+	return r.Header.Get("Authorization") != "" || r.Header.Get("X-Api-Key") != ""
+}
+
+// authenticate returns the principal of a request: the operator on the socket, and the
+// party of the credential everywhere else. It counts failures.
 func (a *App) authenticate(r *http.Request) (*junctor.Principal, error) {
-	if r.Context().Value(localKey{}) != nil && r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "" {
-		return a.identity.Local(), nil
-	}
-	p, err := a.identity.Authenticate(r)
+	p, err := a.identify(r)
 	if err != nil {
-		a.metrics.Unauthenticated()
+		a.metrics.CountUnauthenticated()
 	}
 	return p, err
 }
 
-// ready says whether calls can be served: the store answers, and the journal
-// takes records, without which no call is made. An instance that was told to end
-// is not ready, whatever it still does.
+// identify is authenticate without the count.
+func (a *App) identify(r *http.Request) (*junctor.Principal, error) {
+	if isLocal(r) && !hasKey(r) {
+		return a.identity.OperatorPrincipal(), nil
+	}
+	return a.identity.Authenticate(r)
+}
+
+// bodyBudget makes the handler that counts the bodies of requests.
+func (a *App) bodyBudget() *gateway.BodyBudget {
+	return &gateway.BodyBudget{
+		Bytes: a.bytes, Anonymous: a.anonymous, Proxies: a.cfg.TrustedProxy, Authenticate: a.identify, Refuse: admin.Refuse,
+		IsLocal: func(r *http.Request) bool { return isLocal(r) && !hasKey(r) },
+	}
+}
+
+// limitMemory has the collector work harder before the memory there is runs out, unless
+// the operator set a limit.
+func limitMemory() {
+	if capacity := proc.MemoryCapacity(); capacity > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(capacity / 4 * 3)
+	}
+}
+
+// ready reports whether calls can be served: the store answers, and the journal
+// accepts records, without which no call is made. An instance that is shutting
+// down is not ready.
 func (a *App) ready(w http.ResponseWriter, r *http.Request) {
 	if a.draining.Load() {
 		http.Error(w, "this instance is stopping", http.StatusServiceUnavailable)
@@ -411,5 +443,5 @@ func (a *App) welcome(w http.ResponseWriter, _ *http.Request) {
 		"  one call         " + a.URL() + "/mcp/call\n" +
 		"  admin API        " + a.URL() + "/api/v1/openapi.json\n" +
 		"  console          " + a.ConsoleURL() + "\n\n" +
-		"Every door wants a key: Authorization: Bearer <key>\n"))
+		"Every endpoint requires a key: Authorization: Bearer <key>\n"))
 }

@@ -2,13 +2,10 @@ package app
 
 import (
 	"context"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/builtin"
-	"github.com/junctor-mcp/junctor/internal/builtin/demo"
-	"github.com/junctor-mcp/junctor/internal/builtin/ocr"
-	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/cluster"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
@@ -16,20 +13,20 @@ import (
 func (a *App) newServers() *servers.Registry {
 	o := servers.Options{
 		Store: a.store, Vault: a.vault, Catalog: a.catalog, Pipeline: a.guard, Journal: a.journal, Egress: a.egress, Bytes: a.bytes,
-		Sealer: sealer{a.ring}, States: states{a.store}, Reader: a.reader(), Agents: agents{a}, Models: a.models,
-		AgentServer:      a.elsewhere.server,
+		Sealer: a.ring, States: states{a.store}, Reader: instance.NewReferenceReader(a.cfg), Agents: a.agents, Models: a.agents.Models,
+		AgentServer:      a.agents.Remote.Server,
 		CheckNotDeclared: func(noun, id, file string) error { return a.file.CheckNotDeclared(noun, id, file) },
 		Discovered: func(ctx context.Context, tenant junctor.TenantID, agent string) error {
-			return a.worker.Entered(ctx, tenant, agent)
+			return a.events.Worker.Entered(ctx, tenant, agent)
 		},
-		Operator:       func() *junctor.Principal { return a.identity.Local() },
-		PollsDocuments: a.turns.documents.mine,
+		Operator:       func() *junctor.Principal { return a.identity.OperatorPrincipal() },
+		PollsDocuments: a.leases.documents.Held,
 		URL:            a.URL, ConsoleURL: a.ConsoleURL, PublicURL: a.cfg.PublicURL, NewID: newID, Version: a.version, Log: a.log,
 		AllowCommands: a.cfg.AllowCommands, Loopback: a.cfg.Loopback(), Traced: a.traced(), SharesDatabase: a.cfg.DB != nil,
-		ReplicaBeat: beatEvery, ReplicaExpiry: goneAfter, MaxResult: a.cfg.MaxResult, ReservedIDDays: a.cfg.ReservedIDDays,
+		ReplicaBeat: cluster.HeartbeatInterval, ReplicaExpiry: cluster.ExpiryAfter, MaxResult: a.cfg.MaxResult, ReservedIDDays: a.cfg.ReservedIDDays,
 	}
-	if a.peers != nil {
-		o.Replicas = a.peers
+	if a.replicas != nil {
+		o.Replicas = a.replicas
 	}
 	return servers.New(o)
 }
@@ -40,37 +37,12 @@ func (a *App) attachServers(ctx context.Context) error {
 	if a.opts.bare {
 		return nil
 	}
-	demoServer, err := demo.New(a.log)
-	if err != nil {
+	if err := a.servers.AddBinaryServers(ctx, servers.BinaryOptions{
+		Calls: a.calls, Events: a.events.EventAPI(), OCRRoots: a.cfg.OCRRoots, OCRVisionURL: a.cfg.OCRVisionURL,
+		Extra: a.opts.servers, OffersDashboard: a.opts.dashboard,
+	}); err != nil {
 		return err
 	}
-	ocrServer, err := ocr.New(ocr.Options{
-		Roots: a.cfg.OCRRoots, VisionURL: a.cfg.OCRVisionURL, Client: a.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: ocr.MaxAnswer}),
-		Credentials: credentials{a.vault}, Logger: a.log,
-	})
-	if err != nil {
-		return err
-	}
-	board, err := a.newDashboard()
-	if err != nil {
-		return err
-	}
-	a.servers.AddBuiltin(board)
-	inside := append([]*builtin.Server{demoServer, ocrServer}, a.opts.servers...)
-	if a.opts.dashboard {
-		inside = append(inside, board)
-	}
-	for _, b := range inside {
-		a.servers.AddBuiltin(b)
-		if err := a.store.For(junctor.DefaultTenant).EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
-			return err
-		}
-	}
-	events, err := a.eventsServer()
-	if err != nil {
-		return err
-	}
-	a.servers.AddBuiltin(events)
 	if !a.opts.undeclared {
 		if err := a.file.Start(ctx); err != nil {
 			return err
@@ -79,5 +51,5 @@ func (a *App) attachServers(ctx context.Context) error {
 	if err := a.servers.AttachAll(ctx); err != nil {
 		return err
 	}
-	return a.elsewhere.begin(ctx)
+	return a.agents.Remote.Start(ctx)
 }

@@ -11,19 +11,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/signin"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// openSignIn joins the pages that people sign in with.
+// openSignIn makes the sign-in pages.
 func (a *App) openSignIn() error {
 	provider, err := a.provider()
 	if err != nil {
 		return err
 	}
 	o := signin.Options{
-		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: visit.Pages{Desk: a.servers.Auth}, Now: a.clock.Now, Log: a.log,
-		Address: gateway.Proxies(a.cfg.TrustedProxy).Client,
+		Identity: a.identity, URL: a.ConsoleURL, Sealer: a.ring, Provider: provider, Connector: upstreamauth.LoginPages{Manager: a.servers.Auth}, Now: a.clock.Now, Log: a.log,
+		Address: gateway.TrustedProxies(a.cfg.TrustedProxy).Client,
 		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)
 		},
@@ -38,38 +39,39 @@ func (a *App) openSignIn() error {
 	return err
 }
 
-// provider is who vouches for people; nil where the settings name nobody.
+// provider returns the identity provider; nil if the settings name none.
 func (a *App) provider() (*signin.Provider, error) {
 	o := a.cfg.OIDC
 	if o.Issuer == "" {
 		return nil, nil
 	}
-	c := signin.ProviderConfig{Admission: signUpRules(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes, Pin: providerPin{a.vault, o.Issuer, o.ClientID}}
+	c := signin.ProviderConfig{AdmissionPolicy: signUpRules(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes, Pin: signin.VaultPin{Vault: a.vault, Issuer: o.Issuer, ClientID: o.ClientID}}
 	if ref := o.ClientSecret; ref != "" {
-		if err := a.reader().Check(ref); err != nil {
+		if err := instance.NewReferenceReader(a.cfg).Check(ref); err != nil {
 			return nil, err
 		}
 		c.Secret = func(ctx context.Context) (string, error) {
-			s, err := a.readSetting(ctx, ref)
+			s, err := instance.ReadSetting(ctx, a.cfg, ref)
 			return s.Reveal(), err
 		}
 	}
 	return signin.NewProvider(c, a.providerClient(o.Issuer))
 }
 
-// signUpRules is whom to let in of those that a provider vouches for.
-func signUpRules(issuer, name string, c config.Admission) identity.Admission {
-	a := identity.Admission{
-		Issuer: issuer, Name: name, Tenant: c.Tenant, Create: c.Users == config.UsersCreate, Domains: c.Domains, Role: c.Role,
+// signUpRules returns which users of the identity provider are admitted.
+func signUpRules(issuer, name string, c config.Admission) identity.AdmissionPolicy {
+	a := identity.AdmissionPolicy{
+		Issuer: issuer, Name: name, Tenant: c.Tenant, CreateUsers: c.Users == config.UsersCreate, Domains: c.Domains, DefaultRole: c.Role,
 	}
 	for _, r := range c.Roles {
-		a.Roles = append(a.Roles, identity.RoleRule(r))
+		a.RoleRules = append(a.RoleRules, identity.RoleRule(r))
 	}
 	return a
 }
 
-// providerClient is the way to an identity provider. The operator named it: it
-// may be on this machine while only this machine reaches us.
+// providerClient returns the HTTP client for an identity provider. The operator
+// named its address, so it may be on this machine while the instance listens on
+// loopback.
 func (a *App) providerClient(issuer string) *http.Client {
 	var allow []netip.Prefix
 	if a.cfg.Loopback() && egress.NamesLoopback(issuer) {
@@ -83,10 +85,10 @@ func (a *App) providerClient(issuer string) *http.Client {
 // authenticatePerson is authenticate for the admin API, which takes the cookie
 // of a login too. A key in a header counts before it.
 func (a *App) authenticatePerson(r *http.Request) (*junctor.Principal, error) {
-	if r.Context().Value(localKey{}) == nil && r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "" {
+	if !isLocal(r) && !hasKey(r) {
 		if p, found, err := a.signIn.Authenticate(r); found {
 			if err != nil {
-				a.metrics.Unauthenticated()
+				a.metrics.CountUnauthenticated()
 			}
 			return p, err
 		}

@@ -5,17 +5,17 @@ import (
 	"net/url"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/bearer"
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	oauthresource "github.com/junctor-mcp/junctor/internal/oauth/resource"
 )
 
 // openTokens joins what verifies tokens: of identity providers, where the
 // settings name issuers, and of our own.
 func (a *App) openTokens() (err error) {
 	c := a.cfg.OAuth
-	o := bearer.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log, Now: a.clock.Now}
+	o := oauthresource.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log, Now: a.clock.Now}
 	if a.cfg.IssuesTokens() {
-		o.Own = a.authority
+		o.LocalIssuer = a.authority
 	} else if len(c.Issuers) == 0 {
 		return nil
 	}
@@ -24,12 +24,12 @@ func (a *App) openTokens() (err error) {
 		if err != nil {
 			return err
 		}
-		o.Issuers = append(o.Issuers, bearer.Issuer{Admission: signUpRules(issuer, u.Host, c.Admission), Client: a.providerClient(issuer)})
+		o.Issuers = append(o.Issuers, oauthresource.Issuer{AdmissionPolicy: signUpRules(issuer, u.Host, c.Admission), Client: a.providerClient(issuer)})
 	}
 	for _, s := range c.Scopes {
-		o.Scopes = append(o.Scopes, bearer.Scope{Name: s.Name, Means: s.Scope})
+		o.Scopes = append(o.Scopes, oauthresource.Scope{Name: s.Name, Scope: s.Scope})
 	}
-	a.tokens, err = bearer.New(o)
+	a.tokens, err = oauthresource.New(o)
 	return err
 }
 
@@ -41,14 +41,14 @@ func (a *App) challenger() gateway.Challenger {
 	return a.tokens
 }
 
-// authenticateDoor is authenticate for the doors of the gateway, some of which
+// authenticateEndpoint is authenticate for the endpoints of the gateway, some of which
 // take tokens beside keys.
-func (a *App) authenticateDoor(r *http.Request) (*junctor.Principal, error) {
+func (a *App) authenticateEndpoint(r *http.Request) (*junctor.Principal, error) {
 	if a.tokens != nil {
-		if token, found := a.tokens.Token(r); found {
+		if token, found := a.tokens.TokenFromRequest(r); found {
 			p, err := a.tokens.Principal(r, token)
 			if err != nil {
-				a.metrics.Unauthenticated()
+				a.metrics.CountUnauthenticated()
 			}
 			return p, err
 		}

@@ -201,7 +201,7 @@ func TestTracesOfAPIs(t *testing.T) {
 			if s.trace != trace || s.parent != parent || s.service != "junctor" || s.name != "junctor tool" || s.kind != 2 || s.ended < s.begun || s.begun == 0 {
 				t.Errorf("%s: %+v", tool, s)
 			}
-			if s.attributes["mcp.name"] != tool || s.attributes["junctor.door"] == "" || s.status == 2 {
+			if s.attributes["mcp.name"] != tool || s.attributes["junctor.entry_point"] == "" || s.status == 2 {
 				t.Errorf("%s: %+v", tool, s)
 			}
 		}

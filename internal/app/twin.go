@@ -1,12 +1,7 @@
 package app
 
 import (
-	"context"
-
-	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/audit"
-	"github.com/junctor-mcp/junctor/internal/brief"
-	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
 )
@@ -30,42 +25,15 @@ const twinCalls = 1000
 // record is where the guard puts its calls: the journal, except in a twin.
 func (a *App) record() guard.Journal {
 	if a.opts.unrecorded {
-		return audit.NewRecent(twinCalls)
+		return audit.NewRecentCalls(twinCalls)
 	}
-	return followed{a.journal, &a.tails}
+	return audit.TailedJournal{Appender: a.journal, Tails: &a.tails}
 }
 
-// pipeline is what the doors ask: the guard, except in the twin without gates.
+// pipeline is what the endpoints ask: the guard, except in the twin without gates.
 func (a *App) pipeline() gateway.Pipeline {
 	if a.opts.ungated {
-		return ungated{a.guard, a}
+		return guard.Ungated{Guard: a.guard}
 	}
 	return a.guard
-}
-
-// ungated passes tool calls straight to their backends. Lists are the guard's.
-type ungated struct {
-	*guard.Guard
-	app *App
-}
-
-// Do hides that of the guard.
-func (u ungated) Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error) {
-	if op.Kind != junctor.KindTool || op.Adhoc != nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "this instance is there to be measured by calls of tools alone")
-	}
-	item, err := u.app.catalog.Snapshot().For(op.Principal.Tenant).Tool(op.Principal, op.View, op.Name, op.Version)
-	if err != nil {
-		return catalog.Result{}, err
-	}
-	ctx, cancel := brief.WithTimeout(ctx, u.app.cfg.CallTimeout)
-	defer cancel()
-	res, err := item.Server.Backend.Do(ctx, &catalog.Request{
-		CallID: newID(), Kind: op.Kind, Name: item.Name, Version: item.Tool.Version, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
-		Caller: op.Caller, Principal: op.Principal,
-	}, sink)
-	if err == nil && op.View.Server == "" {
-		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
-	}
-	return res, err
 }

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
 // The twin must record nothing, or it says nothing about what recording costs;
 // and whoever is no twin records the same call three times.
-func TestTwinRecordsNothing(t *testing.T) {
+func TestVariantWithoutGatesRecordsNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		opts []app.Option
@@ -32,7 +33,7 @@ func TestTwinRecordsNothing(t *testing.T) {
 			}
 			i.Stop()
 			for what, got := range map[string]bool{
-				"journal":  holds(t, i.Dir, app.JournalDir+"/*", `"echo"`),
+				"journal":  holds(t, i.Dir, instance.JournalDir+"/*", `"echo"`),
 				"its copy": holds(t, i.Dir, "junctor.db*", `"args_b3":"`), // of a record's line
 				"history":  holds(t, i.Dir, "history.db*", "said-once"),
 			} {

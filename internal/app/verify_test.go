@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
@@ -34,7 +34,7 @@ func TestCopyEdits(t *testing.T) {
 	}
 	verify := func() audit.Report {
 		t.Helper()
-		r, err := app.VerifyCopy(t.Context(), cfg, audit.VerifyOptions{})
+		r, err := instance.VerifyCopy(t.Context(), cfg, audit.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,10 +56,10 @@ func TestCopyEdits(t *testing.T) {
 		undo := edit(t, filepath.Join(i.Dir, "junctor.db"), change)
 		r := verify()
 		switch {
-		case r.OK || r.Bad == nil:
+		case r.OK || r.FirstBad == nil:
 			t.Errorf("%s of record %d was not found", name, seq)
-		case r.Bad.Seq < uint64(seq) || r.Bad.Seq > uint64(seq)+1:
-			t.Errorf("%s of record %d: record %d is named (%s)", name, seq, r.Bad.Seq, r.Bad.Reason)
+		case r.FirstBad.Seq < uint64(seq) || r.FirstBad.Seq > uint64(seq)+1:
+			t.Errorf("%s of record %d: record %d is named (%s)", name, seq, r.FirstBad.Seq, r.FirstBad.Reason)
 		default:
 			found++
 		}
@@ -124,8 +124,8 @@ func edit(t *testing.T, path string, change func(lines []string) []string) (undo
 		return nil
 	}
 	with(func(db *sql.DB) error {
-		var node, all string
-		err := db.QueryRowContext(context.Background(), `SELECT MAX(node), group_concat(records, '' ORDER BY last) FROM audit_pages`).Scan(&node, &all)
+		var replica, all string
+		err := db.QueryRowContext(context.Background(), `SELECT MAX(replica), group_concat(records, '' ORDER BY last) FROM audit_pages`).Scan(&replica, &all)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func edit(t *testing.T, path string, change func(lines []string) []string) (undo
 			return err
 		}
 		last, _, _ := strings.Cut(lines[len(lines)-1], " ")
-		_, err = db.ExecContext(context.Background(), `INSERT INTO audit_pages (node, last, first, held, records) VALUES (?, ?, 1, ?, ?)`, node, last, len(lines), strings.Join(lines, ""))
+		_, err = db.ExecContext(context.Background(), `INSERT INTO audit_pages (replica, last, first, held, records) VALUES (?, ?, 1, ?, ?)`, replica, last, len(lines), strings.Join(lines, ""))
 		return err
 	})
 	return func() {

@@ -14,7 +14,7 @@ import (
 // openApps joins the host of MCP Apps.
 func (a *App) openApps() (err error) {
 	a.apps, err = apps.New(apps.Options{
-		Pipeline: a.guard, Catalog: a.catalog, Approvals: approvals{a.store}, Stands: a.identity.Stands, MayChange: a.servers.CheckOwner, Sandbox: a.sandbox, Node: a.peers.Self(), Logger: a.log, Now: a.clock.Now,
+		Pipeline: a.guard, Catalog: a.catalog, Approvals: approvals{a.store}, IsSessionActive: a.identity.IsStillValid, MayChange: a.servers.CheckOwner, Sandbox: a.sandbox, Replica: a.replicas.Self(), Logger: a.log, Now: a.clock.Now,
 	})
 	return err
 }
@@ -46,7 +46,7 @@ func (a *App) sandbox() apps.Sandbox {
 // listenSandbox takes the address for the pages of Apps: the one that the settings
 // name, or else one beside the public address. nil where nobody could open one.
 func (a *App) listenSandbox(ctx context.Context, public net.Addr) (net.Listener, error) {
-	if !a.cfg.DoorOn("admin") {
+	if !a.cfg.IsEndpointOn("admin") {
 		return nil, nil
 	}
 	var config net.ListenConfig
@@ -69,7 +69,7 @@ func (a *App) listenSandbox(ctx context.Context, public net.Addr) (net.Listener,
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 }
 
-// fixedPort says whether the operator has chosen the port.
+// fixedPort reports whether the operator has chosen the port.
 func (a *App) fixedPort() bool {
 	_, port, err := net.SplitHostPort(a.cfg.Listen)
 	return err == nil && port != "0"
@@ -77,9 +77,9 @@ func (a *App) fixedPort() bool {
 
 // sandboxServer serves the pages of Apps.
 func (a *App) sandboxServer() server {
-	s := newServer(a.peers.showing(a.apps))
+	s := newServer(a.replicas.RouteViews(a.apps))
 	if a.cert != nil {
-		s.TLSConfig = a.cert.config()
+		s.TLSConfig = a.cert.TLSConfig()
 		return tlsServer{s}
 	}
 	return framedServer{s}

@@ -185,7 +185,7 @@ func TestViewIsServedOnItsOwnOrigin(t *testing.T) {
 	}
 }
 
-func TestViewAsksForWhatIsItsOwn(t *testing.T) {
+func TestAppViewUsesOnlyItsServer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	v := s.open(t)
@@ -222,7 +222,7 @@ func TestViewAsksForWhatIsItsOwn(t *testing.T) {
 		t.Errorf("the model is told %s", after.ModelContext)
 	}
 	calls := read[struct{ Items []junctor.Call }](t, s.ok(t, 200, "GET", "/calls?server=shop&tool=poll", ""))
-	if len(calls.Items) != 1 || calls.Items[0].Door != junctor.DoorView || calls.Items[0].View != v.ID {
+	if len(calls.Items) != 1 || calls.Items[0].EntryPoint != junctor.EntryAppView || calls.Items[0].View != v.ID {
 		t.Fatalf("on record is %+v", calls.Items)
 	}
 	// The journal and the history know which calls are the View's own.
@@ -250,7 +250,7 @@ func (s *stage) person(t *testing.T, name string) (header string) {
 	return "Authorization: Bearer " + r.Key
 }
 
-func TestViewsOfOthersAreNotThere(t *testing.T) {
+func TestAppViewsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	ann, bob := s.person(t, "ann"), s.person(t, "bob")
@@ -328,7 +328,7 @@ func TestApprovalIsForOnePage(t *testing.T) {
 		t.Errorf("after the approval was taken back: %+v", v.Approval)
 	}
 	s.ok(t, 200, "POST", "/servers/shop/disable", "")
-	if state := read[junctor.View](t, s.ok(t, 200, "GET", "/views/"+v.ID, "")).State; state != junctor.ViewGone {
+	if state := read[junctor.View](t, s.ok(t, 200, "GET", "/views/"+v.ID, "")).State; state != junctor.ViewRemoved {
 		t.Errorf("the View of a server that is gone is %s", state)
 	}
 }
@@ -387,7 +387,7 @@ func TestSandboxShowsNothingElse(t *testing.T) {
 	}
 }
 
-// A page is fetched once, whoever opens it and through whichever door, until its
+// A page is fetched once, whoever opens it and through whichever entry point, until its
 // server may have another.
 func TestPageIsFetchedOnce(t *testing.T) {
 	t.Parallel()
@@ -400,9 +400,9 @@ func TestPageIsFetchedOnce(t *testing.T) {
 		}
 	}
 	const read = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"ui://shop/shop/page.html","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	door := s.Do(t, "POST", "/mcp", read, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: resources/read", "Mcp-Name: ui://shop/shop/page.html")
-	if !strings.Contains(door.Body, `"uri":"ui://shop/shop/page.html"`) || !strings.Contains(door.Body, "héllo") {
-		t.Errorf("at the door: %s", door.Body)
+	endpoint := s.Do(t, "POST", "/mcp", read, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: resources/read", "Mcp-Name: ui://shop/shop/page.html")
+	if !strings.Contains(endpoint.Body, `"uri":"ui://shop/shop/page.html"`) || !strings.Contains(endpoint.Body, "héllo") {
+		t.Errorf("at the endpoint: %s", endpoint.Body)
 	}
 	if n := s.shop.reads.Load(); n != 1 {
 		t.Errorf("the page was fetched %d times", n)

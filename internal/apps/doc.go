@@ -5,7 +5,7 @@
 //
 //   - admin calls Host for the API that the console opens Views with.
 //   - app runs the sandbox listener with Host.ServeHTTP, and forwards requests to the
-//     replica that holds a View (NodeOf, ViewOf).
+//     replica that holds a View (ReplicaOf, ViewIDOf).
 //   - guard judges and records every request of a View, through Pipeline. A page can
 //     do no more than the principal who opened it.
 //   - mcpapps parses pages and makes their Content-Security-Policy; catalog finds the

@@ -84,7 +84,7 @@ func TestViewActsAsAnAgent(t *testing.T) {
 // Where tools are found instead of listed, a host has no definition of the tool
 // that was called: the result names its page. A client that shows none is told
 // nothing of it.
-func TestCallToolBringsThePage(t *testing.T) {
+func TestCallToolNamesThePage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, testkit.Settings{"exposure": "search"})
 	call := func(caps, tool string) string {

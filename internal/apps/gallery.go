@@ -11,13 +11,13 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Apps lists the Apps of all servers that p may see. It reads no pages: what the pages
+// ListApps lists the Apps of all servers that p may see. It reads no pages: what the pages
 // declare is known only as far as their servers list it.
-func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error) {
+func (h *Host) ListApps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error) {
 	sh := h.opts.Catalog.Snapshot().For(p.Tenant)
 	out := []junctor.App{}
 	for _, tool := range sh.Describe(p, catalog.Filter{}) {
-		if !strings.HasPrefix(tool.App, mcpapps.Scheme) {
+		if !strings.HasPrefix(tool.App, mcpapps.URIScheme) {
 			continue
 		}
 		t, err := h.findToolPage(p, tool.Server, tool.Name)
@@ -37,9 +37,9 @@ func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, e
 	return out, nil
 }
 
-// App describes one App by the exposed name of its tool. It reads the page, past the
+// GetApp describes one App by the exposed name of its tool. It reads the page, past the
 // cache, so that the digest is that of the current page.
-func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junctor.App, error) {
+func (h *Host) GetApp(ctx context.Context, p *junctor.Principal, name string) (junctor.App, error) {
 	t, err := h.findToolPage(p, "", name)
 	if err != nil {
 		return junctor.App{}, err
@@ -56,13 +56,13 @@ func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junc
 		return junctor.App{}, err
 	}
 	app.Read, app.Definition = true, json.RawMessage(t.item.Tool.JSON)
-	app.AppPage = describePage(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.AppCompatible}.Header(page.Meta.CSP))
+	app.AppPage = describePage(page, app.Profile, mcpapps.Policy{AllowEval: app.Profile == junctor.AppCompatible}.HeaderValue(page.Meta.CSP))
 	return app, nil
 }
 
 // noAppError is the error for a tool without a page.
 func noAppError(t toolPage) error {
-	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.Scheme)
+	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.URIScheme)
 }
 
 // describeApp describes an App without its page. digest is that of the page, or empty if
@@ -71,18 +71,18 @@ func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage
 	def := t.item.Tool.JSON
 	out := junctor.App{
 		Name: t.name, Server: t.item.Server.ID, Tool: t.item.Name, Resource: t.uri, Visibility: []string{}, Tools: []string{},
-		Generated: strings.HasPrefix(t.uri, GeneratedPages), AppPage: junctor.AppPage{Digest: digest},
+		Generated: strings.HasPrefix(t.uri, GeneratedPagePrefix), AppPage: junctor.AppPage{Digest: digest},
 	}
 	out.Title, _ = wire.String(wire.Get(def, "title"))
 	out.Description, _ = wire.String(wire.Get(def, "description"))
 	meta := mcpapps.ParseToolMeta(wire.Get(def, "_meta"))
-	for _, who := range []mcpapps.Visibility{mcpapps.Model, mcpapps.App} {
-		if meta.Visible(who) {
+	for _, who := range []mcpapps.Visibility{mcpapps.VisibleToModel, mcpapps.VisibleToApp} {
+		if meta.IsVisibleTo(who) {
 			out.Visibility = append(out.Visibility, string(who))
 		}
 	}
 	addDeclarations(&out.AppPage, mcpapps.ResourceMeta{})
-	tools, err := h.opts.Pipeline.List(p, catalog.View{Server: out.Server, Audience: catalog.AudienceApp}, catalog.ListTools)
+	tools, err := h.opts.Pipeline.List(p, catalog.Scope{Server: out.Server, Audience: catalog.AudienceApp}, catalog.ListTools)
 	if err != nil {
 		return out, err
 	}
@@ -95,10 +95,10 @@ func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage
 	return out, err
 }
 
-// Approve grants the compatible profile to the page of an App. The digest names the page
+// ApprovePage grants the compatible profile to the page of an App. The digest names the page
 // that the person has looked at. If the server has another page by now, the error has
 // CodeConflict and nothing is approved.
-func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
+func (h *Host) ApprovePage(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
 	t, err := h.findToolPage(p, "", name)
 	if err != nil {
 		return junctor.App{}, err
@@ -106,7 +106,7 @@ func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest s
 	if err := h.opts.MayChange(ctx, p, t.item.Server.ID); err != nil {
 		return junctor.App{}, err
 	}
-	app, err := h.App(ctx, p, name)
+	app, err := h.GetApp(ctx, p, name)
 	if err != nil {
 		return app, err
 	}
@@ -117,12 +117,12 @@ func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest s
 	if err != nil {
 		return app, err
 	}
-	return h.App(ctx, p, name)
+	return h.GetApp(ctx, p, name)
 }
 
-// Revoke removes the approval of an App's page. It also closes the open Views that run
+// RevokeApproval removes the approval of an App's page. It also closes the open Views that run
 // with the compatible profile, since their policy is already in the browser.
-func (h *Host) Revoke(ctx context.Context, p *junctor.Principal, name string) error {
+func (h *Host) RevokeApproval(ctx context.Context, p *junctor.Principal, name string) error {
 	t, err := h.findToolPage(p, "", name)
 	if err != nil {
 		return err

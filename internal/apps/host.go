@@ -16,10 +16,10 @@ type Pipeline interface {
 	// Do checks one operation, runs it, and records it.
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	// List gives a rendered list of the items that p may use within v.
-	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
+	List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKind) ([]byte, error)
 	// GiveUp ends a call that asked its client for input and will not get any. Without it
 	// the call would stay parked until its time is over.
-	GiveUp(ctx context.Context, op *guard.Op, why error)
+	AbandonCall(ctx context.Context, op *guard.Op, why error)
 }
 
 // Approvals stores which pages may have the compatible profile, which allows eval.
@@ -32,26 +32,26 @@ type Approvals interface {
 	DeleteApproval(ctx context.Context, tenant junctor.TenantID, server, resource string) error
 }
 
-// Options of a Host. All fields but Node must be set.
+// Options of a Host. All fields but Replica must be set.
 type Options struct {
 	Pipeline  Pipeline
 	Catalog   *catalog.Catalog
 	Approvals Approvals
 	// Stands reports whether the session that a principal authenticated with is still
 	// valid. A View ends with its session.
-	Stands func(*junctor.Principal) bool
+	IsSessionActive func(*junctor.Principal) bool
 	// MayChange returns nil if p may change a server, and so approve its pages. Otherwise
 	// the error says why not.
 	MayChange func(ctx context.Context, p *junctor.Principal, server string) error
 	// Sandbox gives the addresses of the listener that serves pages. The Host calls it
 	// for each View, since settings may change.
 	Sandbox func() Sandbox
-	// Node is the id of this replica. The ids of its Views begin with it, so that other
+	// Replica is the id of this replica. The ids of its Views begin with it, so that other
 	// replicas can forward requests to it. It has replicaIDLength letters of base32, or
 	// is empty for a single replica.
-	Node   string
-	Logger *slog.Logger
-	Now    func() time.Time
+	Replica string
+	Logger  *slog.Logger
+	Now     func() time.Time
 }
 
 // Bounds of the memory and time that Views take.
@@ -98,11 +98,11 @@ type Host struct {
 // New checks the options and makes a Host. It fails if the embedded proxy page has no
 // script or style to allow.
 func New(o Options) (*Host, error) {
-	if o.Pipeline == nil || o.Catalog == nil || o.Approvals == nil || o.Stands == nil || o.MayChange == nil || o.Sandbox == nil || o.Logger == nil || o.Now == nil {
+	if o.Pipeline == nil || o.Catalog == nil || o.Approvals == nil || o.IsSessionActive == nil || o.MayChange == nil || o.Sandbox == nil || o.Logger == nil || o.Now == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a part of Options is missing")
 	}
-	if o.Node != "" && len(o.Node) != replicaIDLength {
-		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a process is named by %d letters, not by %q", replicaIDLength, o.Node)
+	if o.Replica != "" && len(o.Replica) != replicaIDLength {
+		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a process is named by %d letters, not by %q", replicaIDLength, o.Replica)
 	}
 	proxy, err := newProxyPage()
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 
 // A View may offer tools of its own, for the agent that talks with the person who looks
 // at the View. They run in the browser of that person. Calls of them pass the pipeline
-// like all others. Records name them by OwnPrefix and the tool's name, with the View's
+// like all others. Records name them by OwnToolPrefix and the tool's name, with the View's
 // server and the View's id.
 
-// OwnPrefix begins the names of Views' own tools in records, so that they cannot be taken
+// OwnToolPrefix begins the names of Views' own tools in records, so that they cannot be taken
 // for tools of the server.
-const OwnPrefix = "own:"
+const OwnToolPrefix = "own:"
 
 const (
 	maxOwnTools    = 50               // of one View; further tools are ignored
@@ -42,9 +42,9 @@ func (h *Host) findForTools(p *junctor.Principal, id string) (*view, error) {
 	return h.findView(p, id)
 }
 
-// Shown lists the open Views of a user that show results of an agent's calls, last opened
+// ListShownViews lists the open Views of a user that show results of an agent's calls, last opened
 // first.
-func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.ShownView {
+func (h *Host) ListShownViews(tenant junctor.TenantID, user, agent string) []junctor.ShownView {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.opts.Now()
@@ -62,9 +62,9 @@ func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.Show
 	return out
 }
 
-// OwnTools asks an open View for its tools. It leaves out tools without a usable name,
+// ListOwnTools asks an open View for its tools. It leaves out tools without a usable name,
 // and all beyond maxOwnTools.
-func (h *Host) OwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error) {
+func (h *Host) ListOwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error) {
 	v, err := h.findForTools(p, id)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (h *Host) OwnTools(ctx context.Context, p *junctor.Principal, id string) ([
 	return h.ownTools(ctx, v)
 }
 
-// ownTools is OwnTools for a View that the caller has already found. ctx bounds the wait
+// ownTools is ListOwnTools for a View that the caller has already found. ctx bounds the wait
 // for the browser.
 func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error) {
 	list, err := h.askView(ctx, v, wire.MethodToolsList, []byte(`{}`))
@@ -94,10 +94,10 @@ func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error
 	return out, nil
 }
 
-// CallOwn calls a tool that an open View offers, for p. It returns the result and the id
+// CallOwnTool calls a tool that an open View offers, for p. It returns the result and the id
 // of the call in the records. The pipeline sets the deadline. A View that no browser
 // shows is not waited for.
-func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error) {
+func (h *Host) CallOwnTool(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error) {
 	v, err := h.findForTools(p, id)
 	if err != nil {
 		return nil, "", err
@@ -106,10 +106,10 @@ func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool strin
 		arguments = []byte(`{}`)
 	}
 	op := &guard.Op{
-		Principal: p, Door: junctor.DoorView, ViewID: v.id, View: catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceHost},
-		Kind: junctor.KindTool, Name: OwnPrefix + tool, Arguments: arguments, Caller: viewCaller(),
-		Params: append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(slices.Clip(arguments), '}')...),
-		Find:   func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
+		Principal: p, EntryPoint: junctor.EntryAppView, AppViewID: v.id, Scope: catalog.Scope{Server: v.tool.item.Server.ID, Audience: catalog.AudienceHost},
+		Kind: junctor.KindTool, Name: OwnToolPrefix + tool, Arguments: arguments, Caller: viewCaller(),
+		Params:   append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(slices.Clip(arguments), '}')...),
+		FindItem: func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
 	}
 	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
 	if err != nil {
@@ -131,7 +131,7 @@ func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item,
 	names := make([]string, len(defs))
 	for i, def := range defs {
 		if names[i] = def.Name; def.Name == name {
-			return catalog.Lone(v.tool.item.Server, &ownToolBackend{h, v}, catalog.ToolDef{Name: OwnPrefix + name, JSON: def.Definition})
+			return catalog.Lone(v.tool.item.Server, &ownToolBackend{h, v}, catalog.ToolDef{Name: OwnToolPrefix + name, JSON: def.Definition})
 		}
 	}
 	return catalog.Item{}, junctor.Errorf(junctor.CodeNotFound, "the App of %s has no tool %q of its own; it has: %s", v.tool.name, clipText(name), clipText(strings.Join(names, ", ")))

@@ -26,9 +26,9 @@ type Sandbox struct {
 	TLS bool
 }
 
-// LocalNames is the domain of Views on this machine. Browsers resolve all names that end
+// LocalDomain is the domain of Views on this machine. Browsers resolve all names that end
 // in localhost to the machine itself, so each View gets an origin without any DNS entry.
-const LocalNames = "junctor.localhost"
+const LocalDomain = "junctor.localhost"
 
 // viewFrames holds the addresses of the two nested frames of a View: the proxy, which is
 // ours, and the page inside it, which is the server's.
@@ -98,7 +98,7 @@ func (s Sandbox) placeView(id, console string, wanted junctor.ViewIsolation) (vi
 	case s.URL != nil:
 		f.setSharedHost(s.URL.Scheme, s.URL.Host, id)
 	case wanted != junctor.IsolationOpaque && !s.TLS && isLoopback(from.Hostname()):
-		f.setOwnHosts("http", net.JoinHostPort(LocalNames, port), id)
+		f.setOwnHosts("http", net.JoinHostPort(LocalDomain, port), id)
 	case s.isReachedDirectly(from):
 		f.setSharedHost(from.Scheme, net.JoinHostPort(from.Hostname(), port), id)
 	default:
@@ -166,9 +166,4 @@ func isLoopback(host string) bool {
 }
 
 // clipText cuts text of a caller or server to what fits in an error message.
-func clipText(s string) string {
-	if len(s) > 100 {
-		return s[:100] + "…"
-	}
-	return s
-}
+func clipText(s string) string { return junctor.ShortenText(s, 100) }

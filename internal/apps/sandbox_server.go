@@ -77,9 +77,9 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ViewOf gives the id of the View that a request to the sandbox listener names, by host
+// ViewIDOf gives the id of the View that a request to the sandbox listener names, by host
 // or by path; empty if it names none.
-func ViewOf(r *http.Request) string {
+func ViewIDOf(r *http.Request) string {
 	pattern := idPattern()
 	found := pattern.FindStringSubmatch(r.Host)
 	if found == nil {
@@ -96,7 +96,7 @@ func ViewOf(r *http.Request) string {
 func (h *Host) findRequested(r *http.Request) *view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	v := h.views[ViewOf(r)]
+	v := h.views[ViewIDOf(r)]
 	if v == nil {
 		return nil
 	}
@@ -138,10 +138,10 @@ func (h *Host) servePage(w http.ResponseWriter, v *view) {
 func (v *view) contentPolicy() string {
 	return mcpapps.Policy{
 		FrameAncestors: []string{v.frames.proxyOrigin(), v.frames.console},
-		Eval:           v.profile == junctor.AppCompatible,
-		Opaque:         v.frames.isolation == junctor.IsolationOpaque,
+		AllowEval:      v.profile == junctor.AppCompatible,
+		OpaqueOrigin:   v.frames.isolation == junctor.IsolationOpaque,
 		ReportURI:      v.reportPath(),
-	}.Header(v.page.Meta.CSP)
+	}.HeaderValue(v.page.Meta.CSP)
 }
 
 // reportPath is the path at which browsers report violations of the policies.
@@ -173,7 +173,7 @@ func (h *Host) recordViolation(w http.ResponseWriter, r *http.Request, v *view) 
 		http.Error(w, "this is no report", http.StatusBadRequest)
 		return
 	}
-	detail := map[string]any{"directive": clipText(in.Report.Directive + ""), "blocked": clipTextTo(in.Report.Blocked, 2000), "document": clipTextTo(in.Report.Document, 300)}
+	detail := map[string]any{"directive": clipText(in.Report.Directive + ""), "blocked": junctor.ShortenText(in.Report.Blocked, 2000), "document": junctor.ShortenText(in.Report.Document, 300)}
 	if in.Report.Directive == "" {
 		detail["directive"] = clipText(in.Report.Violated)
 	}
@@ -185,12 +185,4 @@ func (h *Host) recordViolation(w http.ResponseWriter, r *http.Request, v *view) 
 	}
 	h.addNote(v, sourceSandbox, kindViolation, "", detail)
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// clipTextTo cuts text at most bytes.
-func clipTextTo(s string, most int) string {
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }

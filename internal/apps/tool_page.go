@@ -12,13 +12,13 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Extensions is the declaration of a client that shows the pages of MCP Apps, as a JSON
+// ClientExtensions is the declaration of a client that shows the pages of MCP Apps, as a JSON
 // object.
-const Extensions = `{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `"]}}`
+const ClientExtensions = `{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `"]}}`
 
-// GeneratedPages begins the URIs of pages that this gateway generates for tools without a
+// GeneratedPagePrefix begins the URIs of pages that this gateway generates for tools without a
 // page of their own.
-const GeneratedPages = mcpapps.Scheme + "junctor-view/"
+const GeneratedPagePrefix = mcpapps.URIScheme + "junctor-view/"
 
 // toolPage is a tool and the page that it names.
 type toolPage struct {
@@ -30,7 +30,7 @@ type toolPage struct {
 // findToolPage finds a tool and its page, with the visibility of p. If server is empty,
 // tool is an exposed name; otherwise it is the server's own name.
 func (h *Host) findToolPage(p *junctor.Principal, server, tool string) (toolPage, error) {
-	view := catalog.View{Server: server, Plain: server == "", Audience: catalog.AudienceHost}
+	view := catalog.Scope{Server: server, Plain: server == "", Audience: catalog.AudienceHost}
 	item, err := h.opts.Catalog.Snapshot().For(p.Tenant).Tool(p, view, tool, "")
 	if err != nil {
 		return toolPage{}, err
@@ -55,8 +55,8 @@ func (t *toolPage) listedMeta() json.RawMessage {
 func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, view string, fresh bool) (mcpapps.Page, error) {
 	params := append(wire.AppendString([]byte(`{"uri":`), t.uri), '}')
 	op := &guard.Op{
-		Principal: p, Door: junctor.DoorView, ViewID: view, View: catalog.View{Server: t.item.Server.ID, Audience: catalog.AudienceHost},
-		Kind: junctor.KindResource, Name: t.uri, Params: params, Fresh: fresh, Caller: viewCaller(),
+		Principal: p, EntryPoint: junctor.EntryAppView, AppViewID: view, Scope: catalog.Scope{Server: t.item.Server.ID, Audience: catalog.AudienceHost},
+		Kind: junctor.KindResource, Name: t.uri, Params: params, BypassCache: fresh, Caller: viewCaller(),
 	}
 	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, v
 // pages. They declare nothing that a person would have to answer, since a View cannot
 // pass questions on.
 func viewCaller() catalog.Caller {
-	return catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(`{"extensions":` + Extensions + `}`)}
+	return catalog.Caller{Protocol: wire.ModernVersion, Capabilities: []byte(`{"extensions":` + ClientExtensions + `}`)}
 }
 
 // refuseInput ends a call that asks for input, which a View cannot give. It also ends the
@@ -88,7 +88,7 @@ func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result
 	err := junctor.Errorf(junctor.CodeUnavailable, "it asks for input while it runs, which a View cannot give: call the tool itself")
 	if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 		op.RequestState, op.HasState = state, true
-		h.opts.Pipeline.GiveUp(ctx, op, err)
+		h.opts.Pipeline.AbandonCall(ctx, op, err)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func describePage(page mcpapps.Page, profile junctor.AppProfile, policy string) 
 // and have no effect.
 func addDeclarations(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
 	out.CSP, out.Refused, out.Permissions = junctor.AppCSP{}, []string{}, listPermissions(meta.Permissions)
-	if given := meta.CSP.Allowed(); given != nil {
+	if given := meta.CSP.FilterInvalid(); given != nil {
 		out.CSP = junctor.AppCSP{Connect: given.ConnectDomains, Resource: given.ResourceDomains, Frame: given.FrameDomains, BaseURI: given.BaseURIDomains}
 	}
 	for _, list := range []*[]string{&out.CSP.Connect, &out.CSP.Resource, &out.CSP.Frame, &out.CSP.BaseURI} {

@@ -44,10 +44,10 @@ type view struct {
 // requestedPermissions lists the browser features that the page asks for.
 func (v *view) requestedPermissions() []string { return listPermissions(v.page.Meta.Permissions) }
 
-// Open reads the page of a tool and opens a View for it, for the session of p. in.Agent
+// OpenView reads the page of a tool and opens a View for it, for the session of p. in.Agent
 // lets the View act as an agent, if p may. in.Resource chooses another page than the one
 // that the tool names.
-func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
+func (h *Host) OpenView(ctx context.Context, p *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
 	acts, err := h.actingPrincipal(p, in.Agent)
 	if err != nil {
 		return junctor.View{}, err
@@ -59,7 +59,7 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 	if in.Resource != "" {
 		t.uri = in.Resource
 	}
-	if !strings.HasPrefix(t.uri, mcpapps.Scheme) {
+	if !strings.HasPrefix(t.uri, mcpapps.URIScheme) {
 		return junctor.View{}, noAppError(t)
 	}
 	v := &view{id: h.newID(), owner: p, agentName: in.Agent, callID: in.Call, tool: t, openedAt: h.opts.Now(), closed: make(chan struct{})}
@@ -84,12 +84,12 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 // newID makes the id of a View: 26 letters and digits of base32. At least 16 of them are
 // random, which makes ids unguessable: the sandbox listener asks for no credential.
 func (h *Host) newID() string {
-	return h.opts.Node + strings.ToLower(rand.Text())[len(h.opts.Node):]
+	return h.opts.Replica + strings.ToLower(rand.Text())[len(h.opts.Replica):]
 }
 
-// NodeOf gives the id of the replica that a View's id begins with; empty if the id is too
+// ReplicaOf gives the id of the replica that a View's id begins with; empty if the id is too
 // short. The caller must check that such a replica exists.
-func NodeOf(id string) string {
+func ReplicaOf(id string) string {
 	if len(id) <= replicaIDLength {
 		return ""
 	}
@@ -142,7 +142,7 @@ func (v *view) belongsTo(p *junctor.Principal) bool {
 
 // isAlive reports whether a View goes on: it has not expired, and its session is valid.
 func (h *Host) isAlive(v *view, now time.Time) bool {
-	return now.Before(h.expiresAt(v)) && h.opts.Stands(v.owner)
+	return now.Before(h.expiresAt(v)) && h.opts.IsSessionActive(v.owner)
 }
 
 // expiresAt is when the View ends unless it is used again. The lock is held.
@@ -164,9 +164,9 @@ func (h *Host) dropDead() {
 	}
 }
 
-// Sweep drops the Views that have ended. The app calls it regularly, so that pages of
+// DropDeadViews drops the Views that have ended. The app calls it regularly, so that pages of
 // ended sessions do not stay in memory.
-func (h *Host) Sweep() {
+func (h *Host) DropDeadViews() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dropDead()
@@ -200,9 +200,9 @@ func (h *Host) findView(p *junctor.Principal, id string) (*view, error) {
 	return v, nil
 }
 
-// View describes one View of p's session. If check is set, it reads the page again to see
+// GetView describes one View of p's session. If check is set, it reads the page again to see
 // whether the server has a different page by now.
-func (h *Host) View(ctx context.Context, p *junctor.Principal, id string, check bool) (junctor.View, error) {
+func (h *Host) GetView(ctx context.Context, p *junctor.Principal, id string, check bool) (junctor.View, error) {
 	v, err := h.findView(p, id)
 	if err != nil {
 		return junctor.View{}, err
@@ -230,8 +230,8 @@ func (h *Host) checkPage(ctx context.Context, p *junctor.Principal, v *view) {
 	v.latestDigest = page.Digest()
 }
 
-// Views lists the open Views of p's session, oldest first.
-func (h *Host) Views(p *junctor.Principal) []junctor.View {
+// ListViews lists the open Views of p's session, oldest first.
+func (h *Host) ListViews(p *junctor.Principal) []junctor.View {
 	h.mu.Lock()
 	h.dropDead()
 	var mine []*view
@@ -249,8 +249,8 @@ func (h *Host) Views(p *junctor.Principal) []junctor.View {
 	return out
 }
 
-// Close ends a View: its addresses are not found any more, and its requests fail.
-func (h *Host) Close(p *junctor.Principal, id string) error {
+// CloseView ends a View: its addresses are not found any more, and its requests fail.
+func (h *Host) CloseView(p *junctor.Principal, id string) error {
 	v, err := h.findView(p, id)
 	if err != nil {
 		return err
@@ -262,7 +262,7 @@ func (h *Host) Close(p *junctor.Principal, id string) error {
 }
 
 // describeView is a View as the API gives it. It checks again whether the owner may still
-// use the server and tool, and otherwise gives the state ViewGone. The caller must not
+// use the server and tool, and otherwise gives the state ViewRemoved. The caller must not
 // hold the lock.
 func (h *Host) describeView(v *view) junctor.View {
 	f, tool := &v.frames, v.tool.item.Tool.JSON
@@ -287,7 +287,7 @@ func (h *Host) describeView(v *view) junctor.View {
 	}
 	switch {
 	case err != nil:
-		out.State = junctor.ViewGone
+		out.State = junctor.ViewRemoved
 	case latest != v.digest:
 		out.State = junctor.ViewChanged
 	}
@@ -300,7 +300,7 @@ func allowAttribute(v *view) string {
 	if v.page.Meta.Permissions == nil {
 		return ""
 	}
-	features := v.page.Meta.Permissions.Allow()
+	features := v.page.Meta.Permissions.AllowAttribute()
 	to := " " + v.frames.page.Scheme + "://" + v.frames.page.Host
 	if v.frames.isolation == junctor.IsolationOpaque {
 		to = " *" // an opaque page has no origin to name, and the proxy has no other frame
@@ -316,9 +316,9 @@ func allowAttribute(v *view) string {
 
 // hostCapabilities are the capabilities that the console announces to the page, as JSON.
 func hostCapabilities(v *view) json.RawMessage {
-	sandbox := &mcpapps.SandboxCapabilities{CSP: v.page.Meta.CSP.Allowed(), Permissions: v.page.Meta.Permissions}
+	sandbox := &mcpapps.SandboxCapabilities{CSP: v.page.Meta.CSP.FilterInvalid(), Permissions: v.page.Meta.Permissions}
 	text, err := json.Marshal(mcpapps.HostCapabilities{
-		ServerTools: &mcpapps.ListChanged{ListChanged: true}, ServerResources: &mcpapps.ListChanged{ListChanged: true}, Logging: true, Sandbox: sandbox,
+		ServerTools: &mcpapps.ListCapability{ListChanged: true}, ServerResources: &mcpapps.ListCapability{ListChanged: true}, Logging: true, Sandbox: sandbox,
 	})
 	if err != nil {
 		return json.RawMessage(`{}`)

@@ -63,9 +63,9 @@ func (h *Host) addNote(v *view, source, kind, method string, detail any) {
 	v.log.addEntry(junctor.ViewEntry{At: h.opts.Now().UTC(), Source: source, Kind: kind, Method: clipText(method), Detail: text})
 }
 
-// AddLog adds the events that the console saw. The console cannot choose their source or
+// AddLogEntries adds the events that the console saw. The console cannot choose their source or
 // time. If one entry has an unknown kind, none is added.
-func (h *Host) AddLog(p *junctor.Principal, id string, entries []junctor.ViewEntry) error {
+func (h *Host) AddLogEntries(p *junctor.Principal, id string, entries []junctor.ViewEntry) error {
 	v, err := h.findView(p, id)
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func (h *Host) AddLog(p *junctor.Principal, id string, entries []junctor.ViewEnt
 	return nil
 }
 
-// Log gives the entries about a View with a number above after, oldest first.
-func (h *Host) Log(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
+// ReadLog gives the entries about a View with a number above after, oldest first.
+func (h *Host) ReadLog(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
 	v, err := h.findView(p, id)
 	if err != nil {
 		return nil, err

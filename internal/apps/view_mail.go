@@ -33,10 +33,10 @@ type viewRequest struct {
 	answer chan junctor.ViewAnswer
 }
 
-// Mail gives the mail with a number above after of all Views that p's session has open.
+// FetchMail gives the mail with a number above after of all Views that p's session has open.
 // If there is none, it waits for the first mail, up to wait or maxMailWait. It returns
 // nil when the wait or ctx ends.
-func (h *Host) Mail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
+func (h *Host) FetchMail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
 	timer := time.NewTimer(min(wait, maxMailWait))
 	defer timer.Stop()
 	for {
@@ -119,10 +119,10 @@ func (h *Host) askView(ctx context.Context, v *view, method string, params []byt
 	}
 }
 
-// Answer hands the answer of a View to the request with the id ask. It checks the answer
+// AnswerRequest hands the answer of a View to the request with the id ask. It checks the answer
 // first, since it comes from a page of a server. The error has CodeNotFound if nobody
 // waits for the answer any more.
-func (h *Host) Answer(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
+func (h *Host) AnswerRequest(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
 	v, err := h.findView(p, id)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (h *Host) Answer(p *junctor.Principal, id, ask string, answer junctor.ViewA
 		return junctor.Errorf(junctor.CodeInvalid, "an answer has a result or an error")
 	case len(answer.Result) > maxAnswerBytes:
 		return junctor.Errorf(junctor.CodeTooLarge, "an answer may have %d KiB", maxAnswerBytes>>10)
-	case answer.Error == nil && (wire.Check(answer.Result) != nil || answer.Result[0] != '{'):
+	case answer.Error == nil && (wire.CheckJSON(answer.Result) != nil || answer.Result[0] != '{'):
 		return junctor.Errorf(junctor.CodeInvalid, "a result is an object, each of whose members stands there once")
 	}
 	h.mu.Lock()
@@ -168,7 +168,7 @@ func (h *Host) notifyViews(ch catalog.Change) {
 	for _, list := range []struct {
 		changed bool
 		note    string
-	}{{ch.Tools, wire.NoteToolsListChanged}, {ch.Resources, wire.NoteResourcesListChanged}, {ch.Prompts, wire.NotePromptsListChanged}} {
+	}{{ch.Tools, wire.NotificationToolsListChanged}, {ch.Resources, wire.NotificationResourcesListChanged}, {ch.Prompts, wire.NotificationPromptsListChanged}} {
 		if list.changed {
 			notes = append(notes, list.note)
 		}
@@ -184,7 +184,7 @@ func (h *Host) notifyViews(ch catalog.Change) {
 			continue
 		}
 		acts, err := h.actingPrincipal(v.owner, v.agentName)
-		if err != nil || !sh.Concerns(acts, catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}, ch) {
+		if err != nil || !sh.Concerns(acts, catalog.Scope{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}, ch) {
 			continue
 		}
 		for _, note := range notes {

@@ -61,7 +61,7 @@ func (p *page) fetch(t *testing.T, after uint64) []junctor.ViewMail {
 
 // A View hears that its server has other tools or resources by now, and not what
 // is another's.
-func TestViewsHearOfChanges(t *testing.T) {
+func TestAppViewsReceiveChanges(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
 	other := newShop(t)
@@ -140,7 +140,7 @@ func TestOwnToolsOfAView(t *testing.T) {
 	calls := read[struct{ Items []junctor.Call }](t, s.ok(t, 200, "GET", "/calls?view="+v.ID, "")).Items
 	states := map[junctor.Status]int{}
 	for _, c := range calls {
-		if c.Kind == junctor.KindTool && c.Server == "shop" && strings.HasPrefix(c.Name, "own:") && c.Door == junctor.DoorView {
+		if c.Kind == junctor.KindTool && c.Server == "shop" && strings.HasPrefix(c.Name, "own:") && c.EntryPoint == junctor.EntryAppView {
 			states[c.Status]++
 		}
 	}

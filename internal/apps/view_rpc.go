@@ -16,19 +16,19 @@ import (
 // codeRefused is the JSON-RPC error code with which a host of MCP Apps refuses a request.
 const codeRefused = -32000
 
-// RPC does what a View asks for. The View can reach its own server alone, under the
+// HandleRPC does what a View asks for. The View can reach its own server alone, under the
 // server's own names. Requests are judged as the principal who opened the View, or as the
 // agent it acts as, and are on record.
 //
 // The answer is for the View, including refusals. The error is for the console: the
 // session has no such View, or params is not valid JSON.
-func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
+func (h *Host) HandleRPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
 	v, err := h.findView(p, id)
 	if err != nil {
 		return junctor.ViewAnswer{}, err
 	}
 	if len(params) > 0 {
-		if err := wire.Check(params); err != nil {
+		if err := wire.CheckJSON(params); err != nil {
 			return junctor.ViewAnswer{}, junctor.Errorf(junctor.CodeInvalid, "params: %w", err)
 		}
 		if params[0] != '{' {
@@ -52,11 +52,11 @@ func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string,
 // that MCP Apps give to Views are the only ones it knows. Errors are *wire.Error or
 // *junctor.Error.
 func (h *Host) serveRequest(ctx context.Context, p *junctor.Principal, v *view, method string, params []byte) (json.RawMessage, error) {
-	sees := catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}
+	sees := catalog.Scope{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}
 	list := func(kind catalog.ListKind) (json.RawMessage, error) { return h.opts.Pipeline.List(p, sees, kind) }
 	op := &guard.Op{
-		Principal: p, Door: junctor.DoorView, View: sees, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta"),
-		Caller: viewCaller(), ViewID: v.id,
+		Principal: p, EntryPoint: junctor.EntryAppView, Scope: sees, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta"),
+		Caller: viewCaller(), AppViewID: v.id,
 	}
 	var ok bool
 	switch method {
@@ -132,8 +132,8 @@ func argumentsResult(kind junctor.Kind, err error) (json.RawMessage, error) {
 // recordMessage takes a message to the person, or context for the model. Of the context,
 // the last one counts. The console shows both; nothing reaches a model here.
 func (h *Host) recordMessage(v *view, method string, params []byte) (json.RawMessage, error) {
-	known, _ := mcpapps.Lookup(mcpapps.PartyView, method)
-	if _, err := known.Params(params); err != nil {
+	known, _ := mcpapps.FindMethod(mcpapps.PartyView, method)
+	if _, err := known.DecodeParams(params); err != nil {
 		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " are not as MCP Apps have them"}
 	}
 	if len(params) > maxContextBytes {

@@ -33,12 +33,12 @@ func TestRecordsNameUserAndAgent(t *testing.T) {
 	for id, more := range map[string]string{
 		"person": `"subject":"u1","status"`, "acting": `"subject":"u1","agent":"qa","status"`, "agent": `"subject":"qa","user":"u2","status"`, "lonely": `"subject":"qa","status"`,
 	} {
-		if got, err := List(context.Background(), dir, Filter{Call: id, Phase: PhaseEnd}); err != nil || len(got) != 1 || !strings.Contains(got[0].Line, more) {
+		if got, err := ListRecords(context.Background(), dir, Filter{Call: id, Phase: PhaseEnd}); err != nil || len(got) != 1 || !strings.Contains(got[0].JSON, more) {
 			t.Errorf("%s: %+v, %v", id, got, err)
 		}
 	}
 	for want, f := range map[int]Filter{4: {User: "u1"}, 6: {Agent: "qa"}, 2: {User: "u2", Agent: "qa"}, 0: {Agent: "other"}} {
-		if got, err := List(context.Background(), dir, f); err != nil || len(got) != want {
+		if got, err := ListRecords(context.Background(), dir, f); err != nil || len(got) != want {
 			t.Errorf("%+v: %d records, %v, want %d", f, len(got), err, want)
 		}
 	}

@@ -78,8 +78,8 @@ func TestBrokenChainAtStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := verified(t, dir)
-			if found.OK || found.Bad.Seq != c.bad {
-				t.Fatalf("named %v, want record %d", found.Bad, c.bad)
+			if found.OK || found.FirstBad.Seq != c.bad {
+				t.Fatalf("named %v, want record %d", found.FirstBad, c.bad)
 			}
 
 			for range 2 { // it does not go away by another start
@@ -95,8 +95,8 @@ func TestBrokenChainAtStart(t *testing.T) {
 				closed(t, j)
 				// The first fault is named as before, or, where what was
 				// wrong lies outside the chain, the record that tells of it.
-				if r := verified(t, dir); r.OK || r.Bad.Seq != c.bad && r.Bad.Seq != 12 {
-					t.Errorf("after a restart: %v", r.Bad)
+				if r := verified(t, dir); r.OK || r.FirstBad.Seq != c.bad && r.FirstBad.Seq != 12 {
+					t.Errorf("after a restart: %v", r.FirstBad)
 				}
 			}
 		})
@@ -130,7 +130,7 @@ func TestSegmentTakenAway(t *testing.T) {
 		if r := verified(t, dir); r.OK {
 			t.Errorf("%s: not found", name)
 		}
-		if all, err := List(context.Background(), dir, Filter{Call: "b"}); err != nil || len(all) != 1 {
+		if all, err := ListRecords(context.Background(), dir, Filter{Call: "b"}); err != nil || len(all) != 1 {
 			t.Errorf("%s: what came after is lost: %v", name, err)
 		}
 	}
@@ -164,7 +164,7 @@ func TestSigningKey(t *testing.T) {
 	if err := os.Chmod(signingKeyPath(heads), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(context.Background(), Options{Dir: dir, Node: "n1"}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := Open(context.Background(), Options{Dir: dir, Replica: "n1"}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that others can read: %v", err)
 	}
 	// Another key, with which everything is signed again: only a key that was
@@ -205,7 +205,7 @@ func TestNothingBehindTheLastRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	clean(t, dead)
-	if all, err := List(context.Background(), dead, Filter{}); err != nil || len(all) != 7 {
+	if all, err := ListRecords(context.Background(), dead, Filter{}); err != nil || len(all) != 7 {
 		t.Errorf("%d records, %v", len(all), err)
 	}
 	j = open(t, Options{Dir: dead})
@@ -224,41 +224,41 @@ func TestForeignCopy(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	m := &memory{}
-	j := open(t, Options{Dir: dir, Ship: m})
+	j := open(t, Options{Dir: dir, Shipper: m})
 	run(t, j, "a", 5)
 	closed(t, j)
-	o := VerifyOptions{Foreign: true}
+	o := VerifyOptions{RemoteReplica: true}
 	for _, rs := range [][]Record{m.records, m.records[3:], m.records[:5], nil} {
 		if r, err := VerifyRecords(context.Background(), each(rs), o); err != nil || !r.OK || len(r.Notes) == 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
 	bad := append(append([]Record{}, m.records[:4]...), m.records[5:]...)
-	if r, err := VerifyRecords(context.Background(), each(bad), o); err != nil || r.OK || r.Bad.Seq != 5 {
-		t.Errorf("%+v, %v", r.Bad, err)
+	if r, err := VerifyRecords(context.Background(), each(bad), o); err != nil || r.OK || r.FirstBad.Seq != 5 {
+		t.Errorf("%+v, %v", r.FirstBad, err)
 	}
 	if _, err := VerifyRecords(context.Background(), m.all(), VerifyOptions{}); err == nil {
 		t.Error("nothing to hold it against, and no word of it")
 	}
 }
 
-// What its node said last convicts a copy that has lost its end, or all.
+// What its replica said last convicts a copy that has lost its end, or all.
 func TestForeignCopyAgainstAStatement(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
-	j := open(t, Options{Dir: place(t), Ship: m})
+	j := open(t, Options{Dir: place(t), Shipper: m})
 	run(t, j, "a", 5)
 	closed(t, j)
-	head, key := j.Signed()
+	head, key := j.SignedHead()
 	if head.Seq == 0 || head.Shipped != head.Seq || !head.Closed {
 		t.Fatalf("%+v", head)
 	}
-	o := VerifyOptions{Foreign: true, Node: head.Node, Key: key, Heads: []Head{head}}
+	o := VerifyOptions{RemoteReplica: true, Replica: head.Replica, Key: key, Heads: []Head{head}}
 	if r, err := VerifyRecords(context.Background(), m.all(), o); err != nil || !r.OK {
 		t.Errorf("whole: %+v, %v", r, err)
 	}
 	for name, records := range map[string][]Record{"the end": m.records[:5], "all": nil} {
-		if r, err := VerifyRecords(context.Background(), each(records), o); err != nil || r.OK || r.Bad.Seq != uint64(len(records))+1 {
+		if r, err := VerifyRecords(context.Background(), each(records), o); err != nil || r.OK || r.FirstBad.Seq != uint64(len(records))+1 {
 			t.Errorf("without %s: %+v, %v", name, r, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Bad is the first record that breaks the chain.
-type Bad struct {
+// BadRecord is the first record that breaks the chain.
+type BadRecord struct {
 	// The file; "" if the record is missing or a copy is read.
 	Segment string `json:"segment,omitempty"`
 	Line    int    `json:"line,omitempty"` // in the file; the first is 1
@@ -21,7 +21,7 @@ type Bad struct {
 }
 
 // String describes the record and what is wrong with it, for people.
-func (b *Bad) String() string {
+func (b *BadRecord) String() string {
 	where := fmt.Sprintf("record %d", b.Seq)
 	if b.Segment != "" && b.Line > 0 {
 		where += fmt.Sprintf(" (%s, line %d)", b.Segment, b.Line)
@@ -35,11 +35,11 @@ func (b *Bad) String() string {
 // of one moment may be slightly out of order.
 const clockTolerance = time.Second
 
-// chainVerifier checks the records of one node in order. It remembers how far it
+// chainVerifier checks the records of one replica in order. It remembers how far it
 // is.
 type chainVerifier struct {
 	// "" until the first record names it.
-	node     string
+	replica  string
 	nextSeq  uint64            // number of the next record
 	prevHash [sha256.Size]byte // hash of the last record
 	// prevHash is known; otherwise the next record is trusted.
@@ -70,8 +70,8 @@ func (c *chainVerifier) acceptRecord(l *line) (wrong string) {
 		return fmt.Sprintf("record %d stands where record %d should be", l.Seq, c.nextSeq)
 	case !holds:
 		return "the record was changed, or the one before it was"
-	case c.node != "" && l.Node != c.node:
-		return fmt.Sprintf("the record is of node %q, the chain of %q", l.Node, c.node)
+	case c.replica != "" && l.Replica != c.replica:
+		return fmt.Sprintf("the record is of replica %q, the chain of %q", l.Replica, c.replica)
 	case l.Phase == PhaseBreak:
 		return "the chain did not hold when the journal was opened: " + l.Reason
 	}
@@ -94,7 +94,7 @@ func (c *chainVerifier) moveTo(l *line) {
 		c.firstSeq = l.Seq
 	}
 	c.recordCount++
-	c.node, c.nextSeq, c.prevHash, c.prevKnown, c.lastTime = l.Node, l.Seq+1, l.hash, true, l.Time
+	c.replica, c.nextSeq, c.prevHash, c.prevKnown, c.lastTime = l.Replica, l.Seq+1, l.hash, true, l.Time
 }
 
 // acceptFirstRecord checks the first record of a segment, which names the hash
@@ -138,15 +138,15 @@ func (c *chainVerifier) describeBreak(l *line) string {
 // visit may object. end is where the complete lines end, and torn is how many
 // bytes follow them. The error says that the file could not be read; a record
 // that is wrong is in bad.
-func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*line) string) (bad *Bad, end, torn int64, err error) {
+func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*line) string) (bad *BadRecord, end, torn int64, err error) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	defer f.Close()
 	ls := newLineReader(f, 0)
-	fault := func(wrong string) *Bad {
-		return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: c.nextSeq, Reason: wrong}
+	fault := func(wrong string) *BadRecord {
+		return &BadRecord{Segment: s.fileName(), Line: ls.lineNumber, Seq: c.nextSeq, Reason: wrong}
 	}
 	for {
 		b, err := ls.next()
@@ -180,7 +180,7 @@ func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*
 			continue
 		}
 		if wrong := visit(&l); wrong != "" {
-			return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: l.Seq, Reason: wrong}, ls.offset, 0, nil
+			return &BadRecord{Segment: s.fileName(), Line: ls.lineNumber, Seq: l.Seq, Reason: wrong}, ls.offset, 0, nil
 		}
 	}
 }

@@ -21,7 +21,7 @@ const childDir = "JUNCTOR_TEST_JOURNAL"
 // it has recorded, until it is killed.
 func child() {
 	strict := os.Getenv("JUNCTOR_TEST_STRICT") != ""
-	j, err := Open(context.Background(), Options{Dir: os.Getenv(childDir), Node: "n1", Strict: strict, SegmentBytes: 100_000})
+	j, err := Open(context.Background(), Options{Dir: os.Getenv(childDir), Replica: "n1", Strict: strict, SegmentBytes: 100_000})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -93,7 +93,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 	closed(t, j)
 	r := clean(t, dir)
-	all, err := List(context.Background(), dir, Filter{Tenant: junctor.DefaultTenant, Phase: PhaseStart})
+	all, err := ListRecords(context.Background(), dir, Filter{Tenant: junctor.DefaultTenant, Phase: PhaseStart})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTornAtEveryByte(t *testing.T) {
 		if err := os.Chmod(signingKeyPath(filepath.Join(root, "heads")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		j, err := Open(context.Background(), Options{Dir: d, Node: "n1"})
+		j, err := Open(context.Background(), Options{Dir: d, Replica: "n1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestTornAtEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := clean(t, d)
-		got, err := List(context.Background(), d, Filter{Phase: PhaseRecover})
+		got, err := ListRecords(context.Background(), d, Filter{Phase: PhaseRecover})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				t.Errorf("nothing was torn, and %d records say so", len(got))
 			}
 		default:
-			l := line{rawJSON: []byte(got[0].Line)}
+			l := line{rawJSON: []byte(got[0].JSON)}
 			if err := l.parse(); err != nil || len(got) != 1 || l.Dropped != cut-before {
 				t.Errorf("cut at %d: %v", cut, got)
 			}

@@ -242,7 +242,7 @@ func TestRandomFaults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := filepath.Join(quickRoot(rt), "journal")
 		f := &faults{}
-		o := Options{Dir: dir, Node: "n1", openSegment: f.opener, Strict: rapid.Bool().Draw(rt, "strict"), SegmentBytes: rapid.Int64Range(300, 3000).Draw(rt, "segment")}
+		o := Options{Dir: dir, Replica: "n1", openSegment: f.opener, Strict: rapid.Bool().Draw(rt, "strict"), SegmentBytes: rapid.Int64Range(300, 3000).Draw(rt, "segment")}
 		j, err := Open(context.Background(), o)
 		if err != nil {
 			rt.Fatal(err)
@@ -282,9 +282,9 @@ func TestRandomFaults(t *testing.T) {
 		}
 		r, err := Verify(context.Background(), dir, VerifyOptions{})
 		if err != nil || !r.OK {
-			rt.Fatalf("%v, %v", r.Bad, err)
+			rt.Fatalf("%v, %v", r.FirstBad, err)
 		}
-		all, err := List(context.Background(), dir, Filter{})
+		all, err := ListRecords(context.Background(), dir, Filter{})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "journal"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(context.Background(), Options{Dir: filepath.Join(root, "journal"), Node: "n1"})
+	_, err := Open(context.Background(), Options{Dir: filepath.Join(root, "journal"), Replica: "n1"})
 	if junctor.CodeOf(err) != junctor.CodeUnavailable {
 		t.Errorf("got %v", err)
 	}

@@ -64,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	closed(t, j)
 	clean(t, dir)
-	all, err := List(context.Background(), dir, Filter{Phase: PhaseStart})
+	all, err := ListRecords(context.Background(), dir, Filter{Phase: PhaseStart})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	if err := syscall.Mount("tmpfs", root, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(context.Background(), Options{Dir: dir, Node: "n1"})
+	_, err := Open(context.Background(), Options{Dir: dir, Replica: "n1"})
 	if junctor.CodeOf(err) != junctor.CodeUnavailable || !errors.Is(err, syscall.EROFS) {
 		t.Errorf("got %v", err)
 	}

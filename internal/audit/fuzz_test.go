@@ -24,19 +24,21 @@ func FuzzLine(f *testing.F) {
 	f.Add(bytes.TrimSpace(good))
 	f.Add([]byte(""))
 	f.Add([]byte(strings.Repeat("0", 64) + " {}"))
-	f.Add([]byte(strings.Repeat("0", 64) + ` {"seq":1,"seq":2,"node":"n","phase":"end"}`))
-	f.Add([]byte(strings.Repeat("A", 64) + ` {"seq":1,"node":"n","phase":"end"}`))
+	f.Add([]byte(strings.Repeat("0", 64) + ` {"seq":1,"seq":2,"replica":"n","phase":"end"}`))
+	f.Add([]byte(strings.Repeat("A", 64) + ` {"seq":1,"replica":"n","phase":"end"}`))
+	f.Add([]byte(strings.Repeat("0", 64) + ` {"seq":1,"node":"n","phase":"end","door":"mcp"}`))
+	f.Add([]byte(strings.Repeat("0", 64) + ` {"seq":1,"node":"n","replica":"m","phase":"end"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, err := parseLine(b)
 		if err != nil {
 			return
 		}
 		r := l.toRecord()
-		if r.Hash+" "+r.Line != string(b) {
-			t.Errorf("read %q as %q", b, r.Hash+" "+r.Line)
+		if r.Hash+" "+r.JSON != string(b) {
+			t.Errorf("read %q as %q", b, r.Hash+" "+r.JSON)
 		}
-		if r.Seq == 0 || r.Node == "" {
-			t.Errorf("a record without a number or a node: %q", b)
+		if r.Seq == 0 || r.Replica == "" {
+			t.Errorf("a record without a number or a replica: %q", b)
 		}
 	})
 }
@@ -55,6 +57,8 @@ func FuzzScan(f *testing.F) {
 	f.Add(`{"time":"2026-02-28T24:00:00.000000Z","name":"é"}`)
 	f.Add("{\"name\":\"\xff\"}")
 	f.Add(`{"dropped":0123}`)
+	f.Add(`{"seq":1,"node":"n","phase":"end","door":"mcp"}`)
+	f.Add(`{"seq":1,"node":"n","replica":"m","door":"mcp","entry_point":"sse"}`)
 	f.Add(`{}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		var quick, full entry
@@ -82,7 +86,7 @@ func FuzzRecord(f *testing.F) {
 		e := newEncoder("n1")
 		c := ended(id)
 		c.Name, c.Reason, c.Duration = name, reason, time.Duration(us)
-		c.Tenant, c.Kind, c.Door, c.Server, c.Version = junctor.TenantID(name), junctor.Kind(name), junctor.Door(name), name, name
+		c.Tenant, c.Kind, c.EntryPoint, c.Server, c.Version = junctor.TenantID(name), junctor.Kind(name), junctor.EntryPoint(name), name, name
 		c.Issuer, c.Subject, c.Status, c.Code = name, name, junctor.Status(name), junctor.Code(name)
 		e.beginRecord(7, time.Unix(1, 5000), PhaseEnd)
 		e.addCall(c)
@@ -133,7 +137,7 @@ func FuzzSegment(f *testing.F) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			j, err := Open(context.Background(), Options{Dir: dir, Node: "n1"})
+			j, err := Open(context.Background(), Options{Dir: dir, Replica: "n1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +148,7 @@ func FuzzSegment(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		all, err := List(context.Background(), dir, Filter{Call: "fuzz"})
+		all, err := ListRecords(context.Background(), dir, Filter{Call: "fuzz"})
 		if err != nil || len(all) < 2 {
 			t.Fatalf("%d records, %v", len(all), err)
 		}

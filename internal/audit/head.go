@@ -16,13 +16,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Head names a record of a node's chain and is signed. All records up to it must
+// Head names a record of a replica's chain and is signed. All records up to it must
 // exist.
 type Head struct {
-	Node string    `json:"node"`
-	Seq  uint64    `json:"seq"`
-	Hash string    `json:"hash"`
-	Time time.Time `json:"time"`
+	Replica string    `json:"replica"`
+	Seq     uint64    `json:"seq"`
+	Hash    string    `json:"hash"`
+	Time    time.Time `json:"time"`
 	// Shipped is the last record that the copy in SQL had.
 	Shipped uint64 `json:"shipped,omitzero"`
 	// Closed says that the journal was closed properly: no record follows.
@@ -34,15 +34,15 @@ type Head struct {
 // older heads have to stay valid.
 func (h *Head) signedBytes() []byte {
 	return fmt.Appendf(nil, "junctor journal head\n%s\n%d\n%s\n%s\n%d\n%t\n",
-		h.Node, h.Seq, h.Hash, h.Time.UTC().Format(time.RFC3339Nano), h.Shipped, h.Closed)
+		h.Replica, h.Seq, h.Hash, h.Time.UTC().Format(time.RFC3339Nano), h.Shipped, h.Closed)
 }
 
 // Checkpoint says that the journal itself removed the records up to one.
 type Checkpoint struct {
-	Node string    `json:"node"`
-	UpTo uint64    `json:"up_to_seq"`
-	Hash string    `json:"hash"` // of the record UpTo
-	Time time.Time `json:"time"`
+	Replica string    `json:"replica"`
+	UpTo    uint64    `json:"up_to_seq"`
+	Hash    string    `json:"hash"` // of the record UpTo
+	Time    time.Time `json:"time"`
 	// How many records this checkpoint covers.
 	Count uint64 `json:"count"`
 	// The signature covers the signature of the checkpoint before, too, so that
@@ -54,14 +54,14 @@ type Checkpoint struct {
 // of the checkpoint before.
 func (c *Checkpoint) signedBytes(before []byte) []byte {
 	b := fmt.Appendf(nil, "junctor journal checkpoint\n%s\n%d\n%s\n%s\n%d\n",
-		c.Node, c.UpTo, c.Hash, c.Time.UTC().Format(time.RFC3339Nano), c.Count)
+		c.Replica, c.UpTo, c.Hash, c.Time.UTC().Format(time.RFC3339Nano), c.Count)
 	return append(b, before...)
 }
 
-func headPath(dir, node string) string       { return filepath.Join(dir, node+".json") }
-func checkpointPath(dir, node string) string { return filepath.Join(dir, node+".checkpoints") }
-func signingKeyPath(dir string) string       { return filepath.Join(dir, "signing.key") }
-func publicKeyPath(dir string) string        { return filepath.Join(dir, "signing.pub") }
+func headPath(dir, replica string) string       { return filepath.Join(dir, replica+".json") }
+func checkpointPath(dir, replica string) string { return filepath.Join(dir, replica+".checkpoints") }
+func signingKeyPath(dir string) string          { return filepath.Join(dir, "signing.key") }
+func publicKeyPath(dir string) string           { return filepath.Join(dir, "signing.pub") }
 
 // Why a head or a list of checkpoints is not usable.
 var (
@@ -70,10 +70,10 @@ var (
 	errUnreadableFile = errors.New("it cannot be read")
 )
 
-// readHead reads the signed head of a node. The error is errNoHead if there is
+// readHead reads the signed head of a replica. The error is errNoHead if there is
 // none, and errUnreadableFile or errBadSignature if it is not valid.
-func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
-	b, err := os.ReadFile(headPath(dir, node))
+func readHead(dir, replica string, key ed25519.PublicKey) (*Head, error) {
+	b, err := os.ReadFile(headPath(dir, replica))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoHead
 	}
@@ -84,7 +84,7 @@ func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
 	if err := json.Unmarshal(b, h); err != nil {
 		return nil, errUnreadableFile
 	}
-	if h.Node != node || !ed25519.Verify(key, h.signedBytes(), h.Signature) {
+	if h.Replica != replica || !ed25519.Verify(key, h.signedBytes(), h.Signature) {
 		return nil, errBadSignature
 	}
 	return h, nil
@@ -97,13 +97,13 @@ func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(headPath(dir, h.Node), append(b, '\n'), 0o644)
+	return writeFile(headPath(dir, h.Replica), append(b, '\n'), 0o644)
 }
 
-// readCheckpoints reads a node's checkpoints, oldest first. bad is the first line
+// readCheckpoints reads a replica's checkpoints, oldest first. bad is the first line
 // that is not valid; 0 for none.
-func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint, bad int, err error) {
-	b, err := os.ReadFile(checkpointPath(dir, node))
+func readCheckpoints(dir, replica string, key ed25519.PublicKey) (all []Checkpoint, bad int, err error) {
+	b, err := os.ReadFile(checkpointPath(dir, replica))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -117,7 +117,7 @@ func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint,
 		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
 			return all, n, errUnreadableFile
 		}
-		if c.Node != node || !ed25519.Verify(key, c.signedBytes(before.Signature), c.Signature) {
+		if c.Replica != replica || !ed25519.Verify(key, c.signedBytes(before.Signature), c.Signature) {
 			return all, n, errBadSignature
 		}
 		if c.UpTo-before.UpTo != c.Count || c.UpTo <= before.UpTo {
@@ -142,7 +142,7 @@ func writeCheckpoints(dir string, all []Checkpoint) error {
 		}
 		b = append(append(b, text...), '\n')
 	}
-	return writeFile(checkpointPath(dir, all[0].Node), b, 0o644)
+	return writeFile(checkpointPath(dir, all[0].Replica), b, 0o644)
 }
 
 // loadSigningKey reads the signing key of a folder, or creates one. The public

@@ -15,7 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options configure a Journal. Dir and Node are required; every other field has a
+// Options configure a Journal. Dir and Replica are required; every other field has a
 // usable zero value.
 type Options struct {
 	Dir string // folder of the segments
@@ -23,25 +23,25 @@ type Options struct {
 	// beside Dir.
 	HeadsDir string
 	// Names the chain: letters, digits, dot, dash, underscore.
-	Node string
+	Replica string
 	// Append waits until the record is on disk.
 	Strict bool
 	// How long closed segments are kept; 0 keeps them for ever.
-	Keep time.Duration
+	Retention time.Duration
 	// How many calls Calls can list from memory; default 1000.
-	Recent int
+	RecentCalls int
 	// Receives a copy of the records; nil for no copy. A Witness is also asked
 	// how far the chain was.
-	Ship Shipper
+	Shipper Shipper
 
 	// Restored describes the backup that the journal was restored from. If it is
 	// not empty, Open records it.
-	Restored string
+	RestoredFrom string
 
 	// A segment closes at this size; default 64 MiB.
 	SegmentBytes int64
 	// How often a head is signed while records arrive; default 5 s.
-	HeadEvery time.Duration
+	HeadInterval time.Duration
 	// A head is signed after this many records at the latest; default 10000.
 	HeadRecords uint64
 
@@ -70,7 +70,7 @@ func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 	return os.OpenFile(path, flags, 0o600)
 }
 
-// Journal is the durable record of one node's calls. All methods may be called
+// Journal is the durable record of one replica's calls. All methods may be called
 // from any goroutine.
 //
 // The journal refuses rather than loses: while a record cannot be written, Append
@@ -79,7 +79,7 @@ func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 // PhaseLost record then says how many records are missing.
 type Journal struct {
 	options    Options
-	recent     *Recent
+	recent     *RecentCalls
 	signingKey ed25519.PrivateKey
 	folderLock io.Closer
 
@@ -164,7 +164,7 @@ type Journal struct {
 	goroutines sync.WaitGroup
 }
 
-// Open opens the journal of a node, or creates one. The caller must call Close.
+// Open opens the journal of a replica, or creates one. The caller must call Close.
 //
 // Open takes a lock on the folder. If another process holds it, the error has the
 // code CodeConflict; every other error has CodeUnavailable or, for invalid
@@ -192,7 +192,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 		return nil, openError(o.Dir, err)
 	}
 	j := &Journal{
-		options: o, recent: NewRecent(o.Recent), folderLock: lock, encoder: newEncoder(o.Node),
+		options: o, recent: NewRecentCalls(o.RecentCalls), folderLock: lock, encoder: newEncoder(o.Replica),
 		shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
 	}
 	j.lifeCtx, j.cancelLife = context.WithCancel(context.WithoutCancel(ctx))
@@ -206,7 +206,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 		return nil, openError(o.Dir, err)
 	}
 	j.goroutines.Go(j.runMaintenance)
-	if o.Ship != nil {
+	if o.Shipper != nil {
 		j.goroutines.Go(j.shipRecords)
 	}
 	if j.asWitness() != nil {
@@ -224,9 +224,9 @@ func (j *Journal) loadAndSign(ctx context.Context) (err error) {
 	if err := j.resumeChain(ctx); err != nil {
 		return err
 	}
-	if j.options.Restored != "" {
+	if j.options.RestoredFrom != "" {
 		j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRestore)
-		j.encoder.addText("reason", j.options.Restored, maxReason)
+		j.encoder.addText("reason", j.options.RestoredFrom, maxReason)
 		if err := j.writeEncoded(); err != nil {
 			return err
 		}
@@ -245,21 +245,21 @@ func (o Options) validateWithDefaults() (Options, error) {
 	if o.Dir == "" {
 		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
 	}
-	if !isValidNode(o.Node) {
-		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a node: use up to 64 letters, digits, dots, dashes and underscores", o.Node)
+	if !isValidReplica(o.Replica) {
+		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a replica: use up to 64 letters, digits, dots, dashes and underscores", o.Replica)
 	}
 	o.HeadsDir = resolveHeadsDir(o.Dir, o.HeadsDir)
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = 64 << 20
 	}
-	if o.HeadEvery <= 0 {
-		o.HeadEvery = 5 * time.Second
+	if o.HeadInterval <= 0 {
+		o.HeadInterval = 5 * time.Second
 	}
 	if o.HeadRecords == 0 {
 		o.HeadRecords = 10_000
 	}
-	if o.Recent <= 0 {
-		o.Recent = 1000
+	if o.RecentCalls <= 0 {
+		o.RecentCalls = 1000
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -273,9 +273,9 @@ func (o Options) validateWithDefaults() (Options, error) {
 	return o, nil
 }
 
-// isValidNode reports whether a node's name can be part of a file name and needs
+// isValidReplica reports whether a replica's name can be part of a file name and needs
 // no escape in JSON.
-func isValidNode(s string) bool {
+func isValidReplica(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && (c != '.' || i == 0) {
@@ -294,7 +294,7 @@ func resolveHeadsDir(dir, heads string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(dir)), "heads")
 }
 
-// openError says that the journal in dir could not be opened, and why.
+// openError wraps the reason why the journal in dir could not be opened.
 func openError(dir string, err error) error {
 	return &junctor.Error{
 		Code: junctor.CodeUnavailable, Cause: err,
@@ -345,7 +345,7 @@ func (j *Journal) Close(ctx context.Context) error {
 	j.mu.Unlock()
 	j.cancelLife()
 	j.goroutines.Wait()
-	if j.options.Ship != nil {
+	if j.options.Shipper != nil {
 		j.shipRemaining(ctx)
 	}
 	j.mu.Lock()

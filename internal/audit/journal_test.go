@@ -54,8 +54,8 @@ func quickRoot(t interface {
 
 func open(t testing.TB, o Options) *Journal {
 	t.Helper()
-	if o.Node == "" {
-		o.Node = "n1"
+	if o.Replica == "" {
+		o.Replica = "n1"
 	}
 	j, err := Open(context.Background(), o)
 	if err != nil {
@@ -93,7 +93,7 @@ func closed(t testing.TB, j *Journal) {
 
 func started(id string) *junctor.Call {
 	return &junctor.Call{
-		ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "echo", Name: "say", Version: "1.0.0",
+		ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "echo", Name: "say", Version: "1.0.0",
 		Issuer: "junctor", Subject: "alice", Status: junctor.StatusRunning, Start: time.Now(), BytesIn: 200, ArgsDigest: [32]byte{1, 2, 3},
 	}
 }
@@ -134,8 +134,8 @@ func verified(t testing.TB, dir string) Report {
 func clean(t testing.TB, dir string) Report {
 	t.Helper()
 	r := verified(t, dir)
-	if !r.OK || r.Bad != nil {
-		t.Fatalf("the journal does not verify: %v", r.Bad)
+	if !r.OK || r.FirstBad != nil {
+		t.Fatalf("the journal does not verify: %v", r.FirstBad)
 	}
 	return r
 }
@@ -150,27 +150,27 @@ func TestRecordsOfACall(t *testing.T) {
 	record(t, j, started("a"), ended("a"), denied)
 	closed(t, j)
 
-	got, err := List(context.Background(), dir, Filter{})
+	got, err := ListRecords(context.Background(), dir, Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(got) != 4 {
 		t.Fatalf("%d records, want 4", len(got))
 	}
-	want := `{"seq":3,"node":"n1","time":"2026-03-04T04:06:07.089012Z","phase":"end","call":"a","tenant":"default","kind":"tool","door":"mcp",` +
+	want := `{"seq":3,"replica":"n1","time":"2026-03-04T04:06:07.089012Z","phase":"end","call":"a","tenant":"default","kind":"tool","entry_point":"mcp",` +
 		`"server":"echo","name":"say","version":"1.0.0","issuer":"junctor","subject":"alice","status":"success","duration_us":1500,"bytes_in":200,"bytes_out":300,` +
 		`"args_b3":"0102030000000000000000000000000000000000000000000000000000000000","result_b3":"0405060000000000000000000000000000000000000000000000000000000000"}`
-	if got[1].Line != want {
-		t.Errorf("end record\n got %s\nwant %s", got[1].Line, want)
+	if got[1].JSON != want {
+		t.Errorf("end record\n got %s\nwant %s", got[1].JSON, want)
 	}
 	if r := got[0]; r.Phase != PhaseRefuse || r.Seq != 4 || r.Status != junctor.StatusDenied || r.Name != "x\u2028y" ||
-		!r.Time.Equal(at.Truncate(time.Microsecond)) || len(r.Line) > 2000 || !strings.Contains(r.Line, `é…","bytes_in`) {
+		!r.Time.Equal(at.Truncate(time.Microsecond)) || len(r.JSON) > 2000 || !strings.Contains(r.JSON, `é…","bytes_in`) {
 		t.Errorf("refusal: %+v", r)
 	}
 	if got[2].Phase != PhaseStart || got[3].Phase != PhaseSegment {
 		t.Errorf("phases %s, %s", got[2].Phase, got[3].Phase)
 	}
-	if r := clean(t, dir); r.Records != 4 || r.First != 1 || r.Last != 4 || r.Node != "n1" {
+	if r := clean(t, dir); r.Records != 4 || r.First != 1 || r.Last != 4 || r.Replica != "n1" {
 		t.Errorf("report %+v", r)
 	}
 }
@@ -207,7 +207,7 @@ func TestCallsComeBack(t *testing.T) {
 		t.Fatalf("newest before: %+v", before[0])
 	}
 
-	j = open(t, Options{Dir: dir, Recent: 10})
+	j = open(t, Options{Dir: dir, RecentCalls: 10})
 	after, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant), Limit: 100})
 	if len(after) != 10 || after[0].ID != "left" || after[0].Status != junctor.StatusError || after[0].Reason == "" {
 		t.Fatalf("%d calls, newest %+v", len(after), after[0])
@@ -230,7 +230,7 @@ func TestOneProcessOnly(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	j := open(t, Options{Dir: dir})
-	_, err := Open(context.Background(), Options{Dir: dir, Node: "n1"})
+	_, err := Open(context.Background(), Options{Dir: dir, Replica: "n1"})
 	if junctor.CodeOf(err) != junctor.CodeConflict || !strings.Contains(err.Error(), dir) {
 		t.Fatalf("a second one got %v", err)
 	}
@@ -240,7 +240,7 @@ func TestOneProcessOnly(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	for _, o := range []Options{{Node: "n"}, {Dir: "x"}, {Dir: "x", Node: "a/b"}, {Dir: "x", Node: ".."}, {Dir: "x", Node: "a\"b"}} {
+	for _, o := range []Options{{Replica: "n"}, {Dir: "x"}, {Dir: "x", Replica: "a/b"}, {Dir: "x", Replica: ".."}, {Dir: "x", Replica: "a\"b"}} {
 		if _, err := Open(context.Background(), o); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -261,7 +261,7 @@ func TestManyCallers(t *testing.T) {
 		r := clean(t, dir)
 		n := 0
 		seen := map[string]Phase{}
-		all, err := List(context.Background(), dir, Filter{Tenant: junctor.DefaultTenant})
+		all, err := ListRecords(context.Background(), dir, Filter{Tenant: junctor.DefaultTenant})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func TestAppendAfterClose(t *testing.T) {
 
 func TestAppendAllocatesNothing(t *testing.T) {
 	dir := place(t)
-	j := open(t, Options{Dir: dir, Recent: 64, SegmentBytes: 1 << 30})
+	j := open(t, Options{Dir: dir, RecentCalls: 64, SegmentBytes: 1 << 30})
 	ids := make([]string, 256)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("%026d", i)
@@ -361,7 +361,7 @@ func BenchmarkVerify(b *testing.B) {
 
 // BenchmarkAppendShipping is what a copy costs those who record.
 func BenchmarkAppendShipping(b *testing.B) {
-	j := open(b, Options{Dir: place(b), Ship: discard{}})
+	j := open(b, Options{Dir: place(b), Shipper: discard{}})
 	c := ended("x")
 	b.ReportAllocs()
 	for b.Loop() {
@@ -373,8 +373,8 @@ func BenchmarkAppendShipping(b *testing.B) {
 
 type discard struct{}
 
-func (discard) Shipped(context.Context, string) (uint64, error) { return 0, nil }
-func (discard) Ship(context.Context, []Record) error            { return nil }
+func (discard) LastShipped(context.Context, string) (uint64, error) { return 0, nil }
+func (discard) Ship(context.Context, []Record) error                { return nil }
 
 func TestAMillionRecords(t *testing.T) {
 	if os.Getenv("JUNCTOR_PROVE") == "" {

@@ -12,35 +12,38 @@ import (
 )
 
 // entry is the JSON object of a record. encoder writes it, and scanRecord or a
-// JSON parser reads it.
+// JSON parser reads it. format1 is empty after line.parse, which converts records of
+// that format.
 type entry struct {
-	Seq   uint64    `json:"seq"`
-	Node  string    `json:"node"`
-	Time  time.Time `json:"time"`
-	Phase Phase     `json:"phase"`
+	format1
 
-	Call       string           `json:"call"`
-	Tenant     junctor.TenantID `json:"tenant"`
-	Kind       junctor.Kind     `json:"kind"`
-	Door       junctor.Door     `json:"door"`
-	Server     string           `json:"server"`
-	Name       string           `json:"name"`
-	Version    string           `json:"version"`
-	Issuer     string           `json:"issuer"`
-	Subject    string           `json:"subject"`
-	User       string           `json:"user"`  // only if Subject is not the user
-	Agent      string           `json:"agent"` // only if Subject is not the agent
-	Client     string           `json:"client"`
-	View       string           `json:"view"`
-	Room       string           `json:"room"`
-	Status     junctor.Status   `json:"status"`
-	Code       junctor.Code     `json:"code"`
-	Reason     string           `json:"reason"`
-	DurationUS int64            `json:"duration_us"`
-	BytesIn    int              `json:"bytes_in"`
-	BytesOut   int              `json:"bytes_out"`
-	Args       string           `json:"args_b3"`
-	Result     string           `json:"result_b3"`
+	Seq     uint64    `json:"seq"`
+	Replica string    `json:"replica"`
+	Time    time.Time `json:"time"`
+	Phase   Phase     `json:"phase"`
+
+	Call       string             `json:"call"`
+	Tenant     junctor.TenantID   `json:"tenant"`
+	Kind       junctor.Kind       `json:"kind"`
+	EntryPoint junctor.EntryPoint `json:"entry_point"`
+	Server     string             `json:"server"`
+	Name       string             `json:"name"`
+	Version    string             `json:"version"`
+	Issuer     string             `json:"issuer"`
+	Subject    string             `json:"subject"`
+	User       string             `json:"user"`  // only if Subject is not the user
+	Agent      string             `json:"agent"` // only if Subject is not the agent
+	Client     string             `json:"client"`
+	View       string             `json:"view"`
+	Room       string             `json:"room"`
+	Status     junctor.Status     `json:"status"`
+	Code       junctor.Code       `json:"code"`
+	Reason     string             `json:"reason"`
+	DurationUS int64              `json:"duration_us"`
+	BytesIn    int                `json:"bytes_in"`
+	BytesOut   int                `json:"bytes_out"`
+	Args       string             `json:"args_b3"`
+	Result     string             `json:"result_b3"`
 
 	// Segment, break: the hash before this record.
 	Prev    string `json:"prev"`
@@ -62,7 +65,7 @@ type line struct {
 // toRecord returns the record with its columns. The line must be parsed.
 func (l *line) toRecord() Record {
 	return Record{
-		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.jsonText,
+		Replica: l.Replica, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), JSON: l.jsonText,
 		Time: l.Time, Phase: l.Phase, Tenant: l.Tenant, Call: l.Call, Server: l.Server, Name: l.Name,
 		Subject: l.Subject, Status: l.Status,
 	}
@@ -73,7 +76,7 @@ func (l *line) toRecord() Record {
 func (l *line) toCall() junctor.Call {
 	d := time.Duration(l.DurationUS) * time.Microsecond
 	c := junctor.Call{
-		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
+		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, EntryPoint: l.EntryPoint, Server: l.Server, Name: l.Name, Version: l.Version,
 		Issuer: l.Issuer, Subject: l.Subject, User: l.resolveUser(), Agent: l.resolveAgent(), Client: l.Client, View: l.View, Room: l.Room, Status: l.Status, Code: l.Code, Reason: l.Reason,
 		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
 	}
@@ -144,7 +147,7 @@ func (l *line) parse() error {
 			return errUnreadableRecord
 		}
 	}
-	if l.Seq == 0 || l.Node == "" || l.Phase == "" {
+	if !l.convertFormat1() || l.Seq == 0 || l.Replica == "" || l.Phase == "" {
 		return errUnreadableRecord
 	}
 	return nil

@@ -41,9 +41,9 @@ func (f *Filter) matches(l *line) bool {
 		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
 }
 
-// List returns the matching records of the journal in dir, newest first. It does
+// ListRecords returns the matching records of the journal in dir, newest first. It does
 // not verify them. To continue, set Before to the number of the last record.
-func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
+func ListRecords(ctx context.Context, dir string, f Filter) ([]Record, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
 		return nil, readError(dir, err)
@@ -75,25 +75,25 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 	return out, nil
 }
 
-// Export writes the records of a period as JSON lines, oldest first. Each line is
+// ExportRecords writes the records of a period as JSON lines, oldest first. Each line is
 // an object with the hash and the record's exact text. The last line holds the
 // signed head. If it is kept elsewhere, it exposes a later cut or rewrite of the
 // journal.
-func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
+func ExportRecords(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
 	segs, err := listSegments(dir)
 	if err != nil {
 		return readError(dir, err)
 	}
 	f := Filter{Since: since, Until: until}
 	out := bufio.NewWriterSize(w, 64<<10)
-	node := ""
+	replica := ""
 	for _, s := range segs {
 		err := readSegmentForward(s, func(b []byte) bool {
 			l, err := parseLine(b)
 			if err != nil || !f.matches(&l) {
 				return ctx.Err() == nil
 			}
-			node = l.Node
+			replica = l.Replica
 			_, err = fmt.Fprintf(out, "{\"hash\":\"%x\",\"record\":%s}\n", l.hash, l.rawJSON)
 			return err == nil && ctx.Err() == nil
 		})
@@ -104,8 +104,8 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 			return readError(dir, err)
 		}
 	}
-	if node != "" {
-		if b, err := os.ReadFile(headPath(resolveHeadsDir(dir, ""), node)); err == nil {
+	if replica != "" {
+		if b, err := os.ReadFile(headPath(resolveHeadsDir(dir, ""), replica)); err == nil {
 			var h Head
 			if json.Unmarshal(b, &h) == nil {
 				line, err := json.Marshal(struct {
@@ -121,8 +121,8 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 	return out.Flush()
 }
 
-// readError says that a journal could not be read. It keeps an error that already
-// has a code.
+// readError wraps the reason why a journal could not be read. It keeps an error
+// that already has a code.
 func readError(dir string, err error) error {
 	if e := new(junctor.Error); errors.As(err, &e) {
 		return e

@@ -19,7 +19,7 @@ func (l lockedFile) Close() error {
 	return l.File.Close()
 }
 
-// lockFile takes the lock at path. held says that another process has it. The
+// lockFile takes the lock at path. held means that another process has it. The
 // system releases it when the process ends, however it ends.
 func lockFile(path string) (l io.Closer, held bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

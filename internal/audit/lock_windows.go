@@ -11,7 +11,7 @@ import (
 // opened exclusively.
 const sharingViolation = syscall.Errno(32)
 
-// lockFile takes the lock at path. held says that another process has it. The
+// lockFile takes the lock at path. held means that another process has it. The
 // system releases it when the process ends, however it ends.
 func lockFile(path string) (l io.Closer, held bool, err error) {
 	name, err := syscall.UTF16PtrFromString(path)

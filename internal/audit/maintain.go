@@ -23,16 +23,16 @@ const (
 // runMaintenance signs heads, retries a failed journal even if no call arrives,
 // and removes expired segments. It returns when the journal is closed.
 func (j *Journal) runMaintenance() {
-	probe, head := time.NewTicker(probeInterval), time.NewTicker(j.options.HeadEvery)
+	probe, head := time.NewTicker(probeInterval), time.NewTicker(j.options.HeadInterval)
 	defer probe.Stop()
 	defer head.Stop()
 	var prune <-chan time.Time
-	if j.options.Keep > 0 {
-		t := time.NewTicker(min(max(j.options.Keep/90, minPruneInterval), 24*time.Hour))
+	if j.options.Retention > 0 {
+		t := time.NewTicker(min(max(j.options.Retention/90, minPruneInterval), 24*time.Hour))
 		defer t.Stop()
 		prune = t.C
 	}
-	more := j.options.Keep > 0 && j.pruneSegments()
+	more := j.options.Retention > 0 && j.pruneSegments()
 	for {
 		select {
 		case <-j.lifeCtx.Done():
@@ -100,7 +100,7 @@ func (j *Journal) signHead(closed bool) error {
 	m, err := j.flushWritten()
 	if err == nil {
 		h := Head{
-			Node: j.options.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
+			Replica: j.options.Replica, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
 			Time: j.options.Now().UTC(), Shipped: j.shippedSeq.Load(), Closed: closed,
 		}
 		if !j.shippedKnown.Load() {
@@ -121,9 +121,9 @@ func (j *Journal) signHead(closed bool) error {
 	return err
 }
 
-// Signed returns the last head and the key that verifies it. If they are kept
+// SignedHead returns the last head and the key that verifies it. If they are kept
 // elsewhere, they show later whether the copy in SQL lost or changed records.
-func (j *Journal) Signed() (Head, ed25519.PublicKey) {
+func (j *Journal) SignedHead() (Head, ed25519.PublicKey) {
 	j.headMu.Lock()
 	defer j.headMu.Unlock()
 	key, _ := j.signingKey.Public().(ed25519.PublicKey) // cannot fail
@@ -145,7 +145,7 @@ func lastCheckpoint(all []Checkpoint) Checkpoint {
 }
 
 // pruneSegments removes expired segments behind a signed checkpoint, a few at a
-// time, since each of them is read first. more says that others remain.
+// time, since each of them is read first. more means that others remain.
 func (j *Journal) pruneSegments() (more bool) {
 	more, err := j.pruneExpired()
 	if j.lifeCtx.Err() != nil {
@@ -169,12 +169,12 @@ func (j *Journal) pruneExpired() (more bool, err error) {
 		return false, err
 	}
 	before := lastCheckpoint(j.checkpoints)
-	c := chainVerifier{node: j.options.Node, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
+	c := chainVerifier{replica: j.options.Replica, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
 	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
 		c.prevKnown = parseHash(&c.prevHash, before.Hash)
 	}
-	limit, bound := j.options.Now().Add(-j.options.Keep), j.head.Seq
-	if j.options.Ship != nil {
+	limit, bound := j.options.Now().Add(-j.options.Retention), j.head.Seq
+	if j.options.Shipper != nil {
 		bound = min(bound, j.shippedSeq.Load())
 	}
 	var old []segment
@@ -210,7 +210,7 @@ func (j *Journal) pruneExpired() (more bool, err error) {
 		return false, nil
 	}
 	if c.nextSeq-1 > before.UpTo {
-		cp := Checkpoint{Node: j.options.Node, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.options.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
+		cp := Checkpoint{Replica: j.options.Replica, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.options.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
 		cp.Signature = ed25519.Sign(j.signingKey, cp.signedBytes(before.Signature))
 		all := slices.Concat(j.checkpoints, []Checkpoint{cp})
 		if err := writeCheckpoints(j.options.HeadsDir, all); err != nil {
@@ -231,10 +231,10 @@ func (j *Journal) removeSegments(old []segment) error {
 	}
 	syncDir(j.options.Dir)
 	j.options.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpointSeq.Load())
-	if p, ok := j.options.Ship.(Pruner); ok {
+	if p, ok := j.options.Shipper.(Pruner); ok {
 		ctx, cancel := context.WithTimeout(j.lifeCtx, time.Minute)
 		defer cancel()
-		return p.Prune(ctx, j.options.Node, j.checkpointSeq.Load())
+		return p.Prune(ctx, j.options.Replica, j.checkpointSeq.Load())
 	}
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 func TestVerifyBesideRetention(t *testing.T) {
 	t.Parallel()
 	now := newClock()
-	o := Options{Dir: filepath.Join(t.TempDir(), "journal"), SegmentBytes: 1, Now: now.Now, Keep: time.Hour}
+	o := Options{Dir: filepath.Join(t.TempDir(), "journal"), SegmentBytes: 1, Now: now.Now, Retention: time.Hour}
 	j := open(t, o)
 	for i := range 5 {
 		run(t, j, fmt.Sprint(i), 1)
 	}
 	closed(t, j)
-	first, err := findNode(o.Dir, resolveHeadsDir(o.Dir, ""))
+	first, err := findReplica(o.Dir, resolveHeadsDir(o.Dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,14 +42,14 @@ func TestVerifyBesideRetention(t *testing.T) {
 	if segs, err = skipEmptySegments(segs); err != nil || len(segs) == 0 {
 		t.Fatalf("%d segments: %v", len(segs), err)
 	}
-	r := Report{Node: first}
-	if err := r.walkSegments(t.Context(), segs, p, nil); err != nil || r.Bad == nil {
-		t.Fatalf("held against checkpoints of before: %v, %v", r.Bad, err)
+	r := Report{Replica: first}
+	if err := r.walkSegments(t.Context(), segs, p, nil); err != nil || r.FirstBad == nil {
+		t.Fatalf("held against checkpoints of before: %v, %v", r.FirstBad, err)
 	}
 	if err := p.detectNewCheckpoint(); !errors.Is(err, errNewCheckpoint) {
 		t.Errorf("a later checkpoint is not seen: %v", err)
 	}
 	if r, err := Verify(t.Context(), o.Dir, VerifyOptions{}); err != nil || !r.OK {
-		t.Errorf("afterwards: %v, %v", r.Bad, err)
+		t.Errorf("afterwards: %v, %v", r.FirstBad, err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Recent keeps the newest calls in memory, up to a fixed number.
-type Recent struct {
+// RecentCalls keeps the newest calls in memory, up to a fixed number.
+type RecentCalls struct {
 	mu sync.Mutex
 	// A ring; once it is full, nextSlot is the oldest.
 	calls []junctor.Call
@@ -20,14 +20,14 @@ type Recent struct {
 	callCount uint64
 }
 
-// NewRecent returns a Recent for up to size calls.
-func NewRecent(size int) *Recent {
-	return &Recent{calls: make([]junctor.Call, 0, size), idSuffixes: make([]uint64, size)}
+// NewRecentCalls returns a RecentCalls for up to size calls.
+func NewRecentCalls(size int) *RecentCalls {
+	return &RecentCalls{calls: make([]junctor.Call, 0, size), idSuffixes: make([]uint64, size)}
 }
 
 // Append adds the start or the end of a call, or a refusal. An end replaces the
 // start of its call. It never fails.
-func (r *Recent) Append(_ context.Context, c *junctor.Call) error {
+func (r *RecentCalls) Append(_ context.Context, c *junctor.Call) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := packIDSuffix(c.ID)
@@ -50,7 +50,7 @@ func (r *Recent) Append(_ context.Context, c *junctor.Call) error {
 
 // findCall returns the call with an id, or nil. Most calls end soon after they
 // start, so it searches the newest first. The caller holds mu.
-func (r *Recent) findCall(id string, end uint64) *junctor.Call {
+func (r *RecentCalls) findCall(id string, end uint64) *junctor.Call {
 	at := r.nextSlot
 	for range r.calls {
 		if at == 0 {
@@ -73,7 +73,7 @@ func packIDSuffix(id string) (end uint64) {
 }
 
 // slotOf returns the slot of the call with a number.
-func (r *Recent) slotOf(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
+func (r *RecentCalls) slotOf(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
 
 // Query selects calls. Empty fields select all calls, except Access: an empty one
 // selects none.
@@ -93,7 +93,7 @@ type Query struct {
 // next is not a number, because the difference of two numbers would reveal how
 // many calls there were that Access may not see. If the call q.After is no longer
 // kept, or Access may not see it, the result is empty.
-func (r *Recent) Calls(q Query) (calls []junctor.Call, next string) {
+func (r *RecentCalls) Calls(q Query) (calls []junctor.Call, next string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	oldest := r.callCount - uint64(len(r.calls)) + 1

@@ -10,7 +10,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Phase says what a record is about.
+// Phase is what a record is about.
 type Phase string
 
 // The first three phases are about a call. With the others, the journal describes
@@ -32,11 +32,11 @@ const (
 // must return every field exactly as it received it. Time has whole microseconds
 // and is in UTC.
 type Record struct {
-	Node string
-	// 1 is the first record of a node; there are no gaps.
+	Replica string
+	// 1 is the first record of a replica; there are no gaps.
 	Seq  uint64
 	Hash string // 64 hex digits
-	Line string // JSON, one line
+	JSON string // JSON, one line
 
 	// The columns repeat values of Line. A copy may keep all of them or none.
 	Time  time.Time
@@ -78,17 +78,17 @@ const hexDigits = "0123456789abcdef"
 // that it uses under its lock. Each pendingRecord has another, so that the fields
 // of a call are encoded before the lock is taken.
 type encoder struct {
-	node        string
+	replica     string
 	buf         []byte
 	stampSecond int64 // the Unix second that stamp shows
 	// The time down to the second, as text.
 	stamp []byte
 }
 
-// newEncoder returns an encoder for the records of a node. The initial
+// newEncoder returns an encoder for the records of a replica. The initial
 // stampSecond is no real second, so the first record renders its time.
-func newEncoder(node string) *encoder {
-	return &encoder{node: node, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), stampSecond: -1 << 62}
+func newEncoder(replica string) *encoder {
+	return &encoder{replica: replica, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), stampSecond: -1 << 62}
 }
 
 // beginRecord starts a record. It leaves space in front for the hash, which
@@ -97,8 +97,8 @@ func (e *encoder) beginRecord(seq uint64, now time.Time, phase Phase) {
 	b := e.buf[:hashPrefixSize]
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, seq, 10)
-	b = append(b, `,"node":"`...)
-	b = append(b, e.node...) // isValidNode: it needs no escape
+	b = append(b, `,"replica":"`...)
+	b = append(b, e.replica...) // isValidReplica: it needs no escape
 	b = append(b, `","time":"`...)
 	b = e.appendTime(b, now)
 	b = append(b, `","phase":"`...)
@@ -170,7 +170,7 @@ func (e *encoder) addCall(c *junctor.Call) {
 	e.addText("call", c.ID, maxWord)
 	e.addText("tenant", string(c.Tenant), maxWord)
 	e.addText("kind", string(c.Kind), maxWord)
-	e.addText("door", string(c.Door), maxWord)
+	e.addText("entry_point", string(c.EntryPoint), maxWord)
 	e.addText("server", c.Server, maxWord)
 	e.addText("name", c.Name, maxName)
 	e.addText("version", c.Version, maxWord)

@@ -54,21 +54,18 @@ func (e *entry) scanRecord(s string) bool {
 	return false
 }
 
-// scanSeqAndNode reads only the number and the node, with which every record of
+// scanSeqAndReplica reads only the number and the replica, with which every record of
 // the journal begins. It reports whether they are there.
-func (e *entry) scanSeqAndNode(s string) bool {
-	const seq, node = `{"seq":`, `,"node":`
-	if !strings.HasPrefix(s, seq) {
-		return false
-	}
-	digits, n := scanDigits(s[len(seq):])
-	if n < 0 || !strings.HasPrefix(s[len(seq)+n:], node) {
+func (e *entry) scanSeqAndReplica(s string) bool {
+	rest, ok := strings.CutPrefix(s, `{"seq":`)
+	digits, n := scanDigits(rest)
+	if !ok || n < 0 {
 		return false
 	}
 	var err error
-	e.Node, _ = scanText(s[len(seq)+n+len(node):])
+	e.Replica = scanReplica(rest[n:])
 	e.Seq, err = strconv.ParseUint(digits, 10, 64)
-	return err == nil && e.Seq > 0 && e.Node != ""
+	return err == nil && e.Seq > 0 && e.Replica != ""
 }
 
 // scanText reads a string at the beginning of s and returns its length with the
@@ -118,8 +115,10 @@ func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
 		return e.setNumber(key, n)
 	}
 	switch key {
+	case "replica":
+		e.Replica, bit = value, 1<<0
 	case "node":
-		e.Node, bit = value, 1<<0
+		e.Node, bit = value, 1<<30
 	case "time":
 		e.Time, ok = scanTime(value)
 		return 1 << 1, ok
@@ -131,8 +130,10 @@ func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
 		e.Tenant, bit = junctor.TenantID(value), 1<<4
 	case "kind":
 		e.Kind, bit = junctor.Kind(value), 1<<5
+	case "entry_point":
+		e.EntryPoint, bit = junctor.EntryPoint(value), 1<<6
 	case "door":
-		e.Door, bit = junctor.Door(value), 1<<6
+		e.Door, bit = value, 1<<31
 	case "server":
 		e.Server, bit = value, 1<<7
 	case "name":

@@ -25,8 +25,8 @@ func (j *Journal) resumeChain(ctx context.Context) error {
 		return err
 	}
 	pub := j.signingKey.Public().(ed25519.PublicKey)
-	head, headErr := readHead(j.options.HeadsDir, j.options.Node, pub)
-	cps, bad, cpErr := readCheckpoints(j.options.HeadsDir, j.options.Node, pub)
+	head, headErr := readHead(j.options.HeadsDir, j.options.Replica, pub)
+	cps, bad, cpErr := readCheckpoints(j.options.HeadsDir, j.options.Replica, pub)
 	j.setCheckpoints(cps)
 	problem := ""
 	if cpErr != nil {
@@ -87,7 +87,7 @@ func (j *Journal) resumeChain(ctx context.Context) error {
 // records of the chain. A number is never used twice, so the copy accepts the
 // records that follow. last is where the files end. Without a problem it begins
 // an ordinary segment.
-func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
+func (j *Journal) resumeAbove(known KnownChain, last uint64, problem string) error {
 	if missing := known.missingTail(last); missing != "" && problem != missing {
 		if problem != "" {
 			missing = problem + "; " + missing
@@ -139,11 +139,11 @@ type segmentEnd struct {
 
 // scanLastSegment verifies the last segment and returns its end. A chain that is
 // not valid is no error: it is in the result's problem.
-func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Head, known Known) (segmentEnd, error) {
+func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Head, known KnownChain) (segmentEnd, error) {
 	last := segs[len(segs)-1]
 	e := segmentEnd{first: last.first, knownHashes: map[uint64]string{}}
 	wanted := known.hashesBySeq()
-	c := chainVerifier{node: j.options.Node, nextSeq: last.first, onBreak: func(reason string) { e.earlierBreak = reason }}
+	c := chainVerifier{replica: j.options.Replica, nextSeq: last.first, onBreak: func(reason string) { e.earlierBreak = reason }}
 	if last.first == 1 {
 		c.prevKnown = true
 	} else if n := len(j.checkpoints); n > 0 && j.checkpoints[n-1].UpTo+1 == last.first {
@@ -245,7 +245,7 @@ func (j *Journal) loadRecentCalls(ctx context.Context) error {
 		return err
 	}
 	var newest []junctor.Call
-	want := 2 * j.options.Recent // a call has up to two records
+	want := 2 * j.options.RecentCalls // a call has up to two records
 	for _, s := range slices.Backward(segs) {
 		err := readSegmentBackward(s, func(b []byte) bool {
 			if l, err := parseLine(b); err == nil && l.Call != "" {
@@ -266,7 +266,7 @@ func (j *Journal) loadRecentCalls(ctx context.Context) error {
 
 // markInterrupted marks the calls without an end: the process ended before they
 // did. A call that waits for its client may still get one.
-func (r *Recent) markInterrupted() {
+func (r *RecentCalls) markInterrupted() {
 	for i := range r.calls {
 		if c := &r.calls[i]; c.Status == junctor.StatusRunning {
 			c.Status, c.Code = junctor.StatusError, junctor.CodeUnavailable

@@ -55,7 +55,7 @@ func listSegments(dir string) ([]segment, error) {
 	return all, nil
 }
 
-// errTornLine says that a file ends inside a line.
+// errTornLine means that a file ends inside a line.
 var errTornLine = errors.New("the last line is not whole")
 
 // lineReader reads a segment line by line.

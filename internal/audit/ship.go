@@ -14,10 +14,10 @@ import (
 // Shipper copies records to a store that is not under the control of the
 // journal's folder. internal/store implements it.
 type Shipper interface {
-	// Shipped returns the number of the last record of a node that the copy has;
+	// Shipped returns the number of the last record of a replica that the copy has;
 	// 0 for none.
-	Shipped(ctx context.Context, node string) (uint64, error)
-	// Ship adds records of one node, in order: all of them or none. A record that
+	LastShipped(ctx context.Context, replica string) (uint64, error)
+	// Ship adds records of one replica, in order: all of them or none. A record that
 	// the copy already has, with the same hash, is no error. Ship is called for
 	// one batch at a time. It must not keep the slice or its texts, which are
 	// reused.
@@ -27,8 +27,8 @@ type Shipper interface {
 // Pruner is a Shipper whose copy follows the journal's retention. When a
 // checkpoint was signed, the journal calls Prune to remove the records up to it.
 type Pruner interface {
-	// Prune removes the records of a node up to and including upTo.
-	Prune(ctx context.Context, node string, upTo uint64) error
+	// Prune removes the records of a replica up to and including upTo.
+	Prune(ctx context.Context, replica string, upTo uint64) error
 }
 
 const (
@@ -117,7 +117,7 @@ func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
 	if _, err := j.compareLate(ctx); err != nil {
 		return nil, err
 	}
-	at, err := j.options.Ship.Shipped(ctx, j.options.Node)
+	at, err := j.options.Shipper.LastShipped(ctx, j.options.Replica)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
 	seq := j.seq
 	j.mu.Unlock()
 	if at > seq {
-		return nil, fmt.Errorf("the copy has records up to %d, the journal of node %s ends at %d: another journal used this name, or this one is an old copy; give this node a name of its own", at, j.options.Node, seq)
+		return nil, fmt.Errorf("the copy has records up to %d, the journal of replica %s ends at %d: another journal used this name, or this one is an old copy; give this replica a name of its own", at, j.options.Replica, seq)
 	}
 	j.headMu.Lock()
 	had := j.head.Shipped
@@ -148,15 +148,15 @@ func (j *Journal) compareCopy(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	known, err := w.Known(ctx, j.options.Node)
-	if err != nil || known.Copied == 0 {
+	known, err := w.LoadKnown(ctx, j.options.Replica)
+	if err != nil || known.CopiedSeq == 0 {
 		return err
 	}
-	t := &recordTail{dir: j.options.Dir, nextSeq: known.Copied}
+	t := &recordTail{dir: j.options.Dir, nextSeq: known.CopiedSeq}
 	defer t.close()
-	mine, err := t.readBatch(known.Copied, 1)
+	mine, err := t.readBatch(known.CopiedSeq, 1)
 	if err == nil && len(mine) == 1 && mine[0].Hash != known.CopiedHash {
-		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.options.Node)
+		err = fmt.Errorf("record %d of replica %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.CopiedSeq, j.options.Replica)
 	}
 	return err
 }
@@ -177,7 +177,7 @@ func (j *Journal) shipWritten(ctx context.Context, t *recordTail) error {
 		}
 		runtime.Gosched() // for the same reason
 		sctx, cancel := context.WithTimeout(ctx, shipTimeout)
-		err = j.options.Ship.Ship(sctx, batch)
+		err = j.options.Shipper.Ship(sctx, batch)
 		cancel()
 		if err != nil {
 			return err
@@ -315,12 +315,12 @@ func (t *recordTail) parseRecord(b []byte) (r Record, err error) {
 	t.batchText = append(t.batchText, b...)
 	whole := unsafe.String(&t.batchText[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
 	t.line.jsonText = whole[hashPrefixSize:]
-	if !t.line.scanSeqAndNode(t.line.jsonText) {
+	if !t.line.scanSeqAndReplica(t.line.jsonText) {
 		if err := t.line.parse(); err != nil {
 			return Record{}, err
 		}
 	}
-	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.jsonText}, nil
+	return Record{Replica: t.line.Replica, Seq: t.line.Seq, Hash: whole[:hexSize], JSON: t.line.jsonText}, nil
 }
 
 // openSegment opens the segment that holds the next record or, if it was removed,

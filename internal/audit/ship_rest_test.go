@@ -73,7 +73,7 @@ func TestShippingRests(t *testing.T) {
 			dir := place(t)
 			synctest.Test(t, func(t *testing.T) {
 				s := &slow{took: 10 * time.Millisecond}
-				j := open(t, Options{Dir: dir, Ship: s})
+				j := open(t, Options{Dir: dir, Shipper: s})
 				time.Sleep(time.Second) // what the journal says of its beginning is copied
 				synctest.Wait()
 				s.times = nil

@@ -24,10 +24,10 @@ type shared struct {
 	memory
 }
 
-func (s *shared) Shipped(ctx context.Context, node string) (uint64, error) {
+func (s *shared) LastShipped(ctx context.Context, replica string) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.memory.Shipped(ctx, node)
+	return s.memory.LastShipped(ctx, replica)
 }
 
 func (s *shared) Ship(ctx context.Context, rs []Record) error {
@@ -60,7 +60,7 @@ func TestShipping(t *testing.T) {
 	dir := place(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := &shared{}
-		j := open(t, Options{Dir: dir, Ship: s, SegmentBytes: 20_000})
+		j := open(t, Options{Dir: dir, Shipper: s, SegmentBytes: 20_000})
 		run(t, j, "a", 700)
 		time.Sleep(3 * shipInterval)
 		synctest.Wait()
@@ -93,7 +93,7 @@ func TestShipping(t *testing.T) {
 		s.set(nil)
 
 		// What was not copied is copied after the next start.
-		j = open(t, Options{Dir: dir, Ship: s})
+		j = open(t, Options{Dir: dir, Shipper: s})
 		time.Sleep(3 * shipInterval)
 		synctest.Wait()
 		if st := j.State(); st.Lag != 0 {
@@ -112,7 +112,7 @@ func TestShipping(t *testing.T) {
 // fullCopy is a copy that says how far it is and takes no more.
 type fullCopy struct{ attempts int }
 
-func (*fullCopy) Shipped(context.Context, string) (uint64, error) { return 0, nil }
+func (*fullCopy) LastShipped(context.Context, string) (uint64, error) { return 0, nil }
 
 func (c *fullCopy) Ship(context.Context, []Record) error {
 	c.attempts++
@@ -142,7 +142,7 @@ func TestShippingKeepsNoFilesOpen(t *testing.T) {
 	for name, ship := range map[string]Shipper{"copied": &shared{}, "full": &fullCopy{}} {
 		dir := place(t)
 		synctest.Test(t, func(t *testing.T) {
-			j := open(t, Options{Dir: dir, Ship: ship})
+			j := open(t, Options{Dir: dir, Shipper: ship})
 			run(t, j, "a", 3)
 			time.Sleep(10 * shipMaxBackoff)
 			synctest.Wait()
@@ -165,7 +165,7 @@ func TestCopyThatIsAhead(t *testing.T) {
 	dir := place(t)
 	s := &shared{memory: memory{records: []Record{{Seq: 999}}}}
 	synctest.Test(t, func(t *testing.T) {
-		j := open(t, Options{Dir: dir, Ship: s})
+		j := open(t, Options{Dir: dir, Shipper: s})
 		run(t, j, "a", 3)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -196,7 +196,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 		if got := seq(); got != 1 {
 			t.Errorf("too early: %d", got)
 		}
-		time.Sleep(j.options.HeadEvery)
+		time.Sleep(j.options.HeadInterval)
 		if got := seq(); got != 11 {
 			t.Errorf("after a while: %d", got)
 		}
@@ -217,7 +217,7 @@ func TestRetention(t *testing.T) {
 	heads := resolveHeadsDir(dir, "")
 	s := &shared{}
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Dir: dir, SegmentBytes: 3000, Keep: 30 * time.Minute, Ship: s}
+		o := Options{Dir: dir, SegmentBytes: 3000, Retention: 30 * time.Minute, Shipper: s}
 		j := open(t, o)
 		for n := range 30 {
 			if n == 20 {
@@ -265,7 +265,7 @@ func TestRetention(t *testing.T) {
 		if err := os.WriteFile(checkpointPath(heads, "n1"), forged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := verified(t, dir); r.OK || r.Bad == nil {
+		if r := verified(t, dir); r.OK || r.FirstBad == nil {
 			t.Errorf("%s: not found", name)
 		}
 		if r, err := VerifyRecords(context.Background(), s.all(), VerifyOptions{HeadsDir: heads}); err != nil || r.OK {
@@ -279,7 +279,7 @@ func TestRetentionKeepsEvidence(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	synctest.Test(t, func(t *testing.T) {
-		j := open(t, Options{Dir: dir, SegmentBytes: 1000, Keep: 10 * time.Minute})
+		j := open(t, Options{Dir: dir, SegmentBytes: 1000, Retention: 10 * time.Minute})
 		run(t, j, "a", 10)
 		segs, err := listSegments(dir)
 		if err != nil {
@@ -300,8 +300,8 @@ func TestRetentionKeepsEvidence(t *testing.T) {
 		}
 		closed(t, j)
 	})
-	if r := verified(t, dir); r.OK || r.Bad.Seq != 1 {
-		t.Errorf("%+v", r.Bad)
+	if r := verified(t, dir); r.OK || r.FirstBad.Seq != 1 {
+		t.Errorf("%+v", r.FirstBad)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestRetentionInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Dir: dir, SegmentBytes: 1000, Keep: 10 * time.Minute}
+		o := Options{Dir: dir, SegmentBytes: 1000, Retention: 10 * time.Minute}
 		j := open(t, o)
 		run(t, j, "a", 10)
 		closed(t, j)
@@ -357,8 +357,8 @@ func TestRetentionInterrupted(t *testing.T) {
 		if err := os.WriteFile(first, edited, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := verified(t, dir); r.OK || r.Bad.Seq != old[2].first || r.Bad.Line != 1 {
-			t.Errorf("the first record that is left was changed: %+v", r.Bad)
+		if r := verified(t, dir); r.OK || r.FirstBad.Seq != old[2].first || r.FirstBad.Line != 1 {
+			t.Errorf("the first record that is left was changed: %+v", r.FirstBad)
 		}
 		if err := os.WriteFile(first, whole, 0o600); err != nil {
 			t.Fatal(err)
@@ -393,7 +393,7 @@ func TestListAndExport(t *testing.T) {
 	ctx := context.Background()
 	var pages []Record
 	for f := (Filter{Subject: "bob", Limit: 3}); ; {
-		page, err := List(ctx, dir, f)
+		page, err := ListRecords(ctx, dir, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,13 +407,13 @@ func TestListAndExport(t *testing.T) {
 		t.Errorf("%d records of bob, from %s", len(pages), pages[0].Call)
 	}
 	since, until := time.Date(2026, 1, 1, 5, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
-	got, err := List(ctx, dir, Filter{Since: since, Until: until, Tenant: junctor.DefaultTenant})
+	got, err := ListRecords(ctx, dir, Filter{Since: since, Until: until, Tenant: junctor.DefaultTenant})
 	if err != nil || len(got) != 3 || got[0].Call != "6" || got[2].Call != "4" {
 		t.Errorf("%v, %v", got, err)
 	}
 
 	var out bytes.Buffer
-	if err := Export(ctx, &out, dir, time.Time{}, time.Time{}); err != nil {
+	if err := ExportRecords(ctx, &out, dir, time.Time{}, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

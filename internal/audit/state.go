@@ -12,9 +12,9 @@ type State struct {
 	// Other failures while records are being written.
 	Problems []string `json:"problems"`
 
-	Node string `json:"node"`
-	Seq  uint64 `json:"seq"`  // number of the last record
-	Head uint64 `json:"head"` // number of the last signed head
+	Replica string `json:"replica"`
+	Seq     uint64 `json:"seq"`  // number of the last record
+	Head    uint64 `json:"head"` // number of the last signed head
 	// Records up to this one were removed by retention.
 	Checkpoint uint64 `json:"checkpoint"`
 	Shipped    uint64 `json:"shipped"` // the last record that the copy has
@@ -69,7 +69,7 @@ func (j *Journal) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := State{
-		OK: true, Node: j.options.Node, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpointSeq.Load(),
+		OK: true, Replica: j.options.Replica, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpointSeq.Load(),
 		Shipped: j.shippedSeq.Load(), Lost: j.lostEndsTotal,
 	}
 	err := j.writeErr
@@ -88,7 +88,7 @@ func (j *Journal) State() State {
 		}
 	}
 	s.Degraded = len(s.Problems) > 0
-	if j.options.Ship != nil && s.Seq > s.Shipped {
+	if j.options.Shipper != nil && s.Seq > s.Shipped {
 		s.Lag = s.Seq - s.Shipped
 	}
 	return s

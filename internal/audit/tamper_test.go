@@ -35,7 +35,7 @@ type memory struct {
 	prunes  []uint64
 }
 
-func (m *memory) Shipped(context.Context, string) (uint64, error) {
+func (m *memory) LastShipped(context.Context, string) (uint64, error) {
 	if m.fail != nil {
 		return 0, m.fail
 	}
@@ -51,7 +51,7 @@ func (m *memory) Ship(_ context.Context, rs []Record) error {
 		return m.fail
 	}
 	for _, r := range rs { // their texts are used again
-		r.Node, r.Hash, r.Line, r.Phase = strings.Clone(r.Node), strings.Clone(r.Hash), strings.Clone(r.Line), Phase(strings.Clone(string(r.Phase)))
+		r.Replica, r.Hash, r.JSON, r.Phase = strings.Clone(r.Replica), strings.Clone(r.Hash), strings.Clone(r.JSON), Phase(strings.Clone(string(r.Phase)))
 		r.Tenant, r.Status = junctor.TenantID(strings.Clone(string(r.Tenant))), junctor.Status(strings.Clone(string(r.Status)))
 		r.Call, r.Server, r.Name, r.Subject = strings.Clone(r.Call), strings.Clone(r.Server), strings.Clone(r.Name), strings.Clone(r.Subject)
 		m.records = append(m.records, r)
@@ -77,9 +77,9 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 	t.Helper()
 	now := newClock()
 	m := &memory{}
-	o := Options{Dir: dir, SegmentBytes: int64(1000 + rnd.IntN(4000)), Ship: m, Now: now.Now}
+	o := Options{Dir: dir, SegmentBytes: int64(1000 + rnd.IntN(4000)), Shipper: m, Now: now.Now}
 	if rnd.IntN(2) == 0 {
-		o.Keep = 24 * time.Hour
+		o.Retention = 24 * time.Hour
 	}
 	for session := range 1 + rnd.IntN(3) {
 		j := open(t, o)
@@ -90,7 +90,7 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 		closed(t, j)
 	}
 	j := open(t, o)
-	if o.Keep > 0 {
+	if o.Retention > 0 {
 		j.pruneSegments()
 	}
 	closed(t, j)
@@ -170,15 +170,15 @@ func TestEditsOfTheJournalAreFound(t *testing.T) {
 		}
 		kinds[kind]++
 		r := verified(t, dir)
-		if r.OK || r.Bad == nil {
+		if r.OK || r.FirstBad == nil {
 			t.Fatalf("%d: %s at record %d was not found", n, kind, first+uint64(at))
 		}
 		want := first + uint64(at)
 		if kind == "forge" {
 			want = first + uint64(len(before)) - 1 // where the signature is
 		}
-		if r.Bad.Seq != want {
-			t.Errorf("%d: %s at record %d, named %v", n, kind, want, r.Bad)
+		if r.FirstBad.Seq != want {
+			t.Errorf("%d: %s at record %d, named %v", n, kind, want, r.FirstBad)
 		}
 	}
 	if pruned == 0 {
@@ -245,7 +245,7 @@ func edit(t testing.TB, segs []segment, rnd *rand.Rand) (kind string) {
 		ls = ls[:len(ls)-1]
 		l, err := parseLine(bytes.TrimSpace(ls[len(ls)-1]))
 		must(err)
-		text := fmt.Sprintf(`{"seq":%d,"node":"n1","time":"2026-01-01T00:00:00Z","phase":"end","call":"x"}`, l.Seq+1)
+		text := fmt.Sprintf(`{"seq":%d,"replica":"n1","time":"2026-01-01T00:00:00Z","phase":"end","call":"x"}`, l.Seq+1)
 		hash := follow(&l.hash, []byte(text))
 		must(os.WriteFile(last.path, append(b, hex.EncodeToString(hash[:])+" "+text+"\n"...), 0o600))
 	case "forge": // an edit after which the last segment is whole again
@@ -257,7 +257,7 @@ func edit(t testing.TB, segs []segment, rnd *rand.Rand) (kind string) {
 			return edit(t, segs, rnd)
 		}
 		at := 1 + rnd.IntN(len(ls)-1)
-		ls[at] = bytes.Replace(ls[at], []byte(`"node"`), []byte(`"forged":1,"node"`), 1)
+		ls[at] = bytes.Replace(ls[at], []byte(`"replica"`), []byte(`"forged":1,"replica"`), 1)
 		rehash(ls, at)
 		must(os.WriteFile(last.path, bytes.Join(ls, nil), 0o600))
 	}
@@ -276,7 +276,7 @@ func TestEditsOfTheCopyAreFound(t *testing.T) {
 			o = VerifyOptions{HeadsDir: filepath.Join(filepath.Dir(dir), "heads")}
 		}
 		if r, err := VerifyRecords(context.Background(), m.all(), o); err != nil || !r.OK || r.Records != uint64(len(m.records)) {
-			t.Fatalf("the copy does not verify: %+v, %v", r.Bad, err)
+			t.Fatalf("the copy does not verify: %+v, %v", r.FirstBad, err)
 		}
 		rs := slices.Clone(m.records)
 		kind := editCopy(&rs, rnd)
@@ -289,15 +289,15 @@ func TestEditsOfTheCopyAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.OK || r.Bad == nil {
+		if r.OK || r.FirstBad == nil {
 			t.Fatalf("%d: %s at row %d was not found", n, kind, at)
 		}
 		want := m.records[0].Seq + uint64(at)
 		if kind == "forge" {
 			want = convicted(t, dir, o, want)
 		}
-		if r.Bad.Seq != want {
-			t.Errorf("%d: %s at record %d, named %v", n, kind, want, r.Bad)
+		if r.FirstBad.Seq != want {
+			t.Errorf("%d: %s at record %d, named %v", n, kind, want, r.FirstBad)
 		}
 	}
 	t.Log(kinds)
@@ -347,14 +347,14 @@ func editCopy(rs *[]Record, rnd *rand.Rand) (kind string) {
 		case 5:
 			r.Call = "other"
 		case 6:
-			r.Node = "n2"
+			r.Replica = "n2"
 		case 7:
 			r.Phase = "else"
 		}
 	case "line":
-		b := []byte(r.Line)
+		b := []byte(r.JSON)
 		b[rnd.IntN(len(b))] ^= byte(1 + rnd.IntN(255))
-		r.Line = string(b)
+		r.JSON = string(b)
 	case "hash":
 		r.Hash = all[k].Hash
 	case "delete":
@@ -369,11 +369,11 @@ func editCopy(rs *[]Record, rnd *rand.Rand) (kind string) {
 		if i == 0 {
 			return editCopy(rs, rnd)
 		}
-		r.Line = string(bytes.Replace([]byte(r.Line), []byte(`"node"`), []byte(`"forged":1,"node"`), 1))
+		r.JSON = string(bytes.Replace([]byte(r.JSON), []byte(`"replica"`), []byte(`"forged":1,"replica"`), 1))
 		var prev [32]byte
 		parseHash(&prev, all[i-1].Hash)
 		for ; i < len(all); i++ {
-			prev = follow(&prev, []byte(all[i].Line))
+			prev = follow(&prev, []byte(all[i].JSON))
 			all[i].Hash = hex.EncodeToString(prev[:])
 		}
 	}
@@ -389,8 +389,8 @@ func TestHistoriesVerify(t *testing.T) {
 		m := &memory{}
 		now := newClock()
 		o := Options{
-			Dir: dir, Node: "n1", Strict: rapid.Bool().Draw(rt, "strict"), Ship: m, Now: now.Now,
-			SegmentBytes: rapid.Int64Range(1, 5000).Draw(rt, "segment"), Keep: time.Duration(rapid.IntRange(0, 3).Draw(rt, "keep")) * time.Hour,
+			Dir: dir, Replica: "n1", Strict: rapid.Bool().Draw(rt, "strict"), Shipper: m, Now: now.Now,
+			SegmentBytes: rapid.Int64Range(1, 5000).Draw(rt, "segment"), Retention: time.Duration(rapid.IntRange(0, 3).Draw(rt, "keep")) * time.Hour,
 		}
 		var j *Journal
 		calls := 0
@@ -454,9 +454,9 @@ func TestHistoriesVerify(t *testing.T) {
 			"later":    func(*rapid.T) { now.add(30 * time.Minute) },
 			"set back": func(*rapid.T) { now.add(-time.Hour) },
 			"verify": func(rt *rapid.T) {
-				r, err := Verify(context.Background(), dir, VerifyOptions{Node: "n1"})
+				r, err := Verify(context.Background(), dir, VerifyOptions{Replica: "n1"})
 				if err != nil || !r.OK {
-					rt.Fatalf("%v, %v", r.Bad, err)
+					rt.Fatalf("%v, %v", r.FirstBad, err)
 				}
 			},
 		})
@@ -464,11 +464,11 @@ func TestHistoriesVerify(t *testing.T) {
 		down()
 		r, err := VerifyRecords(context.Background(), m.all(), VerifyOptions{Dir: dir})
 		if err != nil || !r.OK {
-			rt.Fatalf("the copy: %v, %v", r.Bad, err)
+			rt.Fatalf("the copy: %v, %v", r.FirstBad, err)
 		}
 		n := 0
 		for _, rec := range m.records {
-			if strings.Contains(rec.Line, `"call":`) {
+			if strings.Contains(rec.JSON, `"call":`) {
 				n++
 			}
 		}

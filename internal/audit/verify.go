@@ -17,17 +17,17 @@ import (
 type VerifyOptions struct {
 	// Default: heads beside the journal's folder.
 	HeadsDir string
-	// Default: the node that the first record names.
-	Node string
+	// Default: the replica that the first record names.
+	Replica string
 	// A key that was kept elsewhere; default: the one in HeadsDir.
 	Key ed25519.PublicKey
 	// Signed heads that were kept elsewhere, such as in an export.
 	Heads []Head
-	// The node's signed files are on another machine; Heads are checked only if
+	// The replica's signed files are on another machine; Heads are checked only if
 	// Key is set.
-	Foreign bool
-	// What a Witness knows of the node; Verify compares the journal with it.
-	Known Known
+	RemoteReplica bool
+	// What a Witness knows of the replica; Verify compares the journal with it.
+	Known KnownChain
 	// For VerifyRecords: the journal's folder to compare with; "" for none.
 	Dir string
 
@@ -48,17 +48,17 @@ type Progress struct {
 // VerifyOptions.Progress.
 const progressEvery = 4096
 
-// Report is the result of a verification. OK is true only if Bad is nil. Notes
+// Report is the result of a verification. OK is true only if BadRecord is nil. Notes
 // mention events that do not make a chain invalid.
 type Report struct {
-	Node    string `json:"node"`
+	Replica string `json:"replica"`
 	Records uint64 `json:"records"`
 	First   uint64 `json:"first"`
 	Last    uint64 `json:"last"`
 	OK      bool   `json:"ok"`
 	// The first record that is not valid.
-	Bad   *Bad     `json:"bad,omitempty"`
-	Notes []string `json:"notes,omitempty"`
+	FirstBad *BadRecord `json:"bad,omitempty"`
+	Notes    []string   `json:"notes,omitempty"`
 }
 
 const maxNotes = 20 // a broken clock could produce thousands
@@ -75,7 +75,7 @@ func (r *Report) addNote(format string, args ...any) {
 
 // Verify reads the journal in dir from its beginning and compares it with its
 // checkpoints and heads. The error says that the journal could not be read; what
-// is wrong with it is in Report.Bad. Verify works while the journal is being
+// is wrong with it is in Report.FirstBad. Verify works while the journal is being
 // written.
 func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	for try := 0; ; try++ {
@@ -94,33 +94,33 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	}
 }
 
-// errNewCheckpoint says that retention signed a checkpoint after the others were
+// errNewCheckpoint means that retention signed a checkpoint after the others were
 // read. It may cover the records that seem to be missing.
 var errNewCheckpoint = errors.New("there is a newer checkpoint")
 
-// signedProofs are the signed statements about a node's chain.
+// signedProofs are the signed statements about a replica's chain.
 type signedProofs struct {
 	dir            string
-	node           string
+	replica        string
 	key            ed25519.PublicKey
 	head           *Head
 	headErr        error
 	lastCheckpoint Checkpoint // zero for none
 	// Hashes that a head or checkpoint names, by number.
 	hashes        map[uint64]string
-	badCheckpoint *Bad // a checkpoint that is not valid
+	badCheckpoint *BadRecord // a checkpoint that is not valid
 	// The signed files are on another machine.
 	foreign bool
 
-	known Known // what a witness knows
+	known KnownChain // what a witness knows
 	// Hashes that the witness knows, by number.
 	knownHashes map[uint64]string
 }
 
-// readProofs reads the signed statements about a node in dir. A missing or
+// readProofs reads the signed statements about a replica in dir. A missing or
 // invalid head is no error here: headErr holds it until checkEnd.
-func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
-	p := &signedProofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashesBySeq()}
+func readProofs(dir, replica string, o VerifyOptions) (*signedProofs, error) {
+	p := &signedProofs{dir: dir, replica: replica, key: o.Key, hashes: map[uint64]string{}, foreign: o.RemoteReplica, known: o.Known, knownHashes: o.Known.hashesBySeq()}
 	if p.foreign && p.key == nil {
 		return p, nil
 	}
@@ -129,7 +129,7 @@ func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
 	}
 	if p.key == nil {
 		key, err := readPublicKey(dir)
-		if _, herr := os.Stat(headPath(dir, node)); errors.Is(err, fs.ErrNotExist) && errors.Is(herr, fs.ErrNotExist) {
+		if _, herr := os.Stat(headPath(dir, replica)); errors.Is(err, fs.ErrNotExist) && errors.Is(herr, fs.ErrNotExist) {
 			p.headErr = errNoHead
 			return p, nil
 		}
@@ -139,11 +139,11 @@ func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
 		}
 		p.key = key
 	}
-	p.head, p.headErr = readHead(dir, node, p.key)
-	cps, line, err := readCheckpoints(dir, node, p.key)
+	p.head, p.headErr = readHead(dir, replica, p.key)
+	cps, line, err := readCheckpoints(dir, replica, p.key)
 	switch {
 	case line > 0:
-		p.badCheckpoint = &Bad{Segment: filepath.Base(checkpointPath(dir, node)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
+		p.badCheckpoint = &BadRecord{Segment: filepath.Base(checkpointPath(dir, replica)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
 	case err != nil:
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
 // journal's key.
 func (p *signedProofs) addHeads(heads []Head) error {
 	for _, h := range heads {
-		if h.Node != p.node || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
+		if h.Replica != p.replica || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
 			return junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
 		}
 		p.hashes[h.Seq] = h.Hash
@@ -178,7 +178,7 @@ func (p *signedProofs) detectNewCheckpoint() error {
 	if p.foreign || p.key == nil {
 		return nil
 	}
-	cps, _, err := readCheckpoints(p.dir, p.node, p.key)
+	cps, _, err := readCheckpoints(p.dir, p.replica, p.key)
 	if err == nil && len(cps) > 0 && cps[len(cps)-1].UpTo > p.lastCheckpoint.UpTo {
 		return errNewCheckpoint
 	}
@@ -205,8 +205,8 @@ func (p *signedProofs) checkSigned(l *line) string {
 
 // beginChain returns the state of a chain whose first record has a number. Unless
 // that is record 1, a checkpoint must cover the records before it.
-func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
-	c = chainVerifier{node: p.node, nextSeq: first}
+func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *BadRecord) {
+	c = chainVerifier{replica: p.replica, nextSeq: first}
 	switch {
 	case p.badCheckpoint != nil && first > 1:
 		return c, p.badCheckpoint
@@ -216,7 +216,7 @@ func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
 	case first == p.lastCheckpoint.UpTo+1:
 		c.prevKnown = parseHash(&c.prevHash, p.lastCheckpoint.Hash)
 	case first > p.lastCheckpoint.UpTo:
-		return c, &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.lastCheckpoint.UpTo+1, first-1)}
+		return c, &BadRecord{Seq: p.lastCheckpoint.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.lastCheckpoint.UpTo+1, first-1)}
 	}
 	// If first is covered by the checkpoint, its segment was not removed yet, and
 	// checkSigned compares the record at the checkpoint's number.
@@ -225,28 +225,28 @@ func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
 
 // checkEnd compares the end of the chain with the head, the checkpoints and the
 // witness.
-func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
+func (p *signedProofs) checkEnd(last uint64, torn bool) *BadRecord {
 	switch {
 	case p.foreign:
 		return nil
 	case p.badCheckpoint != nil:
 		return p.badCheckpoint
 	case p.headErr != nil:
-		return &Bad{Segment: filepath.Base(headPath(p.dir, p.node)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
-	case p.known.Head != nil && !p.known.Head.signedBy(p.node, p.key):
-		return &Bad{Seq: last, Reason: "the highest head in the database is not signed by this journal's key: it was changed, or the key was"}
+		return &BadRecord{Segment: filepath.Base(headPath(p.dir, p.replica)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
+	case p.known.Head != nil && !p.known.Head.signedBy(p.replica, p.key):
+		return &BadRecord{Seq: last, Reason: "the highest head in the database is not signed by this journal's key: it was changed, or the key was"}
 	case p.known.missingTail(last) != "":
-		return &Bad{Seq: last + 1, Reason: p.known.missingTail(last)}
+		return &BadRecord{Seq: last + 1, Reason: p.known.missingTail(last)}
 	case p.head.Seq > last:
-		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the signed head names record %d", p.head.Seq)}
+		return &BadRecord{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the signed head names record %d", p.head.Seq)}
 	case p.lastCheckpoint.UpTo > last:
-		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.lastCheckpoint.UpTo)}
+		return &BadRecord{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.lastCheckpoint.UpTo)}
 	case p.head.Closed && (last > p.head.Seq || torn):
 		// This is normal if the journal was opened again during the verification.
-		if now, err := readHead(p.dir, p.node, p.key); err == nil && string(now.Signature) != string(p.head.Signature) {
+		if now, err := readHead(p.dir, p.replica, p.key); err == nil && string(now.Signature) != string(p.head.Signature) {
 			return nil
 		}
-		return &Bad{Seq: p.head.Seq + 1, Reason: fmt.Sprintf("added after record %d, with which the journal was closed", p.head.Seq)}
+		return &BadRecord{Seq: p.head.Seq + 1, Reason: fmt.Sprintf("added after record %d, with which the journal was closed", p.head.Seq)}
 	}
 	return nil
 }
@@ -254,22 +254,22 @@ func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
 // verifyOnce verifies the journal in one pass. Retention can remove segments
 // meanwhile; Verify then tries again.
 func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
-	r := Report{Node: o.Node}
+	r := Report{Replica: o.Replica}
 	heads := resolveHeadsDir(dir, o.HeadsDir)
-	if r.Node == "" {
-		node, err := findNode(dir, heads)
+	if r.Replica == "" {
+		replica, err := findReplica(dir, heads)
 		if err != nil {
 			return r, err
 		}
-		if node == "" {
+		if replica == "" {
 			r.OK = true
 			r.addNote("there are no records")
 			return r, nil
 		}
-		r.Node = node
+		r.Replica = replica
 	}
 	// Read the signed statements first: records that are written meanwhile follow them.
-	p, err := readProofs(heads, r.Node, o)
+	p, err := readProofs(heads, r.Replica, o)
 	if err != nil {
 		return r, err
 	}
@@ -287,13 +287,13 @@ func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error
 			r.addNote("there are no records")
 			return r, nil
 		}
-		r.Bad = &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: "all segments are missing"}
+		r.FirstBad = &BadRecord{Seq: p.lastCheckpoint.UpTo + 1, Reason: "all segments are missing"}
 		if missing := p.known.missingTail(p.lastCheckpoint.UpTo); missing != "" {
-			r.Bad.Reason += "; " + missing
+			r.FirstBad.Reason += "; " + missing
 		}
 		return r, p.detectNewCheckpoint()
 	}
-	if err := r.walkSegments(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
+	if err := r.walkSegments(ctx, segs, p, o.Progress); err != nil || r.FirstBad == nil {
 		return r, err
 	}
 	return r, p.detectNewCheckpoint()
@@ -338,7 +338,7 @@ func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProo
 			return err
 		}
 		if bad == nil && torn > 0 && i < len(segs)-1 {
-			bad = &Bad{Segment: s.fileName(), Seq: c.nextSeq, Reason: errTornLine.Error()}
+			bad = &BadRecord{Segment: s.fileName(), Seq: c.nextSeq, Reason: errTornLine.Error()}
 		}
 	}
 	r.Records, r.First = c.recordCount, c.firstSeq
@@ -356,31 +356,31 @@ func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProo
 			}
 		}
 	}
-	if r.Bad, r.OK = bad, bad == nil; r.OK && torn > 0 {
+	if r.FirstBad, r.OK = bad, bad == nil; r.OK && torn > 0 {
 		r.addNote("the last line is not whole yet: %d bytes", torn)
 	}
 	return nil
 }
 
-// findNode returns the node of a journal: from its first readable record or,
+// findReplica returns the replica of a journal: from its first readable record or,
 // without one, from the name of the only head.
-func findNode(dir, heads string) (string, error) {
+func findReplica(dir, heads string) (string, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
 		return "", err
 	}
 	for _, s := range segs {
-		node := ""
+		replica := ""
 		if err := readSegmentForward(s, func(b []byte) bool {
-			if l, err := parseLine(b); err == nil && isValidNode(l.Node) {
-				node = l.Node
+			if l, err := parseLine(b); err == nil && isValidReplica(l.Replica) {
+				replica = l.Replica
 			}
-			return node == ""
+			return replica == ""
 		}); err != nil {
 			return "", err
 		}
-		if node != "" {
-			return node, nil
+		if replica != "" {
+			return replica, nil
 		}
 	}
 	found, err := filepath.Glob(filepath.Join(heads, "*.json"))

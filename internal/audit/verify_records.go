@@ -9,14 +9,14 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// VerifyRecords verifies a copy of a node's records, which must come in order. It
+// VerifyRecords verifies a copy of a replica's records, which must come in order. It
 // checks the chain, the columns, the signed statements and, if o.Dir names the
 // journal, the journal's own lines. o.HeadsDir or o.Dir is required, unless
 // o.Foreign is set. A copy may lag behind the journal, but not behind the number
 // that the head says it had.
 func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o VerifyOptions) (Report, error) {
-	r := Report{Node: o.Node}
-	if o.HeadsDir == "" && o.Dir == "" && !o.Foreign {
+	r := Report{Replica: o.Replica}
+	if o.HeadsDir == "" && o.Dir == "" && !o.RemoteReplica {
 		return r, junctor.Errorf(junctor.CodeInvalid, "a copy is verified against signed heads: say where they are")
 	}
 	heads := resolveHeadsDir(o.Dir, o.HeadsDir)
@@ -31,9 +31,9 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 	}
 	var p *signedProofs
-	if r.Node != "" { // before the records, so that a growing copy is never behind the head
+	if r.Replica != "" { // before the records, so that a growing copy is never behind the head
 		var err error
-		if p, err = readProofs(heads, r.Node, o); err != nil {
+		if p, err = readProofs(heads, r.Replica, o); err != nil {
 			return r, err
 		}
 	}
@@ -47,14 +47,14 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 			return r, err
 		}
 		if p == nil {
-			r.Node = rec.Node
-			if p, err = readProofs(heads, r.Node, o); err != nil {
+			r.Replica = rec.Replica
+			if p, err = readProofs(heads, r.Replica, o); err != nil {
 				return r, err
 			}
 		}
 		if !begun {
 			begun = true
-			if c, r.Bad = p.beginChain(max(rec.Seq, 1)); r.Bad != nil {
+			if c, r.FirstBad = p.beginChain(max(rec.Seq, 1)); r.FirstBad != nil {
 				return r, nil
 			}
 		}
@@ -66,7 +66,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 			}
 		}
 		if wrong != "" {
-			r.Bad = &Bad{Seq: want, Reason: wrong}
+			r.FirstBad = &BadRecord{Seq: want, Reason: wrong}
 			break
 		}
 	}
@@ -77,56 +77,56 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 	if c.recordCount > 0 {
 		r.Last = c.nextSeq - 1
 	}
-	if r.Bad == nil {
-		r.Bad = p.checkCopyEnd(r.Last)
+	if r.FirstBad == nil {
+		r.FirstBad = p.checkCopyEnd(r.Last)
 	}
 	switch {
-	case o.Foreign && p.head == nil:
-		r.addNote("the node's signed heads are on another machine: a missing beginning or end would not show")
-	case o.Foreign:
-		r.addNote("the node's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
+	case o.RemoteReplica && p.head == nil:
+		r.addNote("the replica's signed heads are on another machine: a missing beginning or end would not show")
+	case o.RemoteReplica:
+		r.addNote("the replica's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
 	}
-	r.OK = r.Bad == nil
+	r.OK = r.FirstBad == nil
 	return r, nil
 }
 
 // reportNoRecords fills in the report on an empty copy: it is valid only if the
 // head says that the copy never had a record.
 func (r *Report) reportNoRecords(heads string, o VerifyOptions) error {
-	if r.Node == "" {
-		node, err := findNode(o.Dir, heads)
+	if r.Replica == "" {
+		replica, err := findReplica(o.Dir, heads)
 		if err != nil {
 			return err
 		}
-		r.Node = node
+		r.Replica = replica
 	}
-	if r.Node != "" {
-		p, err := readProofs(heads, r.Node, o)
+	if r.Replica != "" {
+		p, err := readProofs(heads, r.Replica, o)
 		if err != nil {
 			return err
 		}
 		if !errors.Is(p.headErr, errNoHead) {
-			r.Bad = p.checkCopyEnd(p.lastCheckpoint.UpTo)
+			r.FirstBad = p.checkCopyEnd(p.lastCheckpoint.UpTo)
 		}
 	}
-	r.OK = r.Bad == nil
+	r.OK = r.FirstBad == nil
 	r.addNote("there are no records")
 	return nil
 }
 
 // checkCopyEnd compares the end of a copy with the head.
-func (p *signedProofs) checkCopyEnd(last uint64) *Bad {
+func (p *signedProofs) checkCopyEnd(last uint64) *BadRecord {
 	switch {
 	case p.foreign && p.head == nil:
 		return nil
 	case p.badCheckpoint != nil:
 		return p.badCheckpoint
 	case p.headErr != nil:
-		return &Bad{Seq: last, Reason: "the signed head: " + p.headErr.Error()}
+		return &BadRecord{Seq: last, Reason: "the signed head: " + p.headErr.Error()}
 	case p.head.Shipped > last:
-		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the copy had record %d", p.head.Shipped)}
+		return &BadRecord{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the copy had record %d", p.head.Shipped)}
 	case p.head.Closed && last > p.head.Seq:
-		return &Bad{Seq: p.head.Seq + 1, Reason: fmt.Sprintf("added after record %d, with which the journal was closed", p.head.Seq)}
+		return &BadRecord{Seq: p.head.Seq + 1, Reason: fmt.Sprintf("added after record %d, with which the journal was closed", p.head.Seq)}
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (p *signedProofs) checkCopyEnd(last uint64) *Bad {
 // checkCopiedRecord checks that a record of a copy is the next one of the chain,
 // and that its columns repeat its line. It returns what is wrong, or "".
 func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
-	l := line{rawJSON: []byte(rec.Line)}
+	l := line{rawJSON: []byte(rec.JSON)}
 	if !parseHash(&l.hash, rec.Hash) {
 		return errMalformedLine.Error()
 	}
@@ -143,7 +143,7 @@ func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
 	}
 	want := l.toRecord()
 	if rec.hasNoColumns() {
-		want = Record{Node: want.Node, Seq: want.Seq, Hash: want.Hash, Line: want.Line}
+		want = Record{Replica: want.Replica, Seq: want.Seq, Hash: want.Hash, JSON: want.JSON}
 	} else if !want.Time.Equal(rec.Time) {
 		return "the column of the time does not say what the record says"
 	}
@@ -184,7 +184,7 @@ func (o *journalComparer) compareRecord(rec Record) (wrong string, err error) {
 		return "", err
 	case len(mine) == 0:
 		return "the journal has no such record", nil
-	case mine[0].Line != rec.Line || mine[0].Hash != rec.Hash:
+	case mine[0].JSON != rec.JSON || mine[0].Hash != rec.Hash:
 		return "the journal says otherwise", nil
 	}
 	return "", nil

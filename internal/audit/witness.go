@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Witness is a Shipper that also remembers how far a node's chain was, outside
+// Witness is a Shipper that also remembers how far a replica's chain was, outside
 // the journal's own folders. An attacker who replaces segments and heads with an
 // older copy does not reach it, so the journal and Verify ask it.
 //
@@ -17,18 +17,18 @@ import (
 // record is copied, only after the sync that covers it. So neither kill -9 nor a
 // power cut makes it look as if records were missing.
 type Witness interface {
-	// Known returns the last record that the copy has of a node, and the highest
+	// Known returns the last record that the copy has of a replica, and the highest
 	// head that was kept.
-	Known(ctx context.Context, node string) (Known, error)
-	// KeepHead keeps a head, unless it keeps a higher one of the same node. With
+	LoadKnown(ctx context.Context, replica string) (KnownChain, error)
+	// KeepHead keeps a head, unless it keeps a higher one of the same replica. With
 	// replace it keeps the head in any case, because the kept one is invalid.
 	KeepHead(ctx context.Context, head Head, replace bool) error
 }
 
-// Known describes what a Witness knows of a node's chain.
-type Known struct {
+// KnownChain describes what a Witness knows of a replica's chain.
+type KnownChain struct {
 	// Number of the last record of the copy; 0 for none.
-	Copied     uint64
+	CopiedSeq  uint64
 	CopiedHash string // its hash
 	Head       *Head  // the highest head; nil for none
 }
@@ -36,17 +36,17 @@ type Known struct {
 // witnessTimeout bounds how long the journal waits for the witness.
 const witnessTimeout = 10 * time.Second
 
-// signedBy reports whether key signed the head, and the head is of the node.
-func (h *Head) signedBy(node string, key ed25519.PublicKey) bool {
-	return h.Node == node && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signedBytes(), h.Signature)
+// signedBy reports whether key signed the head, and the head is of the replica.
+func (h *Head) signedBy(replica string, key ed25519.PublicKey) bool {
+	return h.Replica == replica && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signedBytes(), h.Signature)
 }
 
 // highestRecord returns the last known record: its number, its hash and a
 // description of the source that knows it.
-func (k Known) highestRecord() (seq uint64, hash [sha256.Size]byte, who string) {
+func (k KnownChain) highestRecord() (seq uint64, hash [sha256.Size]byte, who string) {
 	text := ""
-	if k.Copied > 0 {
-		seq, text, who = k.Copied, k.CopiedHash, "the copy in the database"
+	if k.CopiedSeq > 0 {
+		seq, text, who = k.CopiedSeq, k.CopiedHash, "the copy in the database"
 	}
 	if h := k.Head; h != nil && h.Seq > seq {
 		seq, text, who = h.Seq, h.Hash, "the highest signed head in the database"
@@ -57,7 +57,7 @@ func (k Known) highestRecord() (seq uint64, hash [sha256.Size]byte, who string) 
 
 // missingTail describes the known records that are missing from a journal that
 // ends at last; "" for none.
-func (k Known) missingTail(last uint64) string {
+func (k KnownChain) missingTail(last uint64) string {
 	seq, _, who := k.highestRecord()
 	if seq <= last {
 		return ""
@@ -68,7 +68,7 @@ func (k Known) missingTail(last uint64) string {
 // asWitness returns the witness that keeps the journal's heads; nil if there is
 // none.
 func (j *Journal) asWitness() Witness {
-	w, _ := j.options.Ship.(Witness)
+	w, _ := j.options.Shipper.(Witness)
 	return w
 }
 
@@ -76,29 +76,29 @@ func (j *Journal) asWitness() Witness {
 // unreachable, the journal is written all the same: calls must be recorded during
 // an outage of the database. compareLate then compares before the database
 // receives anything from this journal.
-func (j *Journal) loadKnown(ctx context.Context) (k Known, problem string) {
+func (j *Journal) loadKnown(ctx context.Context) (k KnownChain, problem string) {
 	k, problem, err := j.askWitness(ctx)
 	if err != nil {
 		j.uncompared = true
 		j.options.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
-		return Known{}, ""
+		return KnownChain{}, ""
 	}
 	return k, problem
 }
 
 // askWitness returns what the witness knows, without a head whose signature is
 // invalid. Such a head is the problem.
-func (j *Journal) askWitness(ctx context.Context) (k Known, problem string, err error) {
+func (j *Journal) askWitness(ctx context.Context) (k KnownChain, problem string, err error) {
 	w := j.asWitness()
 	if w == nil {
-		return Known{}, "", nil
+		return KnownChain{}, "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
-	if k, err = w.Known(ctx, j.options.Node); err != nil {
-		return Known{}, "", err
+	if k, err = w.LoadKnown(ctx, j.options.Replica); err != nil {
+		return KnownChain{}, "", err
 	}
-	if pub, _ := j.signingKey.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.options.Node, pub) {
+	if pub, _ := j.signingKey.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.options.Replica, pub) {
 		k.Head = nil
 		j.headMu.Lock()
 		j.replaceKept = true
@@ -153,7 +153,7 @@ func (j *Journal) isUncompared() bool {
 
 // breakAbove begins a segment that describes the problem, above all known
 // numbers.
-func (j *Journal) breakAbove(k Known, problem string) error {
+func (j *Journal) breakAbove(k KnownChain, problem string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	seq, prev := j.seq, j.prevHash
@@ -170,7 +170,7 @@ func (j *Journal) breakAbove(k Known, problem string) error {
 // compareRecords compares the records that the witness knows with the journal's
 // own, if the journal still has them. seen holds the numbers that were compared
 // already.
-func (j *Journal) compareRecords(k Known, seen map[uint64]string) (problem string, err error) {
+func (j *Journal) compareRecords(k KnownChain, seen map[uint64]string) (problem string, err error) {
 	for seq, want := range k.hashesBySeq() {
 		if _, ok := seen[seq]; ok {
 			continue
@@ -196,7 +196,7 @@ func describeReplacedRecord(seq uint64) string {
 
 // compareKnown compares the end of the journal with the records that the witness
 // knows.
-func (e *segmentEnd) compareKnown(k Known, hashes map[uint64]string) string {
+func (e *segmentEnd) compareKnown(k KnownChain, hashes map[uint64]string) string {
 	if missing := k.missingTail(e.seq); missing != "" {
 		return missing
 	}
@@ -209,10 +209,10 @@ func (e *segmentEnd) compareKnown(k Known, hashes map[uint64]string) string {
 }
 
 // hashesBySeq returns the hashes of the known records, by number.
-func (k Known) hashesBySeq() map[uint64]string {
+func (k KnownChain) hashesBySeq() map[uint64]string {
 	all := map[uint64]string{}
-	if k.Copied > 0 {
-		all[k.Copied] = k.CopiedHash
+	if k.CopiedSeq > 0 {
+		all[k.CopiedSeq] = k.CopiedHash
 	}
 	if k.Head != nil {
 		all[k.Head.Seq] = k.Head.Hash

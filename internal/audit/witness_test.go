@@ -30,14 +30,14 @@ func (m *remembering) Ship(ctx context.Context, rs []Record) error {
 	return m.shared.Ship(ctx, rs)
 }
 
-func (m *remembering) Known(context.Context, string) (k Known, err error) {
+func (m *remembering) LoadKnown(context.Context, string) (k KnownChain, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.refuse != nil {
 		return k, m.refuse
 	}
 	if n := len(m.records); n > 0 {
-		k.Copied, k.CopiedHash = m.records[n-1].Seq, m.records[n-1].Hash
+		k.CopiedSeq, k.CopiedHash = m.records[n-1].Seq, m.records[n-1].Hash
 	}
 	if m.head != nil {
 		head := *m.head
@@ -87,17 +87,17 @@ func TestJournalPutBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, m := place(t), &remembering{}
-			j := open(t, Options{Dir: dir, Ship: m})
+			j := open(t, Options{Dir: dir, Shipper: m})
 			run(t, j, "a", 4)
 			closed(t, j)
 			older := snapshot(t, dir)
 			ends := clean(t, dir).Last
 
-			j = open(t, Options{Dir: dir, Ship: m})
+			j = open(t, Options{Dir: dir, Shipper: m})
 			run(t, j, "b", 4)
 			closed(t, j)
-			known, err := m.Known(t.Context(), "n1")
-			if err != nil || known.Head == nil || known.Head.Seq != known.Copied || known.Copied <= ends {
+			known, err := m.LoadKnown(t.Context(), "n1")
+			if err != nil || known.Head == nil || known.Head.Seq != known.CopiedSeq || known.CopiedSeq <= ends {
 				t.Fatalf("known %+v, %v", known, err)
 			}
 			if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || !r.OK {
@@ -107,18 +107,18 @@ func TestJournalPutBack(t *testing.T) {
 			putBack(t, dir, older)
 			clean(t, dir) // by itself it holds
 			forget(m)
-			if known, err = m.Known(t.Context(), "n1"); err != nil {
+			if known, err = m.LoadKnown(t.Context(), "n1"); err != nil {
 				t.Fatal(err)
 			}
 			last, _, _ := known.highestRecord()
 			missing := fmt.Sprintf("records %d to %d", ends+1, last)
 			r, err := Verify(t.Context(), dir, VerifyOptions{Known: known})
-			if err != nil || r.OK || r.Bad.Seq != ends+1 || !strings.Contains(r.Bad.Reason, missing) {
-				t.Fatalf("%v, %v; want %q", r.Bad, err, missing)
+			if err != nil || r.OK || r.FirstBad.Seq != ends+1 || !strings.Contains(r.FirstBad.Reason, missing) {
+				t.Fatalf("%v, %v; want %q", r.FirstBad, err, missing)
 			}
 
 			var log bytes.Buffer
-			j = open(t, Options{Dir: dir, Ship: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			j = open(t, Options{Dir: dir, Shipper: m, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			s := j.State()
 			if !s.OK || !s.Degraded || !strings.Contains(strings.Join(s.Problems, " "), missing) || s.Seq != last+1 {
 				t.Errorf("state %+v; want record %d to tell %q", s, last+1, missing)
@@ -132,14 +132,14 @@ func TestJournalPutBack(t *testing.T) {
 				t.Errorf("the copy ends at %d, the journal at %d", m.records[n-1].Seq, s.Seq+2)
 			}
 			for range 2 { // a later start neither hides it nor says it again
-				if known, err = m.Known(t.Context(), "n1"); err != nil {
+				if known, err = m.LoadKnown(t.Context(), "n1"); err != nil {
 					t.Fatal(err)
 				}
 				r, err = Verify(t.Context(), dir, VerifyOptions{Known: known})
-				if err != nil || r.OK || r.Bad.Seq != ends+1 || !strings.Contains(r.Bad.Reason, missing) {
-					t.Fatalf("afterwards: %v, %v", r.Bad, err)
+				if err != nil || r.OK || r.FirstBad.Seq != ends+1 || !strings.Contains(r.FirstBad.Reason, missing) {
+					t.Fatalf("afterwards: %v, %v", r.FirstBad, err)
 				}
-				j = open(t, Options{Dir: dir, Ship: m})
+				j = open(t, Options{Dir: dir, Shipper: m})
 				closed(t, j)
 			}
 			if segs, err := listSegments(dir); err != nil || len(segs) != 2 {
@@ -153,11 +153,11 @@ func TestJournalPutBack(t *testing.T) {
 func TestJournalReplaced(t *testing.T) {
 	t.Parallel()
 	dir, m := place(t), &remembering{}
-	j := open(t, Options{Dir: dir, Ship: m})
+	j := open(t, Options{Dir: dir, Shipper: m})
 	run(t, j, "a", 2)
 	closed(t, j)
 	older := snapshot(t, dir)
-	j = open(t, Options{Dir: dir, Ship: m})
+	j = open(t, Options{Dir: dir, Shipper: m})
 	run(t, j, "b", 3)
 	closed(t, j)
 	putBack(t, dir, older)
@@ -165,15 +165,15 @@ func TestJournalReplaced(t *testing.T) {
 	run(t, j, "c", 9)
 	closed(t, j)
 	clean(t, dir)
-	known, err := m.Known(t.Context(), "n1")
+	known, err := m.LoadKnown(t.Context(), "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || r.OK || r.Bad.Seq != known.Copied {
+	if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || r.OK || r.FirstBad.Seq != known.CopiedSeq {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	j = open(t, Options{Dir: dir, Ship: m})
-	if s := j.State(); !s.Degraded || !strings.Contains(s.Problems[0], fmt.Sprintf("record %d is not the one that the database knows", known.Copied)) {
+	j = open(t, Options{Dir: dir, Shipper: m})
+	if s := j.State(); !s.Degraded || !strings.Contains(s.Problems[0], fmt.Sprintf("record %d is not the one that the database knows", known.CopiedSeq)) {
 		t.Errorf("state %+v", s)
 	}
 	had := len(m.records)
@@ -191,18 +191,18 @@ func TestJournalReplaced(t *testing.T) {
 func TestForgedHighestHead(t *testing.T) {
 	t.Parallel()
 	dir, m := place(t), &remembering{}
-	j := open(t, Options{Dir: dir, Ship: m})
+	j := open(t, Options{Dir: dir, Shipper: m})
 	run(t, j, "a", 2)
 	closed(t, j)
 	m.head.Seq = 1 << 40
-	known, err := m.Known(t.Context(), "n1")
+	known, err := m.LoadKnown(t.Context(), "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || r.OK || !strings.Contains(r.Bad.Reason, "not signed by") {
+	if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || r.OK || !strings.Contains(r.FirstBad.Reason, "not signed by") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	j = open(t, Options{Dir: dir, Ship: m})
+	j = open(t, Options{Dir: dir, Shipper: m})
 	if s := j.State(); s.Seq > 100 || !s.Degraded || !strings.Contains(s.Problems[0], "not signed by") {
 		t.Errorf("state %+v", s)
 	}
@@ -224,7 +224,7 @@ func TestNothingIsKnownBeforeItIsSynced(t *testing.T) {
 				t.Errorf("record %d is known, and a power cut would leave the journal at %d", seq, last)
 			}
 		}}
-		j := open(t, Options{Dir: dir, Ship: m, SegmentBytes: 20_000, openSegment: d.open})
+		j := open(t, Options{Dir: dir, Shipper: m, SegmentBytes: 20_000, openSegment: d.open})
 		for n := range 20 {
 			run(t, j, fmt.Sprint(n), 10)
 			time.Sleep(time.Second)
@@ -238,13 +238,13 @@ func TestNothingIsKnownBeforeItIsSynced(t *testing.T) {
 		killed, cut := snapshot(t, dir), snapshot(t, dir)
 		d.cut(t, filepath.Join(cut, "journal"))
 		for _, root := range []string{killed, cut} {
-			known, err := m.Known(t.Context(), "n1")
+			known, err := m.LoadKnown(t.Context(), "n1")
 			if err != nil {
 				t.Fatal(err)
 			}
 			then := &remembering{head: known.Head}
 			then.records = append(then.records, m.records...)
-			again := open(t, Options{Dir: filepath.Join(root, "journal"), Ship: then})
+			again := open(t, Options{Dir: filepath.Join(root, "journal"), Shipper: then})
 			if s := again.State(); s.Degraded {
 				t.Errorf("a crash looks like tampering: %+v", s)
 			}
@@ -335,7 +335,7 @@ func TestRestoredIsOnRecord(t *testing.T) {
 	j := open(t, Options{Dir: dir})
 	run(t, j, "a", 2)
 	closed(t, j)
-	j = open(t, Options{Dir: dir, Restored: "restored from a backup of Monday"})
+	j = open(t, Options{Dir: dir, RestoredFrom: "restored from a backup of Monday"})
 	closed(t, j)
 	if r := clean(t, dir); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "record 6: restored from a backup of Monday") {
 		t.Errorf("notes %q", r.Notes)
@@ -362,19 +362,19 @@ func TestJournalPutBackWhileTheDatabaseIsAway(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				dir, m := place(t), &remembering{}
-				j := open(t, Options{Dir: dir, Ship: m})
+				j := open(t, Options{Dir: dir, Shipper: m})
 				run(t, j, "a", 2)
 				closed(t, j)
 				older := snapshot(t, dir)
 				ends := clean(t, dir).Last
-				j = open(t, Options{Dir: dir, Ship: m})
+				j = open(t, Options{Dir: dir, Shipper: m})
 				run(t, j, "b", 4)
 				closed(t, j)
 				putBack(t, dir, older)
 				if c.forget != nil {
 					c.forget(m)
 				}
-				known, err := m.Known(t.Context(), "n1")
+				known, err := m.LoadKnown(t.Context(), "n1")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -384,7 +384,7 @@ func TestJournalPutBackWhileTheDatabaseIsAway(t *testing.T) {
 				m.refuse = errors.New("away")
 				m.mu.Unlock()
 				// A segment is full after a few records: what is known may lie before the last.
-				o := Options{Dir: dir, Ship: m, SegmentBytes: 2000}
+				o := Options{Dir: dir, Shipper: m, SegmentBytes: 2000}
 				j = open(t, o)
 				run(t, j, "c", c.calls)
 				time.Sleep(time.Minute)
@@ -418,7 +418,7 @@ func TestJournalPutBackWhileTheDatabaseIsAway(t *testing.T) {
 					t.Errorf("state %+v; want %q", s, want)
 				}
 				closed(t, j)
-				if known, err = m.Known(t.Context(), "n1"); err != nil {
+				if known, err = m.LoadKnown(t.Context(), "n1"); err != nil {
 					t.Fatal(err)
 				}
 				if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || r.OK {
@@ -434,11 +434,11 @@ func TestJournalOpensWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir, m := place(t), &remembering{}
-		j := open(t, Options{Dir: dir, Ship: m})
+		j := open(t, Options{Dir: dir, Shipper: m})
 		run(t, j, "a", 2)
 		closed(t, j)
 		m.refuse = errors.New("away")
-		j = open(t, Options{Dir: dir, Ship: m})
+		j = open(t, Options{Dir: dir, Shipper: m})
 		run(t, j, "b", 2)
 		time.Sleep(time.Minute)
 		m.mu.Lock()
@@ -451,7 +451,7 @@ func TestJournalOpensWhileTheDatabaseIsAway(t *testing.T) {
 			t.Errorf("state %+v", s)
 		}
 		closed(t, j)
-		known, err := m.Known(t.Context(), "n1")
+		known, err := m.LoadKnown(t.Context(), "n1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 	if cap(j.lineBuffer) > maxKeptLineBuffer {
 		j.lineBuffer = nil
 	}
-	if j.options.Ship != nil {
+	if j.options.Shipper != nil {
 		signalChannel(j.shipWake)
 	}
 	if j.seq/j.options.HeadRecords != seq/j.options.HeadRecords {

@@ -93,7 +93,7 @@ func TestCrowd(t *testing.T) {
 	wg.Wait()
 	closed(t, j)
 	calls := map[string]int{}
-	all, err := List(t.Context(), dir, Filter{Phase: PhaseEnd})
+	all, err := ListRecords(t.Context(), dir, Filter{Phase: PhaseEnd})
 	for _, r := range all {
 		calls[r.Call]++
 	}

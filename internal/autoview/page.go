@@ -11,17 +11,22 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
+// pageFiles are the sources of the page.
+//
 //go:embed page
-var files embed.FS
+var pageFiles embed.FS
 
+// The forms of import and export that the modules of the page use. addModule understands
+// no others.
 var (
 	importLine = regexp.MustCompile(`(?m)^import (\{[^}]*\}) from '\./([a-z]+)\.js';$`)
 	exportLine = regexp.MustCompile(`(?m)^export ((?:async )?function|const) ([A-Za-z0-9_]+)`)
 )
 
-// page puts the page together: its style and all parts of its script are inside.
-func page() ([]byte, error) {
-	folder, err := fs.Sub(files, "page")
+// buildPage returns the page as one HTML document, with its style and all modules of its
+// script inline: a sandboxed App view may load nothing else.
+func buildPage() ([]byte, error) {
+	folder, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		return nil, err
 	}
@@ -33,36 +38,36 @@ func page() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := script{folder: folder, has: map[string]bool{}}
-	if err := s.add("main"); err != nil {
+	s := scriptBundle{folder: folder, added: map[string]bool{}}
+	if err := s.addModule("main"); err != nil {
 		return nil, err
 	}
 	html = bytes.Replace(html, []byte("/* STYLE */\n"), style, 1)
 	html = bytes.Replace(html, []byte("/* SCRIPT */\n"), s.text.Bytes(), 1)
-	return []byte(mcpapps.WithBridge(string(html))), nil
+	return []byte(mcpapps.InsertBridge(string(html))), nil
 }
 
-// script is the parts of the page's script, which are modules where they are
-// tested, in one: each a function that gives what it exports, so that its other
-// names stay its own.
-type script struct {
+// scriptBundle joins the modules of the page's script into one text. Each module becomes a
+// function that returns its exports, so that its other names stay private. The sources are
+// modules because they are tested as such.
+type scriptBundle struct {
 	folder fs.FS
-	has    map[string]bool
+	added  map[string]bool
 	text   bytes.Buffer
 }
 
-// add writes a part behind those that it imports.
-func (s *script) add(name string) error {
-	if s.has[name] {
+// addModule writes a module after those that it imports, each once.
+func (s *scriptBundle) addModule(name string) error {
+	if s.added[name] {
 		return nil
 	}
-	s.has[name] = true
+	s.added[name] = true
 	text, err := fs.ReadFile(s.folder, name+".js")
 	if err != nil {
 		return err
 	}
 	for _, found := range importLine.FindAllSubmatch(text, -1) {
-		if err := s.add(string(found[2])); err != nil {
+		if err := s.addModule(string(found[2])); err != nil {
 			return err
 		}
 	}

@@ -14,11 +14,11 @@ import (
 // or makes code of text.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	html, err := page()
+	html, err := buildPage()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(html), "<script>\n"+mcpapps.Bridge()+"</script>", "", 1) // which has tests of its own
+	text := strings.Replace(string(html), "<script>\n"+mcpapps.BridgeScript()+"</script>", "", 1) // which has tests of its own
 	for _, want := range []string{"<!doctype html>", "const part_main = ", "--color-background-primary", "mcpApp("} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
@@ -49,11 +49,11 @@ func TestPage(t *testing.T) {
 // Every part is in the page, before those that use it.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	html, err := page()
+	html, err := buildPage()
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := fs.Glob(files, "page/*.js")
+	parts, err := fs.Glob(pageFiles, "page/*.js")
 	if err != nil || len(parts) == 0 {
 		t.Fatal(parts, err)
 	}

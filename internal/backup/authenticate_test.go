@@ -49,8 +49,8 @@ func (in instance) backupAs(t *testing.T, a backup.Authenticator) []byte {
 	var out bytes.Buffer
 	_, err := backup.Create(t.Context(), &out, backup.Options{
 		Version: "1.2.3", Engine: in.engine, Databases: map[string]backup.Source{"store": main, "history": hist},
-		Folders: []backup.Folder{{Name: "journal", Path: filepath.Join(in.data, "journal"), Lines: true}, {Name: "heads", Path: filepath.Join(in.data, "heads"), Early: true}},
-		Temp:    t.TempDir(), Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 5, time.UTC) }, Authenticator: a,
+		Folders: []backup.Folder{{Name: "journal", Path: filepath.Join(in.data, "journal"), CompleteLinesOnly: true}, {Name: "heads", Path: filepath.Join(in.data, "heads"), BeforeDatabases: true}},
+		TempDir: t.TempDir(), Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 5, time.UTC) }, Authenticator: a,
 	})
 	ok(t, err)
 	return out.Bytes()
@@ -62,7 +62,7 @@ func (in instance) restoreAs(t *testing.T, archive []byte, a backup.Authenticato
 	return backup.Restore(t.Context(), bytes.NewReader(archive), backup.RestoreOptions{
 		Databases: map[string]backup.Target{"store": main, "history": hist},
 		Folders:   map[string]string{"journal": filepath.Join(in.data, "journal"), "heads": filepath.Join(in.data, "heads")},
-		Temp:      t.TempDir(), Authenticator: a, Unverified: unverified,
+		TempDir:   t.TempDir(), Authenticator: a, Unverified: unverified,
 	})
 }
 

@@ -106,10 +106,10 @@ func (in instance) backup(t testing.TB) ([]byte, backup.Manifest) {
 	m, err := backup.Create(t.Context(), &out, backup.Options{
 		Version: "1.2.3", Engine: in.engine, Databases: map[string]backup.Source{"store": main, "history": hist},
 		Folders: []backup.Folder{
-			{Name: "journal", Path: filepath.Join(in.data, "journal"), Lines: true},
-			{Name: "heads", Path: filepath.Join(in.data, "heads"), Early: true},
+			{Name: "journal", Path: filepath.Join(in.data, "journal"), CompleteLinesOnly: true},
+			{Name: "heads", Path: filepath.Join(in.data, "heads"), BeforeDatabases: true},
 		},
-		Temp: t.TempDir(), Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 5, time.UTC) },
+		TempDir: t.TempDir(), Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 5, time.UTC) },
 	})
 	ok(t, err)
 	return out.Bytes(), m
@@ -121,7 +121,7 @@ func (in instance) restore(t testing.TB, archive []byte) error {
 	_, err := backup.Restore(t.Context(), bytes.NewReader(archive), backup.RestoreOptions{
 		Databases: map[string]backup.Target{"store": main, "history": hist},
 		Folders:   map[string]string{"journal": filepath.Join(in.data, "journal"), "heads": filepath.Join(in.data, "heads")},
-		Temp:      t.TempDir(), Unverified: true,
+		TempDir:   t.TempDir(), Unverified: true,
 	})
 	return err
 }
@@ -146,7 +146,7 @@ func populate(t testing.TB, in instance) {
 	ok(t, st.EnsureTenant(ctx, "acme", "Acme, é \u2028 <&>"))
 	_, err := st.Instance(ctx)
 	ok(t, err)
-	_, err = st.SeeNode(ctx, store.Node{ID: "run", Name: "node", URL: "http://127.0.0.1:1", Version: "1"})
+	_, err = st.SeeReplica(ctx, store.Replica{ID: "run", Name: "replica", URL: "http://127.0.0.1:1", Version: "1"})
 	ok(t, err)
 	_, _, err = st.TakeLease(ctx, "schedules", "run", time.Second)
 	ok(t, err)
@@ -204,11 +204,11 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
 		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é', 'file:/é', 'user:é')`,
-		`INSERT INTO workspaces VALUES ('acme', 'room', 'é', '{"policy":"all"}', 'user:u', 1, 2, 'user:é')`,
-		`INSERT INTO workspace_members VALUES ('acme', 'room', 'agent', 'qa', 0)`,
-		`INSERT INTO workspace_messages VALUES ('acme', 'room', 'm', 1, 'r', 'user', 'zoë', 'user:u', '{"text":"é"}', 'é', 3)`,
-		`INSERT INTO workspace_runs VALUES ('acme', 'room', 'r', 'waiting', 'user:u', 'n', 'é', '{}', 0, 1, 2, 3, 4, NULL)`,
-		`INSERT INTO workspace_approvals VALUES ('acme', 'room', 'a', 'r', 'qa', '{"é":1}', 'open', 0, '', 5, NULL, 'é')`,
+		`INSERT INTO rooms VALUES ('acme', 'room', 'é', '{"policy":"all"}', 'user:u', 1, 2, 'user:é')`,
+		`INSERT INTO room_members VALUES ('acme', 'room', 'agent', 'qa', 0)`,
+		`INSERT INTO room_messages VALUES ('acme', 'room', 'm', 1, 'r', 'user', 'zoë', 'user:u', '{"text":"é"}', 'é', 3)`,
+		`INSERT INTO room_runs VALUES ('acme', 'room', 'r', 'waiting', 'user:u', 'n', 'é', '{}', 0, 1, 2, 3, 4, NULL)`,
+		`INSERT INTO room_approvals VALUES ('acme', 'room', 'a', 'r', 'qa', '{"é":1}', 'open', 0, '', 5, NULL, 'é')`,
 		`INSERT INTO published_agents VALUES ('qa', 'acme', 1)`,
 		`INSERT INTO agent_tasks VALUES ('acme', 't', 'qa', 'user:u', 'c', 'TASK_STATE_COMPLETED', 0, 2, '{"é":1}', '[]', 'n', 0, 1, 2, 3)`,
 		`INSERT INTO agent_task_pushes VALUES ('acme', 't', 'p', '{"url":"https://example.com/é"}')`,
@@ -220,9 +220,9 @@ func populate(t testing.TB, in instance) {
 	}
 	var records []store.AuditRecord
 	for n := range 300 {
-		records = append(records, store.AuditRecord{Node: "a", Seq: uint64(n) + 1, Hash: "h", Line: `{"z":1,"a":"` + strings.Repeat("x", n) + `"}`})
+		records = append(records, store.AuditRecord{Replica: "a", Seq: uint64(n) + 1, Hash: "h", Line: `{"z":1,"a":"` + strings.Repeat("x", n) + `"}`})
 	}
-	ok(t, st.KeepAuditHead(t.Context(), "a", 1, `{"node":"a","seq":1}`, false))
+	ok(t, st.KeepAuditHead(t.Context(), "a", 1, `{"replica":"a","seq":1}`, false))
 	ok(t, st.AddAudit(ctx, records))
 	h := in.history(t)
 	for n := range 700 {
@@ -318,7 +318,7 @@ func TestEarlierSchema(t *testing.T) {
 				if set, err := st.For(junctor.DefaultTenant).Setting(t.Context(), "old"); err != nil || !set.UpdatedAt.Equal(time.UnixMicro(5)) {
 					t.Errorf("%+v, %v", set, err)
 				}
-				ok(t, st.AddAudit(t.Context(), []store.AuditRecord{{Node: "a", Seq: 1}}))
+				ok(t, st.AddAudit(t.Context(), []store.AuditRecord{{Replica: "a", Seq: 1}}))
 			})
 		}
 	}

@@ -27,7 +27,7 @@ type Options struct {
 	Now       func() time.Time // default time.Now
 	// Temp is the folder in which the copy is collected; the default is the
 	// system's temporary folder. It needs space for one complete copy.
-	Temp string
+	TempDir string
 	// Authenticator authenticates the archive. Without one, Restore refuses the
 	// archive unless RestoreOptions.Unverified is set.
 	Authenticator Authenticator
@@ -37,7 +37,7 @@ type Options struct {
 // as old segments of the journal do.
 const maxAttempts = 3
 
-// errFileGone says that a file of a folder disappeared.
+// errFileGone means that a file of a folder disappeared.
 var errFileGone = errors.New("a file went away while it was to be copied")
 
 // Create writes an archive of an instance, which may be running. After an error,
@@ -49,7 +49,7 @@ func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	dir, err := os.MkdirTemp(o.Temp, "junctor-backup-")
+	dir, err := os.MkdirTemp(o.TempDir, "junctor-backup-")
 	if err != nil {
 		return Manifest{}, wrapError(ctx, err, "the backup has no place to be gathered")
 	}
@@ -93,11 +93,11 @@ type collector struct {
 	discardContent bool
 }
 
-// collectAll collects the folders and databases, in the order that Folder.Early
+// collectAll collects the folders and databases, in the order that Folder.BeforeDatabases
 // demands, and returns the manifest.
 func (g *collector) collectAll(ctx context.Context) (Manifest, error) {
 	m := Manifest{
-		Format: formatPlain, Version: g.options.Version, Engine: g.options.Engine, CreatedAt: g.options.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
+		Format: formatPlain, Version: g.options.Version, Engine: g.options.Engine, CreatedAt: g.options.Now().UTC(), Schemas: map[string]int64{}, KeysNote: keysNote,
 	}
 	if g.options.Authenticator != nil {
 		m.Format = formatAuthenticated
@@ -123,7 +123,7 @@ func (g *collector) collectAll(ctx context.Context) (Manifest, error) {
 // databases.
 func (g *collector) collectFolders(ctx context.Context, early bool) error {
 	for _, f := range g.options.Folders {
-		if f.Early == early {
+		if f.BeforeDatabases == early {
 			if err := g.collectFolder(ctx, f); err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func (g *collector) collectFolder(ctx context.Context, f Folder) error {
 			return ctx.Err()
 		}
 		if name := f.Name + "/" + e.Name(); e.Type().IsRegular() && isValidMemberName(name) {
-			if err := g.collectFile(name, filepath.Join(f.Path, e.Name()), f.Lines); err != nil {
+			if err := g.collectFile(name, filepath.Join(f.Path, e.Name()), f.CompleteLinesOnly); err != nil {
 				return err
 			}
 		}

@@ -66,8 +66,8 @@ func TestHoldsNoKey(t *testing.T) {
 			t.Errorf("%s holds a key", f.head.Name)
 		}
 	}
-	if !strings.Contains(m.Keys, "seal.key") {
-		t.Errorf("the manifest says %q of keys", m.Keys)
+	if !strings.Contains(m.KeysNote, "seal.key") {
+		t.Errorf("the manifest says %q of keys", m.KeysNote)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 	formatAuthenticated = 2
 )
 
-// keysNote says in every manifest what the archive does not contain.
+// keysNote states in every manifest what the archive does not contain.
 const keysNote = "This backup holds no key files. To use it, put copies of seal.key (or set JUNCTOR_SEAL_KEY) and heads/signing.key into the data directory."
 
 // Manifest describes the content of an archive.
@@ -29,9 +29,9 @@ type Manifest struct {
 	Engine    string    `json:"engine"`
 	CreatedAt time.Time `json:"created_at"`
 	// Version of the schema, by database.
-	Schemas map[string]int64 `json:"schemas"`
-	Keys    string           `json:"keys"`
-	Members []Member         `json:"members"`
+	Schemas  map[string]int64 `json:"schemas"`
+	KeysNote string           `json:"keys"`
+	Members  []Member         `json:"members"`
 
 	// SealKey is the id of the sealing key that authenticates the manifest; "" if
 	// it is not authenticated. It is stored beside the manifest, not in it.
@@ -81,10 +81,10 @@ type Folder struct {
 	Path string
 	// Early folders are copied before the databases, the others after them. A
 	// later copy may contain more records than an earlier one, never fewer.
-	Early bool
-	// Lines says that files grow line by line. An incomplete last line is left
+	BeforeDatabases bool
+	// Lines is set if files grow line by line. An incomplete last line is left
 	// out.
-	Lines bool
+	CompleteLinesOnly bool
 }
 
 // isExcluded reports whether a file of a folder must not be in a backup.

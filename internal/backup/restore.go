@@ -26,7 +26,7 @@ type RestoreOptions struct {
 	// Paths by name; they must be missing, or empty except for key files.
 	Folders map[string]string
 	// Where the archive is unpacked; default: the system's temporary folder.
-	Temp string
+	TempDir string
 
 	// Authenticator checks the origin of the archive. Without one, nothing is
 	// restored unless Unverified is set.
@@ -46,7 +46,7 @@ const maxManifest = 64 << 20
 // authentic. It is CodeConflict if the target is not empty, or a newer Junctor
 // made the archive.
 func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
-	dir, err := os.MkdirTemp(o.Temp, "junctor-restore-")
+	dir, err := os.MkdirTemp(o.TempDir, "junctor-restore-")
 	if err != nil {
 		return Manifest{}, wrapError(ctx, err, "the backup has no place to be unpacked")
 	}
@@ -171,7 +171,7 @@ func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	return m, nil
 }
 
-// damagedError says that a file is not a usable archive, and why.
+// damagedError wraps the reason why a file is not a usable archive.
 func damagedError(why string, err error) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: "the backup is damaged, or is none: " + why, Cause: err}
 }

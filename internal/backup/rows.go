@@ -145,7 +145,7 @@ func readRows(name string, r io.Reader) ([]string, iter.Seq2[[]any, error], erro
 	}, nil
 }
 
-// badMemberError says which line of a member cannot be read.
+// badMemberError names the line of a member that cannot be read.
 func badMemberError(name string, line int, err error) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Cause: err, Message: fmt.Sprintf("line %d of %s in the backup cannot be read", line, name)}
 }
@@ -167,6 +167,8 @@ func decodeRow(line []byte) ([]any, error) {
 	return row, nil
 }
 
+// decodeValue decodes one column of a row. Byte strings, and texts that are not
+// UTF-8, are objects with a base64 member, so that every value survives JSON.
 func decodeValue(raw json.RawMessage) (any, error) {
 	switch raw[0] {
 	case 'n':

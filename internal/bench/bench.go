@@ -19,19 +19,19 @@ import (
 type Options struct {
 	// Argv that starts Junctor; default: this program with "up".
 	Junctor []string
-	// Argv that leads to Child; default: this program with "bench-child".
+	// Argv that leads to RunChild; default: this program with "bench-child".
 	Child []string
 	// Argv that starts Junctor without checks, in the same environment; default:
 	// Child with "ungated".
 	Ungated []string
 	// Argv that starts Junctor without records; default: Child with "twin".
-	Twin []string
+	Unrecorded []string
 	// KEY=VALUE for Junctor and its variants, added to what Run sets itself.
 	Env []string
 	// Of Junctor, for the report.
 	Version string
 
-	// Measure only what has one of these words in its name (see Names); default:
+	// Measure only what has one of these words in its name (see MeasurementNames); default:
 	// all.
 	Only []string
 	// At each point; default 8, with Short 3.
@@ -44,9 +44,9 @@ type Options struct {
 	// with Short 1.
 	Tries int
 	// Tools of the short list; default 100.
-	Few int
+	ShortList int
 	// Tools of the long list; default 5000.
-	Many int
+	LongList int
 
 	// A quick look: too few rounds to show small differences.
 	Short bool
@@ -58,8 +58,8 @@ type Options struct {
 	Live bool
 }
 
-// Names returns the names of all measurements, for Options.Only.
-func Names() []string { return allNames(fewTools, manyTools) }
+// MeasurementNames returns the names of all measurements, for Options.Only.
+func MeasurementNames() []string { return allNames(fewTools, manyTools) }
 
 // The default lengths of the two lists.
 const (
@@ -71,7 +71,7 @@ const (
 // make no sense are CodeInvalid.
 func (o Options) withDefaults() (Options, plan, error) {
 	if len(o.Junctor) == 0 || len(o.Child) == 0 {
-		self, err := proc.Self()
+		self, err := proc.ExecutablePath()
 		if err != nil {
 			return o, plan{}, err
 		}
@@ -85,17 +85,17 @@ func (o Options) withDefaults() (Options, plan, error) {
 	if len(o.Ungated) == 0 {
 		o.Ungated = slices.Concat(o.Child, []string{Ungated})
 	}
-	if len(o.Twin) == 0 {
-		o.Twin = slices.Concat(o.Child, []string{Twin})
+	if len(o.Unrecorded) == 0 {
+		o.Unrecorded = slices.Concat(o.Child, []string{Unrecorded})
 	}
-	if o.Rounds < 0 || o.Duration < 0 || o.Starts < 0 || o.Tries < 0 || o.Few < 0 || o.Many < 0 {
+	if o.Rounds < 0 || o.Duration < 0 || o.Starts < 0 || o.Tries < 0 || o.ShortList < 0 || o.LongList < 0 {
 		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "rounds, duration, starts and tries cannot be negative: leave them out for the defaults")
 	}
 	rounds, duration, starts, tries := 8, 600*time.Millisecond, 8, 3
 	if o.Short {
 		rounds, duration, starts, tries = 3, 250*time.Millisecond, 3, 1
 	}
-	for value, usual := range map[*int]int{&o.Rounds: rounds, &o.Starts: starts, &o.Tries: tries, &o.Few: fewTools, &o.Many: manyTools} {
+	for value, usual := range map[*int]int{&o.Rounds: rounds, &o.Starts: starts, &o.Tries: tries, &o.ShortList: fewTools, &o.LongList: manyTools} {
 		if *value == 0 {
 			*value = usual
 		}
@@ -103,12 +103,12 @@ func (o Options) withDefaults() (Options, plan, error) {
 	if o.Duration == 0 {
 		o.Duration = duration
 	}
-	if o.Few%serverCount != 0 || o.Many%serverCount != 0 || o.Few >= o.Many {
+	if o.ShortList%serverCount != 0 || o.LongList%serverCount != 0 || o.ShortList >= o.LongList {
 		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "the numbers of tools are shared by %d servers, and the first is the smaller", serverCount)
 	}
-	p := newPlan(o.Few, o.Many, o.Only)
+	p := newPlan(o.ShortList, o.LongList, o.Only)
 	if len(p.names) == 0 {
-		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "nothing that is measured has %q in its name: %s", o.Only, strings.Join(allNames(o.Few, o.Many), ", "))
+		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "nothing that is measured has %q in its name: %s", o.Only, strings.Join(allNames(o.ShortList, o.LongList), ", "))
 	}
 	return o, p, nil
 }
@@ -160,10 +160,10 @@ type benchRun struct {
 
 // measureAll performs the plan and evaluates the report.
 func (r *benchRun) measureAll(ctx context.Context) error {
-	if _, err := proc.Busy(); err != nil {
+	if _, err := proc.BusyTime(); err != nil {
 		r.report.Notes = append(r.report.Notes, "CPU, memory and the work of strangers were not measured: "+err.Error())
 	}
-	if r.plan.includes(nameReady) {
+	if r.plan.includesPoint(nameReady) {
 		if err := r.measureStarts(ctx); err != nil {
 			return err
 		}
@@ -171,8 +171,8 @@ func (r *benchRun) measureAll(ctx context.Context) error {
 	if err := r.measureCalls(ctx); err != nil {
 		return err
 	}
-	for _, tools := range []int{r.options.Few, r.options.Many} {
-		if err := r.measureLists(ctx, tools, tools == r.options.Many); err != nil {
+	for _, tools := range []int{r.options.ShortList, r.options.LongList} {
+		if err := r.measureLists(ctx, tools, tools == r.options.LongList); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Child is the program as Run starts it beside itself:
+// RunChild is the program as Run starts it beside itself:
 //
 //	echo                               the yardstick raw
 //	upstream [-stdio [-mark DIR]] ERA:TOOLS...
@@ -29,11 +29,11 @@ import (
 // A server writes its addresses to the standard output, in one line. load reads
 // one job per line and writes its reading. Each ends with ctx or with the
 // standard input, so none outlives the process that started it.
-func Child(ctx context.Context, args []string) error {
+func RunChild(ctx context.Context, args []string) error {
 	return runChild(ctx, args, os.Stdin, os.Stdout)
 }
 
-// runChild is Child with the given standard input and output.
+// runChild is RunChild with the given standard input and output.
 func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	const roles = "echo, upstream, rev, silent or load"
 	if len(args) == 0 {

@@ -85,10 +85,10 @@ func (r *benchRun) processError(name, what string, cause error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "%s %s: %w; its log ends with: %s", name, what, cause, said)
 }
 
-// childArgv returns the argv that starts Child with args.
+// childArgv returns the argv that starts RunChild with args.
 func (r *benchRun) childArgv(args ...string) []string { return slices.Concat(r.options.Child, args) }
 
-// startServer starts a Child that announces its addresses, and returns them.
+// startServer starts a RunChild that announces its addresses, and returns them.
 func (r *benchRun) startServer(ctx context.Context, name string, args ...string) (*childProcess, []endpoint, error) {
 	p, err := r.startProcess(ctx, name, r.childArgv(args...), nil)
 	if err != nil {

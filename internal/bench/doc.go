@@ -6,7 +6,7 @@
 // generator as separate processes through internal/proc. In one process they
 // would share the scheduler and the garbage collector, which would make the
 // result look better than it is. A hidden command of internal/cli passes these
-// processes on to Child.
+// processes on to RunChild.
 //
 // Junctor runs in front of an upstream server that costs almost nothing. The
 // yardsticks are:

@@ -14,10 +14,10 @@ type Verdict string
 
 // The verdicts.
 const (
-	OK           Verdict = "ok"
-	Miss         Verdict = "miss"         // beyond the goal
-	Fail         Verdict = "FAIL"         // beyond the failure limit
-	Inconclusive Verdict = "inconclusive" // not measured, or the control is outside 0.8 to 1.25
+	VerdictOK           Verdict = "ok"
+	VerdictMiss         Verdict = "miss"         // beyond the goal
+	VerdictFail         Verdict = "FAIL"         // beyond the failure limit
+	VerdictInconclusive Verdict = "inconclusive" // not measured, or the control is outside 0.8 to 1.25
 )
 
 // Goal is what a value is judged by. Exactly one of AtMost and AtLeast is set.
@@ -26,9 +26,9 @@ type Goal struct {
 	// The yardstick of the ratio.
 	Against string `json:"against,omitempty"`
 	// AtMost is a limit for times, memory and CPU. AtLeast is one for throughput.
-	AtMost  float64 `json:"at_most,omitempty"`
-	AtLeast float64 `json:"at_least,omitempty"`
-	Fails   float64 `json:"fails_beyond"` // the failure limit
+	AtMost      float64 `json:"at_most,omitempty"`
+	AtLeast     float64 `json:"at_least,omitempty"`
+	FailsBeyond float64 `json:"fails_beyond"` // the failure limit
 }
 
 // judgeValue compares a median with the goal. control may be nil if there is
@@ -36,13 +36,13 @@ type Goal struct {
 func (g Goal) judgeValue(value Stat, control *Stat) Verdict {
 	switch {
 	case value.N == 0, control != nil && (control.N == 0 || control.Median < controlLow || control.Median > controlHigh):
-		return Inconclusive
+		return VerdictInconclusive
 	case g.AtLeast > 0 && value.Median >= g.AtLeast, g.AtLeast == 0 && value.Median <= g.AtMost:
-		return OK
-	case g.AtLeast > 0 && value.Median < g.Fails, g.AtLeast == 0 && value.Median > g.Fails:
-		return Fail
+		return VerdictOK
+	case g.AtLeast > 0 && value.Median < g.FailsBeyond, g.AtLeast == 0 && value.Median > g.FailsBeyond:
+		return VerdictFail
 	}
-	return Miss
+	return VerdictMiss
 }
 
 // formatLimit returns the goal as text, such as ">= 0.9".

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	switch os.Args[1] {
-	case proc.ReapVerb:
-		os.Exit(proc.Reap(os.Args[2:]))
+	case proc.ReaperVerb:
+		os.Exit(proc.RunReaper(os.Args[2:]))
 	case "play":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		code := cli.Main(ctx, os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)

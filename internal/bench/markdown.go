@@ -31,7 +31,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		for i, m := range p.Targets {
 			name, other := "", ""
 			if i == 0 {
-				name, other = p.Name, p.Other.formatRange(2)
+				name, other = p.Name, p.OtherCores.formatRange(2)
 			}
 			writeRow(&b, name, m.Name, m.Throughput.formatMedian(), m.P50.formatMedian(), m.P99.formatMedian(), m.CPU.formatMedian(), m.Memory.formatMedian(), other)
 		}

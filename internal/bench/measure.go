@@ -55,9 +55,9 @@ func (r *benchRun) measureStarts(ctx context.Context) error {
 		raw = append(raw, toMillis(time.Since(begin)))
 		p.stop()
 	}
-	r.addFigure("ready, fresh data directory", "ms", summarize(fresh), Goal{AtMost: maxReady, Fails: failReady})
-	r.addFigure("ready, existing data directory", "ms", summarize(again), Goal{AtMost: maxReady, Fails: failReady})
-	r.addComparison("ready, raw (the same program)", "ms", summarize(raw))
+	r.addFigure("ready, fresh data directory", "ms", summarizeSamples(fresh), Goal{AtMost: maxReady, FailsBeyond: failReady})
+	r.addFigure("ready, existing data directory", "ms", summarizeSamples(again), Goal{AtMost: maxReady, FailsBeyond: failReady})
+	r.addComparison("ready, raw (the same program)", "ms", summarizeSamples(raw))
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (r *benchRun) measureIdleMemory(ctx context.Context, name string, pid int, 
 		return err
 	}
 	if _, rss, err := proc.Usage(pid); err == nil {
-		r.addFigure(name, "MiB", summarize([]float64{toMebibytes(float64(rss))}), goal)
+		r.addFigure(name, "MiB", summarizeSamples([]float64{toMebibytes(float64(rss))}), goal)
 	}
 	return nil
 }
@@ -86,8 +86,8 @@ func (r *benchRun) reportBusyMemory() {
 			seen = append(seen, p.peaks...)
 		}
 	}
-	if s := summarize(seen); s.N > 0 {
-		r.addFigure("memory, C="+strconv.Itoa(manyConns), "MiB", s, Goal{AtMost: maxBusy, Fails: failBusy})
+	if s := summarizeSamples(seen); s.N > 0 {
+		r.addFigure("memory, C="+strconv.Itoa(manyConns), "MiB", s, Goal{AtMost: maxBusy, FailsBeyond: failBusy})
 	}
 }
 
@@ -120,14 +120,14 @@ func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) erro
 		rounds = append(rounds, one)
 		res.peaks = append(res.peaks, toMebibytes(one.junctor.RSS))
 	}
-	res.Other = summarizeRounds(rounds, func(one roundReadings) float64 { return one.otherCores })
+	res.OtherCores = summarizeRounds(rounds, func(one roundReadings) float64 { return one.otherCores })
 	res.addTarget(Junctor, rounds, func(one roundReadings) reading { return one.junctor })
-	for _, yard := range slices.Backward(p.yardsticks()) {
+	for _, yard := range slices.Backward(p.listYardsticks()) {
 		res.addTarget(yard, rounds, func(one roundReadings) reading { return one.before[yard] })
 	}
 	r.report.Points = append(r.report.Points, res)
-	for _, yard := range p.yardsticks() {
-		row := r.report.addRow(p, yard, rounds, res.Other)
+	for _, yard := range p.listYardsticks() {
+		row := r.report.addRow(p, yard, rounds, res.OtherCores)
 		r.printLine("%s, of %s: calls/s %s, p50 %s, CPU %s", p.Name, yard, row.Ratio.Throughput.formatRange(2), row.Ratio.P50.formatRange(2), row.Ratio.CPU.formatRange(2))
 	}
 	// A stdio server must be one process, however many clients call it.
@@ -139,7 +139,7 @@ func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) erro
 		return r.processError(Junctor, "left marks that cannot be read", err)
 	}
 	r.commandStarts += n
-	r.addFigure(fmt.Sprintf("children for %d clients", p.Conns), "processes", summarize([]float64{float64(r.commandStarts)}), Goal{AtMost: maxChildren, Fails: failChildren})
+	r.addFigure(fmt.Sprintf("children for %d clients", p.Conns), "processes", summarizeSamples([]float64{float64(r.commandStarts)}), Goal{AtMost: maxChildren, FailsBeyond: failChildren})
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answ
 		return m, ctx.Err()
 	}
 	var err error
-	yardsticks := p.yardsticks()
+	yardsticks := p.listYardsticks()
 	for _, yard := range yardsticks {
 		if one.before[yard], err = take(yard); err != nil {
 			return one, err
@@ -227,7 +227,7 @@ func (r *benchRun) takeReading(s *testStage, p Point, name string) (reading, err
 // cores other processes have kept busy since then.
 func watchOtherLoad() func() float64 {
 	look := func() (busy, own time.Duration, err error) {
-		if busy, err = proc.Busy(); err == nil {
+		if busy, err = proc.BusyTime(); err == nil {
 			own, _, err = proc.Usage(os.Getpid())
 		}
 		return busy, own, err

@@ -12,10 +12,10 @@ import (
 
 // measureLists measures everything about one number of tools, joined from ten
 // servers: the list itself, the first list after a change, memory, and starts.
-// large says that it is the long list, which has its own goals.
+// large means that it is the long list, which has its own goals.
 func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err error) {
 	points := r.plan.listPoints(tools)
-	start, change := r.plan.includes(fmt.Sprintf("%s %d", nameStart, tools)), large && r.plan.includes(fmt.Sprintf("%s %d", nameChange, tools))
+	start, change := r.plan.includesPoint(fmt.Sprintf("%s %d", nameStart, tools)), large && r.plan.includesPoint(fmt.Sprintf("%s %d", nameChange, tools))
 	if len(points) == 0 && !start && !change {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (r *benchRun) measureInstance(ctx context.Context, s *testStage, in *instan
 		return err
 	}
 	if large {
-		if err := r.measureIdleMemory(ctx, fmt.Sprintf("memory, %d tools", tools), in.Pid(), Goal{AtMost: maxToolsMemory, Fails: failToolsMemory}); err != nil {
+		if err := r.measureIdleMemory(ctx, fmt.Sprintf("memory, %d tools", tools), in.Pid(), Goal{AtMost: maxToolsMemory, FailsBeyond: failToolsMemory}); err != nil {
 			return err
 		}
 	}
@@ -118,16 +118,16 @@ func (r *benchRun) measureChanges(ctx context.Context, in *instance, tools int) 
 			took = append(took, toMillis(spent))
 		}
 	}
-	r.addFigure(fmt.Sprintf("first list after a change, %d tools", tools), "ms", summarize(took), Goal{AtMost: maxChange, Fails: failChange})
+	r.addFigure(fmt.Sprintf("first list after a change, %d tools", tools), "ms", summarizeSamples(took), Goal{AtMost: maxChange, FailsBeyond: failChange})
 	return nil
 }
 
 // measureListStarts times starts until the first complete list: with all servers
 // available, with one of them unreachable, and with one that never answers.
 func (r *benchRun) measureListStarts(ctx context.Context, data string, tools int, mortal *childProcess, addr string, large bool) error {
-	goal := Goal{AtMost: maxSmall, Fails: failSmall}
+	goal := Goal{AtMost: maxSmall, FailsBeyond: failSmall}
 	if large {
-		goal = Goal{AtMost: maxLarge, Fails: failLarge}
+		goal = Goal{AtMost: maxLarge, FailsBeyond: failLarge}
 	}
 	name := fmt.Sprintf("start to the whole list, %d tools", tools)
 	if err := r.measureListStart(ctx, name, data, tools, goal); err != nil {
@@ -157,7 +157,7 @@ func (r *benchRun) measureListStart(ctx context.Context, name, data string, tool
 		took = append(took, toMillis(in.startTime))
 		in.stop()
 	}
-	r.addFigure(name, "ms", summarize(took), goal)
+	r.addFigure(name, "ms", summarizeSamples(took), goal)
 	return nil
 }
 

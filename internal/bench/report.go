@@ -52,7 +52,7 @@ type PointResult struct {
 	Point
 	Targets []TargetResult `json:"targets"`
 	// Cores that other processes kept busy meanwhile.
-	Other Stat `json:"other"`
+	OtherCores Stat `json:"other"`
 	// Rounds that were measured again because of that.
 	Repeated int `json:"repeated"`
 	// Over all targets and tries of the point.
@@ -118,7 +118,7 @@ func (r *Report) concludeRun() {
 		r.Failures = append(r.Failures, fmt.Sprintf("%d answers were not right, the first: %s", n, r.Answers.Problem))
 	}
 	for _, l := range r.Lines {
-		if l.Goal == nil || l.Verdict == OK || l.Name == "answers" || !r.Strict && l.Verdict != Fail {
+		if l.Goal == nil || l.Verdict == VerdictOK || l.Name == "answers" || !r.Strict && l.Verdict != VerdictFail {
 			continue
 		}
 		r.Failures = append(r.Failures, fmt.Sprintf("%s: %s is %s, the goal is %s (%s)", l.Name, l.Metric, l.Value.formatRange(l.decimalPlaces()), l.Goal.formatLimit(), l.Verdict))

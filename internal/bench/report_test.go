@@ -13,7 +13,7 @@ func one(v float64) Stat { return Stat{N: 1, Median: v, Min: v, Max: v} }
 func TestJudgeGoal(t *testing.T) {
 	t.Parallel()
 	quiet, low, high, none := one(1), one(0.79), one(1.26), Stat{}
-	most, least := Goal{AtMost: 2.5, Fails: 5}, Goal{AtLeast: 0.8, Fails: 0.6}
+	most, least := Goal{AtMost: 2.5, FailsBeyond: 5}, Goal{AtLeast: 0.8, FailsBeyond: 0.6}
 	for _, c := range []struct {
 		name    string
 		goal    Goal
@@ -21,23 +21,23 @@ func TestJudgeGoal(t *testing.T) {
 		control *Stat
 		want    Verdict
 	}{
-		{"below", most, one(2), &quiet, OK},
-		{"at", most, one(2.5), &quiet, OK},
-		{"above", most, one(2.6), &quiet, Miss},
-		{"at the edge", most, one(5), &quiet, Miss},
-		{"beyond it", most, one(5.1), &quiet, Fail},
-		{"no control is needed", most, one(2.6), nil, Miss},
-		{"noise down", most, one(1), &low, Inconclusive},
-		{"noise up", most, one(9), &high, Inconclusive},
-		{"control not measured", most, one(1), &none, Inconclusive},
-		{"not measured", most, Stat{}, nil, Inconclusive},
-		{"more than enough", least, one(1.1), &quiet, OK},
-		{"enough", least, one(0.8), &quiet, OK},
-		{"not enough", least, one(0.79), &quiet, Miss},
-		{"just bearable", least, one(0.6), &quiet, Miss},
-		{"unbearable", least, one(0.59), &quiet, Fail},
-		{"none allowed", Goal{}, one(0), nil, OK},
-		{"one too many", Goal{}, one(1), nil, Fail},
+		{"below", most, one(2), &quiet, VerdictOK},
+		{"at", most, one(2.5), &quiet, VerdictOK},
+		{"above", most, one(2.6), &quiet, VerdictMiss},
+		{"at the edge", most, one(5), &quiet, VerdictMiss},
+		{"beyond it", most, one(5.1), &quiet, VerdictFail},
+		{"no control is needed", most, one(2.6), nil, VerdictMiss},
+		{"noise down", most, one(1), &low, VerdictInconclusive},
+		{"noise up", most, one(9), &high, VerdictInconclusive},
+		{"control not measured", most, one(1), &none, VerdictInconclusive},
+		{"not measured", most, Stat{}, nil, VerdictInconclusive},
+		{"more than enough", least, one(1.1), &quiet, VerdictOK},
+		{"enough", least, one(0.8), &quiet, VerdictOK},
+		{"not enough", least, one(0.79), &quiet, VerdictMiss},
+		{"just bearable", least, one(0.6), &quiet, VerdictMiss},
+		{"unbearable", least, one(0.59), &quiet, VerdictFail},
+		{"none allowed", Goal{}, one(0), nil, VerdictOK},
+		{"one too many", Goal{}, one(1), nil, VerdictFail},
 	} {
 		if got := c.goal.judgeValue(c.value, c.control); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -49,29 +49,29 @@ func TestJudgeGoal(t *testing.T) {
 func TestAddRow(t *testing.T) {
 	t.Parallel()
 	p := Point{Name: "p", goals: []Goal{
-		{Measure: Throughput, Against: Rev, AtLeast: 1, Fails: 0.9},
-		{Measure: CPU, Against: Rev, AtMost: 1, Fails: 1.15},
-		{Measure: Throughput, Against: Ungated, AtLeast: 0.8, Fails: 0.7},
+		{Measure: Throughput, Against: ReverseProxy, AtLeast: 1, FailsBeyond: 0.9},
+		{Measure: CPU, Against: ReverseProxy, AtMost: 1, FailsBeyond: 1.15},
+		{Measure: Throughput, Against: Ungated, AtLeast: 0.8, FailsBeyond: 0.7},
 	}}
 	yard := reading{PerSecond: 100, CPU: 10}
 	noisy := reading{PerSecond: 100, CPU: 20}
 	rounds := []roundReadings{{
 		junctor: reading{PerSecond: 120, CPU: 30},
-		before:  map[string]reading{Rev: yard, Ungated: yard}, after: map[string]reading{Rev: noisy, Ungated: yard},
+		before:  map[string]reading{ReverseProxy: yard, Ungated: yard}, after: map[string]reading{ReverseProxy: noisy, Ungated: yard},
 	}}
 	var r Report
-	r.addRow(p, Rev, rounds, one(0.2))
+	r.addRow(p, ReverseProxy, rounds, one(0.2))
 	if len(r.Rows) != 1 || len(r.Lines) != 2 {
 		t.Fatalf("%+v", r)
 	}
-	if l := r.Lines[0]; l.Verdict != OK || l.Value.Median != 1.2 || l.Metric != "calls/s of rev" || !l.Disturbed {
+	if l := r.Lines[0]; l.Verdict != VerdictOK || l.Value.Median != 1.2 || l.Metric != "calls/s of rev" || !l.Disturbed {
 		t.Errorf("%+v", l)
 	}
-	if l := r.Lines[1]; l.Verdict != Inconclusive || l.Control.Median != 2 {
+	if l := r.Lines[1]; l.Verdict != VerdictInconclusive || l.Control.Median != 2 {
 		t.Errorf("%+v, want what noise allows", l)
 	}
 	r.addRow(p, Ungated, rounds, Stat{})
-	if l := r.Lines[2]; l.Verdict != OK || l.Disturbed {
+	if l := r.Lines[2]; l.Verdict != VerdictOK || l.Disturbed {
 		t.Errorf("%+v", l)
 	}
 	r.addRow(p, Direct, rounds, Stat{})
@@ -92,14 +92,14 @@ func TestConclude(t *testing.T) {
 		lax, strictest int // failures
 	}{
 		{"nothing measured", Report{}, 0, 0},
-		{"reached", Report{Lines: line(OK)}, 0, 0},
+		{"reached", Report{Lines: line(VerdictOK)}, 0, 0},
 		{"no goal", Report{Lines: []Line{{Value: one(99)}}}, 0, 0},
-		{"missed", Report{Lines: line(Miss)}, 0, 1},
-		{"unbearable", Report{Lines: line(Fail)}, 1, 1},
-		{"cannot be judged", Report{Lines: line(Inconclusive)}, 0, 1},
+		{"missed", Report{Lines: line(VerdictMiss)}, 0, 1},
+		{"unbearable", Report{Lines: line(VerdictFail)}, 1, 1},
+		{"cannot be judged", Report{Lines: line(VerdictInconclusive)}, 0, 1},
 		{"all answers right", Report{Points: bad(Answers{Right: 9})}, 0, 0},
 		{"a wrong answer is no timing", Report{Points: bad(Answers{Right: 9, Wrong: 1, Problem: "x"})}, 1, 1},
-		{"all", Report{Lines: append(line(Fail), line(Miss)...), Points: bad(Answers{Failed: 1, Crossed: 1})}, 2, 3},
+		{"all", Report{Lines: append(line(VerdictFail), line(VerdictMiss)...), Points: bad(Answers{Failed: 1, Crossed: 1})}, 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -119,18 +119,18 @@ func TestConclude(t *testing.T) {
 }
 
 func sample() *Report {
-	goal, control := Goal{Measure: CPU, Against: Rev, AtMost: 1, Fails: 1.15}, one(1)
+	goal, control := Goal{Measure: CPU, Against: ReverseProxy, AtMost: 1, FailsBeyond: 1.15}, one(1)
 	r := &Report{
 		Rounds: 8, Version: "v1", Go: "go1", OS: "linux", Arch: "amd64", CPU: "Fast", CPUs: 2,
 		Lines: []Line{
-			{Name: "call", Metric: "CPU/call of rev", Value: Stat{8, 6, 5, 7}, Control: &control, Goal: &goal, Verdict: Fail, Disturbed: true},
-			{Name: "memory, idle", Metric: "MiB", Value: one(12.34), Goal: &Goal{AtMost: 40, Fails: 64}, Verdict: OK},
+			{Name: "call", Metric: "CPU/call of rev", Value: Stat{8, 6, 5, 7}, Control: &control, Goal: &goal, Verdict: VerdictFail, Disturbed: true},
+			{Name: "memory, idle", Metric: "MiB", Value: one(12.34), Goal: &Goal{AtMost: 40, FailsBeyond: 64}, Verdict: VerdictOK},
 			{Name: "ready, raw", Metric: "ms", Value: one(9)},
 		},
-		Rows: []Row{{Name: "call", Against: Rev, Ratio: Measures{Throughput: Stat{8, 0.5, 0.4, 0.6}, CPU: Stat{8, 6, 5, 7}}, Control: Measures{Throughput: one(1.01)}}},
+		Rows: []Row{{Name: "call", Against: ReverseProxy, Ratio: Measures{Throughput: Stat{8, 0.5, 0.4, 0.6}, CPU: Stat{8, 6, 5, 7}}, Control: Measures{Throughput: one(1.01)}}},
 		Points: []PointResult{{
-			Point: Point{Name: "call"}, Other: one(0.5), Repeated: 4, Answers: Answers{Right: 3, Failed: 1, Problem: "status 500"},
-			Targets: []TargetResult{{Name: Junctor, Measures: Measures{Throughput: one(12345)}, Memory: one(33)}, {Name: Rev}},
+			Point: Point{Name: "call"}, OtherCores: one(0.5), Repeated: 4, Answers: Answers{Right: 3, Failed: 1, Problem: "status 500"},
+			Targets: []TargetResult{{Name: Junctor, Measures: Measures{Throughput: one(12345)}, Memory: one(33)}, {Name: ReverseProxy}},
 		}},
 		Notes: []string{"a note"},
 	}

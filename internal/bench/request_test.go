@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestRequestIsWhatItSays(t *testing.T) {
+func TestRequestMatchesItsHead(t *testing.T) {
 	t.Parallel()
 	for _, p := range listPoints(fewTools, manyTools) {
 		t.Run(p.Name, func(t *testing.T) {

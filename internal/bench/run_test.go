@@ -20,7 +20,7 @@ import (
 func asTests() bench.Options {
 	return bench.Options{
 		Junctor: []string{os.Args[0], "play", "up"}, Child: []string{os.Args[0], "play", "bench-child"},
-		Rounds: 1, Starts: 1, Tries: 1, Duration: 100 * time.Millisecond, Few: 10, Many: 20,
+		Rounds: 1, Starts: 1, Tries: 1, Duration: 100 * time.Millisecond, ShortList: 10, LongList: 20,
 		Only: []string{"ready", "call 200B C=1 legacy", "call 64KiB C=8 modern", "stdio 200B C=64", "builtin 200B C=32 legacy", "fastpath 200B C=32 modern", "list 20", "start 20", "change"},
 	}
 }
@@ -37,10 +37,10 @@ func TestRun(t *testing.T) {
 		t.Errorf("answers: %+v", a)
 	}
 	targets := map[string][]string{
-		"call 200B C=1 legacy":      {bench.Junctor, bench.Direct, bench.Rev},
-		"call 64KiB C=8 modern":     {bench.Junctor, bench.Ungated, bench.Direct, bench.Rev},
-		"stdio 200B C=64 legacy":    {bench.Junctor, bench.Direct, bench.Rev},
-		"builtin 200B C=32 legacy":  {bench.Junctor, bench.Twin, bench.Raw},
+		"call 200B C=1 legacy":      {bench.Junctor, bench.Direct, bench.ReverseProxy},
+		"call 64KiB C=8 modern":     {bench.Junctor, bench.Ungated, bench.Direct, bench.ReverseProxy},
+		"stdio 200B C=64 legacy":    {bench.Junctor, bench.Direct, bench.ReverseProxy},
+		"builtin 200B C=32 legacy":  {bench.Junctor, bench.Unrecorded, bench.Raw},
 		"fastpath 200B C=32 modern": {bench.Junctor, bench.NetHTTP},
 		"list 20 legacy":            {bench.Junctor, bench.Direct},
 		"list 20 modern":            {bench.Junctor, bench.Direct},
@@ -115,12 +115,12 @@ func checkLines(t *testing.T, r *bench.Report) {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
-	if l := lines["children for 64 clients: processes"]; l.Value.Median != 1 || l.Verdict != bench.OK {
+	if l := lines["children for 64 clients: processes"]; l.Value.Median != 1 || l.Verdict != bench.VerdictOK {
 		t.Errorf("children: %+v, want one process for all clients", l)
 	}
 }
 
-func TestRunSaysWhatWentWrong(t *testing.T) {
+func TestRunReportsTheError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -130,10 +130,10 @@ func TestRunSaysWhatWentWrong(t *testing.T) {
 	}{
 		{"negative", func(o *bench.Options) { o.Rounds = -1 }, junctor.CodeInvalid, "negative"},
 		{"nothing of that name", func(o *bench.Options) { o.Only = []string{"nowhere"} }, junctor.CodeInvalid, "call 200B C=1 legacy"},
-		{"tools that cannot be shared", func(o *bench.Options) { o.Many = 25 }, junctor.CodeInvalid, "shared by 10"},
+		{"tools that cannot be shared", func(o *bench.Options) { o.LongList = 25 }, junctor.CodeInvalid, "shared by 10"},
 		{"no program", func(o *bench.Options) { o.Junctor = []string{"/no/such/junctor"} }, junctor.CodeNotFound, "/no/such/junctor"},
 		{"does not start", func(o *bench.Options) { o.Junctor = []string{os.Args[0], "play-down"} }, junctor.CodeUnavailable, "no database; the key is [key]"},
-		{"no twin", func(o *bench.Options) { o.Twin, o.Only = []string{os.Args[0], "play-down"}, []string{"builtin"} }, junctor.CodeUnavailable, "twin ended before it was ready"},
+		{"no twin", func(o *bench.Options) { o.Unrecorded, o.Only = []string{os.Args[0], "play-down"}, []string{"builtin"} }, junctor.CodeUnavailable, "twin ended before it was ready"},
 		{"children do not start", func(o *bench.Options) { o.Child, o.Only = []string{os.Args[0], "play-down"}, []string{"call"} }, junctor.CodeUnavailable, "upstream did not say its address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

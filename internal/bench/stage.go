@@ -15,13 +15,13 @@ import (
 
 // The names of the targets that are measured.
 const (
-	Junctor = "junctor"
-	Direct  = "direct"  // the upstream server itself
-	Rev     = "rev"     // httputil.ReverseProxy in front of it
-	Ungated = "ungated" // Junctor without limits, argument checks and records
-	Raw     = "raw"     // net/http and encoding/json, for a built-in tool
-	Twin    = "twin"    // Junctor without records: no journal, no copy of it, no history
-	NetHTTP = "nethttp" // Junctor with --http-fast-path off, and all checks enabled
+	Junctor      = "junctor"
+	Direct       = "direct"  // the upstream server itself
+	ReverseProxy = "rev"     // httputil.ReverseProxy in front of it
+	Ungated      = "ungated" // Junctor without limits, argument checks and records
+	Raw          = "raw"     // net/http and encoding/json, for a built-in tool
+	Unrecorded   = "twin"    // Junctor without records: no journal, no copy of it, no history
+	NetHTTP      = "nethttp" // Junctor with --http-fast-path off, and all checks enabled
 )
 
 // commandServer is the id of the stdio server behind Junctor. The servers at a
@@ -57,7 +57,7 @@ func (s *testStage) stopAll() {
 // there.
 func (s *testStage) targetFor(name string, p Point) (target, string) {
 	key := name
-	if name == Direct || name == Rev {
+	if name == Direct || name == ReverseProxy {
 		key += p.eraName()
 	}
 	return s.targets[key], toolFor(name, p)
@@ -66,7 +66,7 @@ func (s *testStage) targetFor(name string, p Point) (target, string) {
 // toolFor returns the tool that a point uses at a target: its own name at the
 // servers, the name with its server at Junctor.
 func toolFor(name string, p Point) string {
-	direct := name == Direct || name == Rev || name == Raw
+	direct := name == Direct || name == ReverseProxy || name == Raw
 	switch p.Via {
 	case viaHTTP, viaStdio:
 		if direct {
@@ -107,7 +107,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 		}
 	}()
 	needs := func(yardstick string) bool {
-		return slices.ContainsFunc(points, func(p Point) bool { return slices.Contains(p.yardsticks(), yardstick) })
+		return slices.ContainsFunc(points, func(p Point) bool { return slices.Contains(p.listYardsticks(), yardstick) })
 	}
 	add := func(p *childProcess, targets map[string]endpoint) {
 		s.processes = append(s.processes, p)
@@ -121,12 +121,12 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 		return s, err
 	}
 	add(up, map[string]endpoint{Direct + eraLegacy: at[0], Direct + eraModern: at[1]})
-	if needs(Rev) {
-		p, to, err := r.startServer(ctx, Rev, "rev", at[0].Addr, at[1].Addr)
+	if needs(ReverseProxy) {
+		p, to, err := r.startServer(ctx, ReverseProxy, "rev", at[0].Addr, at[1].Addr)
 		if err != nil {
 			return s, err
 		}
-		add(p, map[string]endpoint{Rev + eraLegacy: to[0], Rev + eraModern: to[1]})
+		add(p, map[string]endpoint{ReverseProxy + eraLegacy: to[0], ReverseProxy + eraModern: to[1]})
 	}
 	if needs(Raw) {
 		p, to, err := r.startServer(ctx, Raw, "echo")
@@ -137,7 +137,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 	}
 	known := []serverSpec{{ID: eraLegacy, URL: at[0].buildURL()}, {ID: eraModern, URL: at[1].buildURL()}}
 	// The variants of Junctor have the same servers and their own data directories.
-	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Twin: r.options.Twin, NetHTTP: r.options.Junctor} {
+	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Unrecorded: r.options.Unrecorded, NetHTTP: r.options.Junctor} {
 		if !needs(name) {
 			continue
 		}
@@ -161,7 +161,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 		return s, err
 	}
 	add(in.childProcess, map[string]endpoint{Junctor: in.endpoint})
-	if err := r.measureIdleMemory(ctx, "memory, idle", in.Pid(), Goal{AtMost: maxIdle, Fails: failIdle}); err != nil {
+	if err := r.measureIdleMemory(ctx, "memory, idle", in.Pid(), Goal{AtMost: maxIdle, FailsBeyond: failIdle}); err != nil {
 		return s, err
 	}
 	if _, err := r.countChildren(); err != nil { // the starts of the probe do not count

@@ -15,9 +15,9 @@ type Stat struct {
 	Max    float64 `json:"max"`
 }
 
-// summarize returns the median of the samples. It ignores NaN and infinity:
+// summarizeSamples returns the median of the samples. It ignores NaN and infinity:
 // ratios to something that could not be measured.
-func summarize(samples []float64) Stat {
+func summarizeSamples(samples []float64) Stat {
 	v := make([]float64, 0, len(samples))
 	for _, x := range samples {
 		if !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -99,7 +99,7 @@ func summarizeRounds(rounds []roundReadings, f func(roundReadings) float64) Stat
 	for i, r := range rounds {
 		v[i] = f(r)
 	}
-	return summarize(v)
+	return summarizeSamples(v)
 }
 
 // medianTime returns the p50 of a reading.

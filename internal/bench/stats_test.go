@@ -27,7 +27,7 @@ func TestSummarize(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := summarize(c.in); got != c.want {
+			if got := summarizeSamples(c.in); got != c.want {
 				t.Errorf("summarize(%v) = %+v, want %+v", c.in, got, c.want)
 			}
 		})
@@ -39,7 +39,7 @@ func TestSummarizeHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 1, 50).Draw(t, "samples")
 		kept := slices.Clone(v)
-		s := summarize(v)
+		s := summarizeSamples(v)
 		if !slices.Equal(v, kept) {
 			t.Fatal("the samples were changed")
 		}
@@ -115,7 +115,7 @@ func TestPercentileHolds(t *testing.T) {
 
 // even is a round on a machine whose speed does not change.
 func even(junctor, direct, rev reading) roundReadings {
-	yard := map[string]reading{Direct: direct, Rev: rev}
+	yard := map[string]reading{Direct: direct, ReverseProxy: rev}
 	return roundReadings{junctor: junctor, before: yard, after: yard}
 }
 
@@ -133,7 +133,7 @@ func TestRatios(t *testing.T) {
 		t.Errorf("of direct: %+v, want %+v", got, want)
 	}
 	want = Measures{Throughput: Stat{3, 1, 0.5, 2}, P50: Stat{3, 1, 0.5, 2}, P99: Stat{3, 1, 0.5, 1.5}, Added: Stat{3, 1, 0, 3}, CPU: Stat{3, 1, 0.5, 1.5}}
-	if got := computeRatios(rounds, Rev); got != want {
+	if got := computeRatios(rounds, ReverseProxy); got != want {
 		t.Errorf("of rev: %+v, want %+v", got, want)
 	}
 	rounds[0].junctor.CPU, rounds[1].after = 0, map[string]reading{Direct: {PerSecond: 2000}}
@@ -184,15 +184,15 @@ func TestRatiosCancelTheMachine(t *testing.T) {
 				return reading{PerSecond: v, P50: v, P99: v, CPU: v}
 			}
 			rounds = append(rounds, roundReadings{
-				before:  map[string]reading{Rev: at(0, 3), Direct: at(1, 1)},
+				before:  map[string]reading{ReverseProxy: at(0, 3), Direct: at(1, 1)},
 				junctor: at(2, truth),
-				after:   map[string]reading{Direct: at(3, 1), Rev: at(4, 3)},
+				after:   map[string]reading{Direct: at(3, 1), ReverseProxy: at(4, 3)},
 			})
 		}
 		near := func(got Stat, want float64) bool {
 			return got.N == len(rounds) && math.Abs(got.Min/want-1) < 1e-9 && math.Abs(got.Max/want-1) < 1e-9
 		}
-		direct, rev := computeRatios(rounds, Direct), computeRatios(rounds, Rev)
+		direct, rev := computeRatios(rounds, Direct), computeRatios(rounds, ReverseProxy)
 		if !near(direct.Throughput, truth) || !near(direct.CPU, truth) || !near(rev.P50, truth/3) || !near(rev.P99, truth/3) {
 			t.Fatalf("truth %v: of direct %+v, of rev %+v", truth, direct, rev)
 		}

@@ -46,7 +46,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 		for i, m := range p.Targets {
 			name, other, repeated := "", "", ""
 			if i == 0 {
-				name, other, repeated = p.Name, p.Other.formatRange(2), fmt.Sprint(p.Repeated)
+				name, other, repeated = p.Name, p.OtherCores.formatRange(2), fmt.Sprint(p.Repeated)
 			}
 			t.addLine("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", name, m.Name, m.Throughput.formatMedian(), m.P50.formatMedian(), m.P99.formatMedian(), m.CPU.formatMedian(), m.Memory.formatMedian(), other, repeated)
 		}

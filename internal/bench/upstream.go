@@ -67,9 +67,9 @@ func toolName(i int) string {
 	return fmt.Sprintf("tool_%04d", i)
 }
 
-// appendAnswer appends the answer to a message, or nothing for a notification. A
-// list is not copied: the complete answer is then out, list and a closing brace.
-// hello says that a session begins.
+// appendAnswer appends the answer to a message, or nothing for a notification.
+// A list is not copied: the complete answer is then out, list and a closing
+// brace. hello is set if a session begins.
 func (u *upstream) appendAnswer(dst, msg []byte) (out, list []byte, hello bool) {
 	var id, method, params []byte
 	err := scanMembers(msg, func(k, v []byte) bool {

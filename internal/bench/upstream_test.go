@@ -28,16 +28,16 @@ func TestYardsticksAnswerRight(t *testing.T) {
 	}
 	legacy, modern := serving(newUpstream(false, 10)), serving(newUpstream(true, 10))
 	at := map[string]*httptest.Server{
-		Direct + eraLegacy: legacy, Direct + eraModern: modern, Rev + eraLegacy: before(legacy), Rev + eraModern: before(modern), Raw: serving(&echoServer{}),
+		Direct + eraLegacy: legacy, Direct + eraModern: modern, ReverseProxy + eraLegacy: before(legacy), ReverseProxy + eraModern: before(modern), Raw: serving(&echoServer{}),
 	}
 	s := testStage{targets: map[string]target{}}
 	for name, srv := range at {
 		s.targets[name] = target{nil, endpoint{Addr: srv.Listener.Addr().String(), Path: "/mcp"}}
 	}
 	for _, p := range listPoints(10, 20) {
-		for _, yard := range p.yardsticks() {
+		for _, yard := range p.listYardsticks() {
 			target, tool := s.targetFor(yard, p)
-			if yard == Twin || yard == Ungated || yard == NetHTTP || p.Tools == 20 {
+			if yard == Unrecorded || yard == Ungated || yard == NetHTTP || p.Tools == 20 {
 				continue
 			}
 			j := job{

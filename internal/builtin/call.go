@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"sync"
@@ -14,44 +13,41 @@ import (
 )
 
 // Call is one operation as its handler sees it. It is safe for concurrent use
-// while the handler runs; what is sent after that is dropped.
+// while the handler runs; notifications sent after that are dropped.
 type Call struct {
 	req   *catalog.Request
 	sink  catalog.Sink
-	input input
+	input roundInput
 
-	mu       sync.Mutex
-	ended    bool
-	progress float64 // the last value sent
-	started  bool    // a value was sent
+	mu           sync.Mutex
+	ended        bool
+	lastProgress float64 // the last value that was sent
+	hasProgress  bool    // lastProgress is valid
 }
 
-// ID names the call. It stays the same when the handler runs again with the
-// client's answers.
+// ID identifies the call. It stays the same when the handler runs again with
+// the client's answers.
 func (c *Call) ID() string { return c.req.CallID }
 
-// Name is the tool's or prompt's name, or the resource's URI.
+// Name returns the name of the tool or prompt, or the URI of the resource.
 func (c *Call) Name() string { return c.req.Name }
 
-// Principal is who is asking. It may be nil in tests only.
+// Principal returns the caller. It may be nil only in tests.
 func (c *Call) Principal() *junctor.Principal { return c.req.Principal }
 
-// Meta is the request's _meta as the caller sent it; nil when there was none.
-func (c *Call) Meta() json.RawMessage { return c.req.Meta }
-
-// Progress tells the caller how far the work is, if it wants to know. total 0
-// is unknown, message may be "". Progress rises: a value that is not above the
+// Progress reports progress, if the caller requests it. total 0 means unknown,
+// and message may be "". Progress must increase: a value that is not above the
 // last one is dropped.
 func (c *Call) Progress(progress, total float64, message string) {
-	if !c.req.Caller.Progress || !finite(progress) || !finite(total) {
+	if !c.req.Caller.Progress || !isFinite(progress) || !isFinite(total) {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ended || c.sink == nil || c.started && progress <= c.progress {
+	if c.ended || c.sink == nil || c.hasProgress && progress <= c.lastProgress {
 		return
 	}
-	c.started, c.progress = true, progress
+	c.hasProgress, c.lastProgress = true, progress
 	b := append(make([]byte, 0, 64+len(message)), `{"progress":`...)
 	b = strconv.AppendFloat(b, progress, 'f', -1, 64)
 	if total > 0 {
@@ -59,29 +55,30 @@ func (c *Call) Progress(progress, total float64, message string) {
 		b = strconv.AppendFloat(b, total, 'f', -1, 64)
 	}
 	if message != "" {
-		b = quote(append(b, `,"message":`...), message)
+		b = appendQuoted(append(b, `,"message":`...), message)
 	}
 	c.sink.Progress(append(b, '}'))
 }
 
-func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+// isFinite reports whether JSON can represent a number.
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// Log sends the caller a log message, if it asked for messages of this level.
-// logger names the source and may be ""; data is anything that JSON can hold.
-// An unknown level is dropped.
+// Log sends a log message, if the caller requests messages of this level.
+// logger names the source and may be ""; data is any value that JSON can
+// represent. A message of an unknown level is dropped.
 func (c *Call) Log(level Level, logger string, data any) {
-	if !level.enabled(c.req.Caller.LogLevel) {
+	if !level.isEnabledFor(c.req.Caller.LogLevel) {
 		return
 	}
 	value, err := jsonv2.Marshal(data, jsonv2.Deterministic(true))
 	if err != nil {
-		value = quote(nil, "(a value that cannot be written as JSON)")
+		value = appendQuoted(nil, "(a value that cannot be written as JSON)")
 	}
 	b := append(make([]byte, 0, 64+len(logger)+len(value)), `{"level":"`...)
 	b = append(b, level...)
 	b = append(b, '"')
 	if logger != "" {
-		b = quote(append(b, `,"logger":`...), logger)
+		b = appendQuoted(append(b, `,"logger":`...), logger)
 	}
 	b = append(append(b, `,"data":`...), value...)
 	b = append(b, '}')
@@ -92,17 +89,18 @@ func (c *Call) Log(level Level, logger string, data any) {
 	}
 }
 
-// end cuts the call off from its sink, which is the caller's again from here on.
-func (c *Call) end() {
+// closeSink detaches the call from its sink, which belongs to the caller again
+// from here on.
+func (c *Call) closeSink() {
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()
 }
 
-// Level is how grave a log message is.
+// Level is the severity of a log message.
 type Level string
 
-// Levels of log messages, least grave first.
+// Levels of log messages, lowest severity first.
 const (
 	LevelDebug     Level = "debug"
 	LevelInfo      Level = "info"
@@ -114,8 +112,9 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-// enabled says whether one who asked for messages from `wanted` on gets this one.
-func (l Level) enabled(wanted string) bool {
+// isEnabledFor reports whether a caller that requests messages of a level and
+// above gets this one. A caller without a level gets none.
+func (l Level) isEnabledFor(wanted string) bool {
 	w := wire.Severity(wanted)
 	return w > 0 && wire.Severity(string(l)) >= w
 }

@@ -100,9 +100,9 @@ func TestCallKnowsItsRequest(t *testing.T) {
 	s := newServer(t)
 	who := &junctor.Principal{Subject: "ada"}
 	must(t, AddTool(s, Tool{Name: "x"}, func(_ context.Context, c *Call, _ none) (string, error) {
-		return c.ID() + " " + c.Name() + " " + c.Principal().Subject + " " + string(c.Meta()), nil
+		return c.ID() + " " + c.Name() + " " + c.Principal().Subject, nil
 	}))
-	res, err := call(t, s, catalog.Request{Name: "x", CallID: "c1", Principal: who, Meta: []byte(`{}`)})
+	res, err := call(t, s, catalog.Request{Name: "x", CallID: "c1", Principal: who})
 	must(t, err)
-	wantBody(t, res.Body, `{"content":[{"type":"text","text":"c1 x ada {}"}]}`)
+	wantBody(t, res.Body, `{"content":[{"type":"text","text":"c1 x ada"}]}`)
 }

@@ -7,35 +7,37 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// clientCapabilities are those that a handler can build on. As a requirement, a
-// member that is set is required.
+// clientCapabilities are the capabilities that a handler can use. In a
+// requirement, a member that is set is required.
 type clientCapabilities struct {
 	Elicitation *elicitationCapability `json:"elicitation,omitzero"`
 	Sampling    *samplingCapability    `json:"sampling,omitzero"`
 	Roots       *struct{}              `json:"roots,omitzero"`
 }
 
+// elicitationCapability is the capability to ask the user for input.
 type elicitationCapability struct {
 	Form *struct{} `json:"form,omitzero"`
 	URL  *struct{} `json:"url,omitzero"`
 }
 
+// samplingCapability is the capability to ask the client's model.
 type samplingCapability struct {
 	Tools *struct{} `json:"tools,omitzero"`
 }
 
-// HasElicitation says whether the client can ask its person to fill in a form.
-func (c *Call) HasElicitation() bool { return c.capabilities().hasForms() }
+// HasElicitation reports whether the client can show its user a form.
+func (c *Call) HasElicitation() bool { return c.declaredCapabilities().hasForms() }
 
-// HasSampling says whether the client lets us ask its model.
-func (c *Call) HasSampling() bool { return c.capabilities().Sampling != nil }
+// HasSampling reports whether the client lets a server ask its model.
+func (c *Call) HasSampling() bool { return c.declaredCapabilities().Sampling != nil }
 
-// HasRoots says whether the client tells which folders it has opened.
-func (c *Call) HasRoots() bool { return c.capabilities().Roots != nil }
+// HasRoots reports whether the client can list the folders that it has opened.
+func (c *Call) HasRoots() bool { return c.declaredCapabilities().Roots != nil }
 
-// capabilities are those that the client declared; what cannot be read counts
-// as not declared.
-func (c *Call) capabilities() clientCapabilities {
+// declaredCapabilities returns the capabilities that the client declared. A
+// declaration that cannot be read counts as none.
+func (c *Call) declaredCapabilities() clientCapabilities {
 	var declared clientCapabilities
 	if raw := c.req.Caller.Capabilities; raw != nil && json.Unmarshal(raw, &declared) != nil {
 		return clientCapabilities{}
@@ -43,8 +45,8 @@ func (c *Call) capabilities() clientCapabilities {
 	return declared
 }
 
-// hasForms: an empty elicitation capability means forms, as it did before URLs
-// could be elicited.
+// hasForms reports whether forms are declared. An empty elicitation capability
+// means forms, as it did before URLs could be elicited.
 func (d clientCapabilities) hasForms() bool {
 	e := d.Elicitation
 	return e != nil && (e.Form != nil || e.URL == nil)
@@ -60,10 +62,11 @@ const (
 	Roots       Capability = "roots"
 )
 
-// Require gives an error for the handler to return unless the client declared
-// all these capabilities. Asking for input checks by itself.
+// Require returns an error for the handler to return, unless the client
+// declared all these capabilities. A handler that asks for input need not call
+// it: asking checks by itself.
 func (c *Call) Require(capabilities ...Capability) error {
-	declared := c.capabilities()
+	declared := c.declaredCapabilities()
 	var missing clientCapabilities
 	for _, name := range capabilities {
 		switch {
@@ -75,12 +78,14 @@ func (c *Call) Require(capabilities ...Capability) error {
 			missing.Roots = &struct{}{}
 		}
 	}
-	return missing.err(c.Name())
+	return missing.missingError(c.Name())
 }
 
-// requireFor checks that the client declared what answering these needs.
-func (c *Call) requireFor(requests []InputRequest) error {
-	declared := c.capabilities()
+// requireForRequests returns an error unless the client declared the
+// capabilities that answering these requests needs. Without the check, a client
+// would receive requests that it cannot answer.
+func (c *Call) requireForRequests(requests []InputRequest) error {
+	declared := c.declaredCapabilities()
 	var missing clientCapabilities
 	for _, r := range requests {
 		var params struct {
@@ -115,11 +120,12 @@ func (c *Call) requireFor(requests []InputRequest) error {
 			return junctor.Errorf(junctor.CodeInternal, "%q asked its client for %q, which no client answers", c.Name(), r.Method)
 		}
 	}
-	return missing.err(c.Name())
+	return missing.missingError(c.Name())
 }
 
-// err says what is missing, if anything is.
-func (d clientCapabilities) err(name string) error {
+// missingError returns the error for missing capabilities; nil if there are
+// none.
+func (d clientCapabilities) missingError(name string) error {
 	if d == (clientCapabilities{}) {
 		return nil
 	}
@@ -134,13 +140,16 @@ func (d clientCapabilities) err(name string) error {
 	}
 }
 
-// capabilityError is the cause of an invalid error where the client lacks
-// what the call needs. Doors find it by its method.
+// capabilityError is the cause of an invalid error for a client that lacks a
+// required capability. Endpoints find it by its method RequiredCapabilities,
+// and add the capabilities to their answer.
 type capabilityError struct{ required []byte }
 
+// Error implements error.
 func (m *capabilityError) Error() string {
 	return "missing client capabilities: " + string(m.required)
 }
 
-// RequiredCapabilities is the clientCapabilities object that would do.
+// RequiredCapabilities returns the clientCapabilities object that would be
+// sufficient.
 func (m *capabilityError) RequiredCapabilities() []byte { return m.required }

@@ -15,26 +15,27 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// codec turns the arguments of a typed tool into In, and Out into a result.
-type codec[In, Out any] struct {
-	decode json.Options
+// typedCodec decodes the arguments of a typed tool into In, and encodes Out as
+// a result.
+type typedCodec[In, Out any] struct {
+	decodeOptions json.Options
 }
 
-// newCodec fills in the schemas that t leaves out.
-func newCodec[In, Out any](t *Tool) (*codec[In, Out], error) {
-	c := &codec[In, Out]{}
+// newTypedCodec makes a codec, and sets the schemas that t does not have.
+func newTypedCodec[In, Out any](t *Tool) (*typedCodec[In, Out], error) {
+	c := &typedCodec[In, Out]{}
 	if t.InputSchema == nil {
 		schema, err := inferSchema[In]()
 		if err != nil {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "tool %q: no input schema can be inferred from its Go type: %w", t.Name, err)
 		}
 		t.InputSchema = schema
-		// An inferred schema names every member, so one more is a mistake.
-		c.decode = json.RejectUnknownMembers(true)
+		// An inferred schema names every member, so an unknown one is a mistake.
+		c.decodeOptions = json.RejectUnknownMembers(true)
 	} else {
-		c.decode = json.RejectUnknownMembers(false)
+		c.decodeOptions = json.RejectUnknownMembers(false)
 	}
-	if t.OutputSchema == nil && !plainOutput[Out]() {
+	if t.OutputSchema == nil && !isPlainOutput[Out]() {
 		schema, err := inferSchema[Out]()
 		if err != nil {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "tool %q: no output schema can be inferred from its Go type: %w", t.Name, err)
@@ -47,6 +48,7 @@ func newCodec[In, Out any](t *Tool) (*codec[In, Out], error) {
 	return c, nil
 }
 
+// inferSchema derives a JSON Schema from a Go type.
 func inferSchema[T any]() (stdjson.RawMessage, error) {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -55,8 +57,9 @@ func inferSchema[T any]() (stdjson.RawMessage, error) {
 	return stdjson.Marshal(schema)
 }
 
-// plainOutput says whether Out is content by itself, without structure.
-func plainOutput[Out any]() bool {
+// isPlainOutput reports whether Out is content by itself, without structured
+// content.
+func isPlainOutput[Out any]() bool {
 	switch any(*new(Out)).(type) {
 	case string, Result:
 		return true
@@ -64,7 +67,8 @@ func plainOutput[Out any]() bool {
 	return false
 }
 
-// isObjectSchema says whether a schema describes objects, in so many words.
+// isObjectSchema reports whether a schema says explicitly that it describes
+// objects.
 func isObjectSchema(schema []byte) bool {
 	var s struct {
 		Type jsontext.Value `json:"type"`
@@ -72,12 +76,13 @@ func isObjectSchema(schema []byte) bool {
 	return json.Unmarshal(schema, &s) == nil && bytes.Equal(s.Type, []byte(`"object"`))
 }
 
-func (c *codec[In, Out]) runner(h Handler[In, Out]) runner {
+// newRunner wraps a typed handler.
+func (c *typedCodec[In, Out]) newRunner(h Handler[In, Out]) toolRunner {
 	return func(ctx context.Context, call *Call, arguments []byte) (catalog.Result, error) {
 		var in In
 		if arguments != nil {
-			if err := json.Unmarshal(arguments, &in, c.decode); err != nil {
-				return catalog.Result{}, badArguments(err)
+			if err := json.Unmarshal(arguments, &in, c.decodeOptions); err != nil {
+				return catalog.Result{}, newArgumentError(err)
 			}
 		}
 		out, err := h(ctx, call, in)
@@ -88,7 +93,7 @@ func (c *codec[In, Out]) runner(h Handler[In, Out]) runner {
 		case string:
 			return textResult(out, false), nil
 		case Result:
-			return out.render()
+			return out.renderResult()
 		}
 		structured, err := json.Marshal(out, json.Deterministic(true))
 		if err != nil {
@@ -98,9 +103,10 @@ func (c *codec[In, Out]) runner(h Handler[In, Out]) runner {
 	}
 }
 
-// badArguments says which argument does not fit the Go type. The guard has
-// checked the schema, so this is a schema that allows more than the type.
-func badArguments(err error) error {
+// newArgumentError names the argument that does not fit the Go type. The guard
+// has checked the schema already, so this happens only if the schema allows
+// more than the type.
+func newArgumentError(err error) error {
 	v := junctor.Violation{Message: strings.TrimPrefix(err.Error(), "json: ")}
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		v.Pointer = string(semantic.JSONPointer)

@@ -1,13 +1,12 @@
-// Package builtin is the backend for tools that live inside the binary. It is
-// the last stop of a request: gateway -> guard -> catalog -> builtin. The
-// catalog asks a Server what it offers and hands it operations that the guard
-// has let through; builtin itself knows nothing of doors, eras, sessions or
-// rights.
+// Package builtin is the backend for tools inside the binary. It is the last step of
+// a request: gateway -> guard -> catalog -> builtin. The catalog asks a Server what
+// it offers, and passes it operations that the guard has let through. builtin itself
+// knows nothing about endpoints, protocol eras, sessions or permissions. Packages
+// demo, dashboard and ocr below it are servers; app attaches them.
 //
-// A Server is the one source of truth for its tools, resources, templates and
-// prompts. Their metadata is known from the moment they are added; a tool's
-// implementation may be made later, when somebody first calls it. Everything
-// may be added and removed while calls run.
+// A Server is the registry of its tools, resources, templates and prompts. Their
+// metadata is known from the moment they are added; the handler of a tool may be
+// built later, at its first call. Items may be added and removed while calls run.
 //
 //	s, err := builtin.New("weather", "Weather", builtin.Options{Logger: log})
 //	err = builtin.AddTool(s, builtin.Tool{Name: "forecast", Description: "…"},
@@ -22,15 +21,22 @@
 //     structured content and, as text, a content block.
 //   - A *NeedInput (in place of an error): the call pauses until the client
 //     has answered, and the handler runs again from its start. Elicit and
-//     Call.Ask make these.
+//     Call.Ask return these.
 //   - A *junctor.Error: a protocol error, for handlers that want to refuse the
 //     request. The codes unreachable, upstream, timeout and canceled say that
-//     the work was tried: they count as any other error.
+//     the work was tried: they are treated like any other error.
 //   - The context's own error after the context has ended: timeout or canceled.
 //   - Any other error: for a tool, a result with isError and the error's text,
 //     so that a model can read it and try again; for a resource, prompt or
 //     completion, an internal error. The text reaches the caller, so it must
 //     hold nothing secret.
 //
-// A panic costs the one call and is logged with its stack.
+// A panic ends only its own call, and is logged with its stack.
+//
+// # Where to begin reading
+//
+// server.go has the registry, dispatch.go the way of a call, and tool.go,
+// resource.go, template.go and prompt.go the items. input.go, elicit.go and
+// capability.go are about questions to the client; result.go and codec.go write
+// results.
 package builtin

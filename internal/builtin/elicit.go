@@ -9,21 +9,20 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Action is what a person did with a question.
+// Action is a user's reaction to a question.
 type Action string
 
-// What people do with questions.
+// Reactions of users.
 const (
-	Accept  Action = "accept"  // answered it
-	Decline Action = "decline" // said no
-	Cancel  Action = "cancel"  // closed it without a choice
+	Accept  Action = "accept"  // the user answered
+	Decline Action = "decline" // the user declined
+	Cancel  Action = "cancel"  // the user closed the question without a choice
 )
 
-// Elicit asks the person at the client to fill in a T: a struct of strings,
-// numbers and booleans, whose jsonschema tags describe them. It gives what they
-// did and, after Accept, what they wrote. An error is for the handler to return
-// as it is; it then runs again when the answer is there. Input that does not
-// fit T is asked for again.
+// Elicit asks the user at the client to fill in a T: a struct of strings, numbers and
+// booleans, whose jsonschema tags describe them. It returns the user's reaction and,
+// after Accept, the input. The handler must return an error as it is; it runs again
+// when the answer is there. If the input does not fit T, Elicit asks again.
 //
 //	form, action, err := builtin.Elicit[Form](call, "form", "Who are you?")
 //	if err != nil {
@@ -38,7 +37,7 @@ func Elicit[T any](call *Call, key, message string) (T, Action, error) {
 	if err != nil {
 		return value, "", junctor.Errorf(junctor.CodeInternal, "no form can be made for question %q: %w", key, err)
 	}
-	schema.AdditionalProperties = nil // forms are closed by themselves
+	schema.AdditionalProperties = nil // clients do not expect it in the schema of a form
 	raw, err := json.Marshal(schema)
 	if err != nil {
 		return value, "", junctor.Errorf(junctor.CodeInternal, "no form can be made for question %q: %w", key, err)
@@ -57,14 +56,15 @@ func Elicit[T any](call *Call, key, message string) (T, Action, error) {
 	case err != nil:
 	case given.Action == Decline, given.Action == Cancel:
 		return value, given.Action, nil
-	case given.Action == Accept && fits(schema, given.Content) && jsonv2.Unmarshal(given.Content, &value) == nil:
+	case given.Action == Accept && fitsSchema(schema, given.Content) && jsonv2.Unmarshal(given.Content, &value) == nil:
 		return value, Accept, nil
 	}
-	call.forget(key)
+	call.forgetAnswer(key)
 	return *new(T), "", &NeedInput{Requests: []InputRequest{question}}
 }
 
-func fits(schema *jsonschema.Schema, content []byte) bool {
+// fitsSchema reports whether the content of a form fits its schema.
+func fitsSchema(schema *jsonschema.Schema, content []byte) bool {
 	var value map[string]any
 	if jsonv2.Unmarshal(content, &value) != nil {
 		return false

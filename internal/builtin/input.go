@@ -14,21 +14,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// NeedInput says that a handler cannot go on without its client. A handler
-// returns it in place of an error. The client's answers come with a second run
-// of the handler, from its start: Call.Answer gives them by key, and State is
-// what Call.State gives then.
+// NeedInput requests input from the client of a call. A handler returns it in
+// place of an error. Once the client has answered, the handler runs again from
+// its start: Call.Answer returns the answers by key, and Call.State returns
+// State.
 //
-// Answers that the handler has read are kept over later rounds, so a handler
-// may ask one thing after another in plain order. Whatever it does before it
-// asks, it does once per round.
+// Answers that the handler has read are kept for later rounds, so a handler may ask
+// one thing after another in plain order. Work before a question is repeated in every
+// round.
 //
-//nolint:errname // it is no error: it only travels where errors do
+//nolint:errname // it is not an error, but is returned in the place of one
 type NeedInput struct {
-	Requests []InputRequest // may be empty when State is not: the client comes back at once
-	State    string         // for the handler's next run; sealed on its way through the client
+	Requests []InputRequest // may be empty if State is not: the client then repeats the request at once
+	State    string         // for the handler's next run; the guard seals it for its way through the client
 }
 
+// Error implements error.
 func (n *NeedInput) Error() string {
 	keys := make([]string, len(n.Requests))
 	for i, r := range n.Requests {
@@ -37,11 +38,11 @@ func (n *NeedInput) Error() string {
 	return "waits for the client's answer to: " + strings.Join(keys, ", ")
 }
 
-// InputRequest is one thing that a handler asks its client.
+// InputRequest is one question to the client.
 type InputRequest struct {
-	Key    string          // names the answer
+	Key    string          // identifies the answer
 	Method string          // elicitation/create, sampling/createMessage or roots/list
-	Params json.RawMessage // of that method; nil is {}
+	Params json.RawMessage // of that method; nil means {}
 }
 
 // Methods that clients answer.
@@ -51,54 +52,56 @@ const (
 	methodRoots  = "roots/list"
 )
 
-// ElicitRequest asks the person at the client to fill in a form. schema is a
-// JSON Schema of an object whose properties are strings, numbers or booleans.
+// ElicitRequest asks the user at the client to fill in a form. schema is a JSON
+// Schema of an object whose properties are strings, numbers or booleans.
 func ElicitRequest(key, message string, schema json.RawMessage) InputRequest {
-	b := quote(append([]byte(nil), `{"message":`...), message)
+	b := appendQuoted(append([]byte(nil), `{"message":`...), message)
 	b = append(append(b, `,"requestedSchema":`...), schema...)
 	return InputRequest{Key: key, Method: methodElicit, Params: append(b, '}')}
 }
 
 // SampleRequest asks the client's model to answer a prompt.
 func SampleRequest(key, prompt string, maxTokens int) InputRequest {
-	b := Message{Role: RoleUser, Content: Text(prompt)}.append([]byte(`{"messages":[`))
+	b := Message{Role: RoleUser, Content: Text(prompt)}.appendJSON([]byte(`{"messages":[`))
 	b = strconv.AppendInt(append(b, `],"maxTokens":`...), int64(maxTokens), 10)
 	return InputRequest{Key: key, Method: methodSample, Params: append(b, '}')}
 }
 
-// RootsRequest asks which folders the client has opened.
+// RootsRequest asks for the folders that the client has opened.
 func RootsRequest(key string) InputRequest { return InputRequest{Key: key, Method: methodRoots} }
 
-// input is the client's side of a call that runs again.
-type input struct {
-	state   string
-	answers map[string]jsontext.Value // by key: this round's, and earlier ones that were read
-	read    map[string]bool           // keys to keep for later rounds
+// roundInput is what the client sent with this round of a call.
+type roundInput struct {
+	state    string
+	answers  map[string]jsontext.Value // by key: answers of this round, and earlier ones that were read
+	readKeys map[string]bool           // keys to keep for later rounds
 }
 
-// heldState is what stands in the state that the client holds for us.
+// heldState is the content of the state that the client keeps for us between
+// rounds.
 type heldState struct {
 	State   string                    `json:"s,omitzero"`
 	Answers map[string]jsontext.Value `json:"a,omitempty"`
 }
 
-func readInput(in catalog.Input) (input, error) {
-	var i input
+// readInput decodes the state and the answers of a request.
+func readInput(in catalog.Input) (roundInput, error) {
+	var i roundInput
 	if in.State != "" {
 		var held heldState
 		if err := jsonv2.Unmarshal([]byte(in.State), &held); err != nil {
-			return input{}, junctor.Errorf(junctor.CodeInvalid, "requestState is not one that this server gave; start the request anew without it")
+			return roundInput{}, junctor.Errorf(junctor.CodeInvalid, "requestState is not one that this server gave; start the request anew without it")
 		}
 		i.state, i.answers = held.State, held.Answers
-		i.read = make(map[string]bool, len(held.Answers))
+		i.readKeys = make(map[string]bool, len(held.Answers))
 		for key := range held.Answers {
-			i.read[key] = true
+			i.readKeys[key] = true
 		}
 	}
 	if in.Responses != nil {
 		var fresh map[string]jsontext.Value
 		if err := jsonv2.Unmarshal(in.Responses, &fresh); err != nil {
-			return input{}, junctor.Errorf(junctor.CodeInvalid, "inputResponses must be an object of answers by key: %w", err)
+			return roundInput{}, junctor.Errorf(junctor.CodeInvalid, "inputResponses must be an object of answers by key: %w", err)
 		}
 		if i.answers == nil {
 			i.answers = fresh
@@ -109,11 +112,13 @@ func readInput(in catalog.Input) (input, error) {
 	return i, nil
 }
 
-// State is the State of the NeedInput that this run answers; "" in the first.
+// State returns the State of the NeedInput that this run answers; "" in the
+// first run.
 func (c *Call) State() string { return c.input.state }
 
-// Answer is the client's answer to the request with this key: an object whose
-// members depend on the method. What is no object counts as no answer.
+// Answer returns the client's answer to the request with this key, an object
+// whose members depend on the method. Any other value counts as no answer.
+// Reading an answer keeps it for later rounds.
 func (c *Call) Answer(key string) (json.RawMessage, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,24 +126,23 @@ func (c *Call) Answer(key string) (json.RawMessage, bool) {
 	if !ok || v.Kind() != '{' {
 		return nil, false
 	}
-	if c.input.read == nil {
-		c.input.read = make(map[string]bool)
+	if c.input.readKeys == nil {
+		c.input.readKeys = make(map[string]bool)
 	}
-	c.input.read[key] = true
+	c.input.readKeys[key] = true
 	return json.RawMessage(v), true
 }
 
-// forget drops an answer that turned out to be useless.
-func (c *Call) forget(key string) {
+// forgetAnswer drops an answer that cannot be used.
+func (c *Call) forgetAnswer(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.input.answers, key)
-	delete(c.input.read, key)
+	delete(c.input.readKeys, key)
 }
 
-// Ask makes sure that all requests have answers: it gives nil when they have,
-// and otherwise a *NeedInput for those that are missing, which the handler
-// returns.
+// Ask returns nil if all requests have answers. Otherwise it returns a
+// *NeedInput for those that are missing, and the handler must return it.
 func (c *Call) Ask(requests ...InputRequest) error {
 	missing := slices.DeleteFunc(slices.Clone(requests), func(r InputRequest) bool {
 		_, ok := c.Answer(r.Key)
@@ -150,12 +154,12 @@ func (c *Call) Ask(requests ...InputRequest) error {
 	return &NeedInput{Requests: missing}
 }
 
-// pause renders a NeedInput as the result of this round.
-func (c *Call) pause(n *NeedInput) (catalog.Result, error) {
+// renderPause renders a NeedInput as the result of this round.
+func (c *Call) renderPause(n *NeedInput) (catalog.Result, error) {
 	if len(n.Requests) == 0 && n.State == "" {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%q asked its client for nothing", c.Name())
 	}
-	if err := c.requireFor(n.Requests); err != nil {
+	if err := c.requireForRequests(n.Requests); err != nil {
 		return catalog.Result{}, err
 	}
 	b := []byte(`{`)
@@ -165,8 +169,8 @@ func (c *Call) pause(n *NeedInput) (catalog.Result, error) {
 		} else {
 			b = append(b, ',')
 		}
-		b = append(quote(b, r.Key), `:{"method":`...)
-		b = append(quote(b, r.Method), `,"params":`...)
+		b = append(appendQuoted(b, r.Key), `:{"method":`...)
+		b = append(appendQuoted(b, r.Method), `,"params":`...)
 		if r.Params == nil {
 			b = append(b, `{}`...)
 		}
@@ -175,7 +179,7 @@ func (c *Call) pause(n *NeedInput) (catalog.Result, error) {
 	if len(n.Requests) > 0 {
 		b = append(b, '}')
 	}
-	held, err := c.hold(n.State)
+	held, err := c.encodeState(n.State)
 	if err != nil {
 		return catalog.Result{}, err
 	}
@@ -183,23 +187,23 @@ func (c *Call) pause(n *NeedInput) (catalog.Result, error) {
 		if len(n.Requests) > 0 {
 			b = append(b, ',')
 		}
-		b = quote(append(b, `"requestState":`...), held)
+		b = appendQuoted(append(b, `"requestState":`...), held)
 	}
-	b, err = tidy(append(b, '}'))
+	b, err = compactJSON(append(b, '}'))
 	if err != nil {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%q asked its client something that is not JSON: %w", c.Name(), err)
 	}
 	return catalog.Result{Body: b, Input: true}, nil
 }
 
-// hold is the state for the client to keep; "" when there is nothing to keep.
-func (c *Call) hold(state string) (string, error) {
+// encodeState returns the state for the client to keep; "" if there is none.
+func (c *Call) encodeState(state string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held := heldState{State: state}
-	for key := range c.input.read {
+	for key := range c.input.readKeys {
 		if held.Answers == nil {
-			held.Answers = make(map[string]jsontext.Value, len(c.input.read))
+			held.Answers = make(map[string]jsontext.Value, len(c.input.readKeys))
 		}
 		held.Answers[key] = c.input.answers[key]
 	}

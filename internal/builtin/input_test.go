@@ -234,7 +234,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// wantRequired looks for the capabilities the way a door does.
+// wantRequired looks for the capabilities the way an endpoint does.
 func wantRequired(t *testing.T, err error, want string) {
 	t.Helper()
 	var missing interface{ RequiredCapabilities() []byte }

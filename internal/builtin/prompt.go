@@ -11,16 +11,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// Prompt is what is known of a prompt without getting it.
+// Prompt is the metadata of a prompt.
 type Prompt struct {
 	Name        string
-	Title       string // for people
-	Description string // for people and models
+	Title       string // for users
+	Description string // for users and models
 	Arguments   []Argument
 	Meta        json.RawMessage // _meta, a JSON object; nil for none
 }
 
-// Argument is one blank of a prompt.
+// Argument is an argument of a prompt.
 type Argument struct {
 	Name        string
 	Title       string
@@ -29,7 +29,7 @@ type Argument struct {
 	Complete    CompleteFunc // offers values; nil offers none
 }
 
-// Role is who says a message.
+// Role is the author of a message.
 type Role string
 
 // Roles.
@@ -44,21 +44,25 @@ type Message struct {
 	Content Content
 }
 
-func (m Message) append(b []byte) []byte {
-	b = quote(append(b, `{"role":`...), string(m.Role))
+// appendJSON appends the MCP message object.
+func (m Message) appendJSON(b []byte) []byte {
+	b = appendQuoted(append(b, `{"role":`...), string(m.Role))
 	return append(append(append(b, `,"content":`...), m.Content...), '}')
 }
 
-// PromptFunc fills in a prompt. All required arguments are there.
+// PromptFunc returns the messages of a prompt. All required arguments are
+// present.
 type PromptFunc func(ctx context.Context, call *Call, arguments map[string]string) ([]Message, error)
 
-type prompt struct {
+// registeredPrompt is a prompt of a server, with its rendered MCP object.
+type registeredPrompt struct {
 	Prompt
-	json []byte
-	get  PromptFunc
+	definition []byte
+	get        PromptFunc
 }
 
-func (p *prompt) argument(name string) *Argument {
+// findArgument returns an argument by its name; nil if there is none.
+func (p *registeredPrompt) findArgument(name string) *Argument {
 	for i := range p.Arguments {
 		if p.Arguments[i].Name == name {
 			return &p.Arguments[i]
@@ -67,7 +71,8 @@ func (p *prompt) argument(name string) *Argument {
 	return nil
 }
 
-func (p *prompt) completes() bool {
+// hasCompletions reports whether an argument can be completed.
+func (p *registeredPrompt) hasCompletions() bool {
 	for _, a := range p.Arguments {
 		if a.Complete != nil {
 			return true
@@ -76,17 +81,17 @@ func (p *prompt) completes() bool {
 	return false
 }
 
-// AddPrompt adds a prompt.
+// AddPrompt adds a prompt. A name that is taken is a conflict.
 func (s *Server) AddPrompt(p Prompt, get PromptFunc) error {
 	if p.Name == "" || get == nil {
 		return junctor.Errorf(junctor.CodeInvalid, "a prompt needs a name and a function that fills it in (prompt %q)", p.Name)
 	}
-	def, err := p.mcp()
+	def, err := p.marshalMCP()
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "prompt %q cannot be written as an MCP prompt: %w", p.Name, err)
 	}
-	added := &prompt{Prompt: p, json: def, get: get}
-	return s.change(func(it *items) error {
+	added := &registeredPrompt{Prompt: p, definition: def, get: get}
+	return s.changeRegistry(func(it *registry) error {
 		if it.prompts[p.Name] != nil {
 			return junctor.Errorf(junctor.CodeConflict, "server %q already has prompt %q", s.id, p.Name)
 		}
@@ -96,19 +101,20 @@ func (s *Server) AddPrompt(p Prompt, get PromptFunc) error {
 	})
 }
 
-// RemovePrompt removes a prompt, and says whether it was there.
+// RemovePrompt removes a prompt, and reports whether it existed.
 func (s *Server) RemovePrompt(name string) bool {
-	return s.change(func(it *items) error {
+	return s.changeRegistry(func(it *registry) error {
 		if it.prompts[name] == nil {
 			return s.notFound("prompt", name)
 		}
 		delete(it.prompts, name)
-		it.promptOrder = drop(it.promptOrder, name)
+		it.promptOrder = removeName(it.promptOrder, name)
 		return nil
 	}) == nil
 }
 
-func (p *Prompt) mcp() ([]byte, error) {
+// marshalMCP renders the MCP Prompt object.
+func (p *Prompt) marshalMCP() ([]byte, error) {
 	type argument struct {
 		Name        string `json:"name"`
 		Title       string `json:"title,omitzero"`
@@ -128,7 +134,8 @@ func (p *Prompt) mcp() ([]byte, error) {
 	return jsonv2.Marshal(&def)
 }
 
-func (s *Server) prompt(ctx context.Context, it *items, call *Call) (catalog.Result, error) {
+// getPrompt answers prompts/get.
+func (s *Server) getPrompt(ctx context.Context, it *registry, call *Call) (catalog.Result, error) {
 	p := it.prompts[call.req.Name]
 	if p == nil {
 		return catalog.Result{}, s.notFound("prompt", call.req.Name)
@@ -139,7 +146,7 @@ func (s *Server) prompt(ctx context.Context, it *items, call *Call) (catalog.Res
 			return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "the arguments of prompt %q must be an object of strings: %w", p.Name, err)
 		}
 	}
-	if missing := p.missing(arguments); len(missing) > 0 {
+	if missing := p.missingArguments(arguments); len(missing) > 0 {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "prompt %q needs the arguments: %s", p.Name, strings.Join(missing, ", "))
 	}
 	messages, err := p.get(ctx, call, arguments)
@@ -148,23 +155,24 @@ func (s *Server) prompt(ctx context.Context, it *items, call *Call) (catalog.Res
 	}
 	b := []byte{'{'}
 	if p.Description != "" {
-		b = append(quote(append(b, `"description":`...), p.Description), ',')
+		b = append(appendQuoted(append(b, `"description":`...), p.Description), ',')
 	}
 	b = append(b, `"messages":[`...)
 	for i, m := range messages {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = m.append(b)
+		b = m.appendJSON(b)
 	}
-	b, err = tidy(append(b, `]}`...))
+	b, err = compactJSON(append(b, `]}`...))
 	if err != nil {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "prompt %q gave messages that are not JSON: %w", p.Name, err)
 	}
 	return catalog.Result{Body: b}, nil
 }
 
-func (p *prompt) missing(arguments map[string]string) []string {
+// missingArguments returns the required arguments that are absent.
+func (p *registeredPrompt) missingArguments(arguments map[string]string) []string {
 	var missing []string
 	for _, a := range p.Arguments {
 		if _, ok := arguments[a.Name]; a.Required && !ok {

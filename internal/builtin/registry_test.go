@@ -149,17 +149,6 @@ func TestVersionsSideBySide(t *testing.T) {
 	if !strings.Contains(err.Error(), "1, 2, 3-rc, 2.1") {
 		t.Errorf("the error does not list the versions: %v", err)
 	}
-	if !s.RemoveToolVersion("x", "2.1") || s.RemoveToolVersion("x", "2.1") {
-		t.Error("removing a version does not say whether it was there")
-	}
-	check("x1", "x2", "x3-rc*", "between")
-	for _, v := range []string{"1", "2", "3-rc"} {
-		s.RemoveToolVersion("x", v)
-	}
-	check("between")
-	if s.RemoveToolVersion("x", "1") || s.RemoveTool("x") {
-		t.Error("what is gone was removed again")
-	}
 }
 
 func TestChangesAreReported(t *testing.T) {
@@ -182,9 +171,6 @@ func TestChangesAreReported(t *testing.T) {
 		{"add prompt", func() bool {
 			return s.AddPrompt(Prompt{Name: "p"}, func(context.Context, *Call, map[string]string) ([]Message, error) { return nil, nil }) == nil
 		}, true},
-		{"remove resource", func() bool { return s.RemoveResource("a:b") }, true},
-		{"remove it again", func() bool { return !s.RemoveResource("a:b") }, false},
-		{"remove template", func() bool { return s.RemoveTemplate("a:{b}") && !s.RemoveTemplate("a:{b}") }, true},
 		{"remove prompt", func() bool { return s.RemovePrompt("p") && !s.RemovePrompt("p") }, true},
 	}
 	for _, step := range steps {

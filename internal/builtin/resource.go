@@ -12,40 +12,40 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// Resource is what is known of a resource without reading it.
+// Resource is the metadata of a resource.
 type Resource struct {
 	URI         string // absolute
-	Name        string // for programs; "" takes the URI
-	Title       string // for people
+	Name        string // for programs; "" means the URI
+	Title       string // for users
 	Description string // for models
 	MIMEType    string
-	Size        int64           // in bytes; 0 is unknown
+	Size        int64           // in bytes; 0 means unknown
 	Annotations json.RawMessage // MCP's annotations object; nil for none
 	Meta        json.RawMessage // _meta, a JSON object; nil for none
 
-	TTL    time.Duration // how long a reader may keep what it read
-	Public bool          // the same for everyone, so that caches may share it
+	TTL    time.Duration // how long a client may cache the content
+	Public bool          // the content is the same for everybody, so caches may share it
 }
 
-// Contents is one piece of a resource's content: text, or bytes.
+// Contents is one piece of a resource's content: text or bytes.
 type Contents struct {
-	URI      string // "" takes the URI that was asked for
-	MIMEType string // "" takes the resource's
+	URI      string // "" means the URI of the request
+	MIMEType string // "" means that of the resource
 	Text     string
-	Blob     []byte // not nil: this, and not Text, is the content
+	Blob     []byte // if not nil, the content is Blob and not Text
 }
 
 // ReadFunc reads a resource.
 type ReadFunc func(ctx context.Context, call *Call, uri string) ([]Contents, error)
 
-// StaticText reads as always the same text.
+// StaticText returns a ReadFunc for a fixed text.
 func StaticText(text string) ReadFunc {
 	return func(context.Context, *Call, string) ([]Contents, error) {
 		return []Contents{{Text: text}}, nil
 	}
 }
 
-// StaticBlob reads as always the same bytes.
+// StaticBlob returns a ReadFunc for fixed bytes.
 func StaticBlob(data []byte) ReadFunc {
 	if data == nil {
 		data = []byte{}
@@ -55,13 +55,15 @@ func StaticBlob(data []byte) ReadFunc {
 	}
 }
 
-type resource struct {
+// registeredResource is a resource of a server, with its rendered MCP object.
+type registeredResource struct {
 	Resource
-	json []byte
-	read ReadFunc
+	definition []byte
+	read       ReadFunc
 }
 
-// AddResource adds a resource that stands in the list.
+// AddResource adds a resource, which resources/list shows. A URI that is taken
+// is a conflict.
 func (s *Server) AddResource(r Resource, read ReadFunc) error {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "%q is not an absolute URI, so it cannot name a resource", r.URI)
@@ -69,12 +71,12 @@ func (s *Server) AddResource(r Resource, read ReadFunc) error {
 	if read == nil {
 		return junctor.Errorf(junctor.CodeInvalid, "resource %q has no function that reads it", r.URI)
 	}
-	def, err := tidy(append(r.appendMembers([]byte{'{'}), '}'))
+	def, err := compactJSON(append(r.appendMembers([]byte{'{'}), '}'))
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "resource %q: its annotations or _meta are not JSON: %w", r.URI, err)
 	}
-	added := &resource{Resource: r, json: def, read: read}
-	return s.change(func(it *items) error {
+	added := &registeredResource{Resource: r, definition: def, read: read}
+	return s.changeRegistry(func(it *registry) error {
 		if it.resources[r.URI] != nil {
 			return junctor.Errorf(junctor.CodeConflict, "server %q already has resource %q", s.id, r.URI)
 		}
@@ -84,47 +86,36 @@ func (s *Server) AddResource(r Resource, read ReadFunc) error {
 	})
 }
 
-// RemoveResource removes a resource, and says whether it was there.
-func (s *Server) RemoveResource(uri string) bool {
-	return s.change(func(it *items) error {
-		if it.resources[uri] == nil {
-			return s.notFound("resource", uri)
-		}
-		delete(it.resources, uri)
-		it.resourceOrder = drop(it.resourceOrder, uri)
-		return nil
-	}) == nil
-}
-
-// appendMembers writes the members of MCP's Resource object.
+// appendMembers appends the members of the MCP Resource object.
 func (r *Resource) appendMembers(b []byte) []byte {
-	b = quote(append(b, `"uri":`...), r.URI)
+	b = appendQuoted(append(b, `"uri":`...), r.URI)
 	return appendDescription(b, description{
 		name: r.Name, fallback: r.URI, title: r.Title, text: r.Description, mimeType: r.MIMEType,
 		size: r.Size, annotations: r.Annotations, meta: r.Meta,
 	})
 }
 
-// description is what resources and templates have in common.
+// description is the metadata that resources and templates have in common.
 type description struct {
 	name, fallback, title, text, mimeType string
 	size                                  int64
 	annotations, meta                     json.RawMessage
 }
 
+// appendDescription appends the members of a description.
 func appendDescription(b []byte, d description) []byte {
 	if d.name == "" {
 		d.name = d.fallback
 	}
-	b = quote(append(b, `,"name":`...), d.name)
+	b = appendQuoted(append(b, `,"name":`...), d.name)
 	if d.title != "" {
-		b = quote(append(b, `,"title":`...), d.title)
+		b = appendQuoted(append(b, `,"title":`...), d.title)
 	}
 	if d.text != "" {
-		b = quote(append(b, `,"description":`...), d.text)
+		b = appendQuoted(append(b, `,"description":`...), d.text)
 	}
 	if d.mimeType != "" {
-		b = quote(append(b, `,"mimeType":`...), d.mimeType)
+		b = appendQuoted(append(b, `,"mimeType":`...), d.mimeType)
 	}
 	if d.size > 0 {
 		b = strconv.AppendInt(append(b, `,"size":`...), d.size, 10)
@@ -138,23 +129,24 @@ func appendDescription(b []byte, d description) []byte {
 	return b
 }
 
-// append writes MCP's resource contents object.
-func (c *Contents) append(b []byte) []byte {
-	b = quote(append(b, `{"uri":`...), c.URI)
+// appendJSON appends the MCP resource contents object.
+func (c *Contents) appendJSON(b []byte) []byte {
+	b = appendQuoted(append(b, `{"uri":`...), c.URI)
 	if c.MIMEType != "" {
-		b = quote(append(b, `,"mimeType":`...), c.MIMEType)
+		b = appendQuoted(append(b, `,"mimeType":`...), c.MIMEType)
 	}
 	if c.Blob != nil {
 		b = append(b, `,"blob":"`...)
 		b = append(base64.StdEncoding.AppendEncode(b, c.Blob), '"')
 	} else {
-		b = quote(append(b, `,"text":`...), c.Text)
+		b = appendQuoted(append(b, `,"text":`...), c.Text)
 	}
 	return append(b, '}')
 }
 
-// read finds who answers for uri, a resource or a template, and asks it.
-func (s *Server) read(ctx context.Context, it *items, call *Call) (catalog.Result, error) {
+// readResource answers resources/read: by the resource with that URI, else by
+// the first template that matches.
+func (s *Server) readResource(ctx context.Context, it *registry, call *Call) (catalog.Result, error) {
 	uri := call.req.Name
 	if r := it.resources[uri]; r != nil {
 		contents, err := r.read(ctx, call, uri)
@@ -163,7 +155,7 @@ func (s *Server) read(ctx context.Context, it *items, call *Call) (catalog.Resul
 		}
 		return contentsResult(contents, uri, r.MIMEType, r.TTL, r.Public), nil
 	}
-	if t, vars := it.match(uri); t != nil {
+	if t, vars := it.matchTemplate(uri); t != nil {
 		contents, err := t.read(ctx, call, uri, vars)
 		if err != nil {
 			return catalog.Result{}, err
@@ -173,6 +165,7 @@ func (s *Server) read(ctx context.Context, it *items, call *Call) (catalog.Resul
 	return catalog.Result{}, s.notFound("resource", uri)
 }
 
+// contentsResult renders the contents of a resource.
 func contentsResult(contents []Contents, uri, mimeType string, ttl time.Duration, public bool) catalog.Result {
 	b := []byte(`{"contents":[`)
 	for i, c := range contents {
@@ -185,16 +178,16 @@ func contentsResult(contents []Contents, uri, mimeType string, ttl time.Duration
 		if c.MIMEType == "" {
 			c.MIMEType = mimeType
 		}
-		b = c.append(b)
+		b = c.appendJSON(b)
 	}
 	return catalog.Result{Body: append(b, `]}`...), TTL: ttl, Public: public}
 }
 
-// subscribe answers whether there is something to subscribe to. Who listens is
-// the gateway's business: Updated reaches it in any case.
-func (s *Server) subscribe(it *items, req *catalog.Request) (catalog.Result, error) {
+// subscribeResource checks that there is something to subscribe to. The gateway
+// keeps the subscriptions: Updated reaches it in any case.
+func (s *Server) subscribeResource(it *registry, req *catalog.Request) (catalog.Result, error) {
 	if !req.Unsubscribe && it.resources[req.Name] == nil {
-		if t, _ := it.match(req.Name); t == nil {
+		if t, _ := it.matchTemplate(req.Name); t == nil {
 			return catalog.Result{}, s.notFound("resource", req.Name)
 		}
 	}

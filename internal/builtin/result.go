@@ -12,26 +12,27 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// Content is one content block of MCP, as JSON. The functions below make the
-// usual ones; any other block may be written by hand.
+// Content is an MCP content block as JSON. The functions below make the usual
+// ones; any other block may be written by hand.
 type Content []byte
 
-// MarshalJSON gives the block itself, not base64 of it.
+// MarshalJSON implements json.Marshaler: the block itself, and not base64 of
+// it.
 func (c Content) MarshalJSON() ([]byte, error) { return c, nil }
 
-// Result is what a tool answers.
+// Result is the result of a tool.
 type Result struct {
 	Content    []Content
 	Structured stdjson.RawMessage // structuredContent, a JSON object; nil for none
-	IsError    bool               // the tool ran and failed; Content says how
+	IsError    bool               // the tool ran and failed; Content is the reason
 	Meta       stdjson.RawMessage // the result's _meta, a JSON object; nil for none
 }
 
-// TextResult is a result of one text block.
+// TextResult returns a result of one text block.
 func TextResult(text string) Result { return Result{Content: []Content{Text(text)}} }
 
-// StructuredResult is v as structured content and, for clients that do not read
-// that, as text.
+// StructuredResult returns v as structured content and, for clients that do not
+// read that, as text.
 func StructuredResult(v any) (Result, error) {
 	data, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
@@ -40,53 +41,55 @@ func StructuredResult(v any) (Result, error) {
 	return Result{Content: []Content{Text(string(data))}, Structured: data}, nil
 }
 
-// Text is a text block.
+// Text returns a text block.
 func Text(text string) Content {
 	b := make([]byte, 0, len(text)+len(text)/8+32)
 	b = append(b, `{"type":"text","text":`...)
-	return append(quote(b, text), '}')
+	return append(appendQuoted(b, text), '}')
 }
 
-// Image is an image block.
-func Image(data []byte, mimeType string) Content { return binary("image", data, mimeType) }
+// Image returns an image block.
+func Image(data []byte, mimeType string) Content { return binaryContent("image", data, mimeType) }
 
-// Audio is an audio block.
-func Audio(data []byte, mimeType string) Content { return binary("audio", data, mimeType) }
+// Audio returns an audio block.
+func Audio(data []byte, mimeType string) Content { return binaryContent("audio", data, mimeType) }
 
-func binary(kind string, data []byte, mimeType string) Content {
+// binaryContent returns a block with base64 data.
+func binaryContent(kind string, data []byte, mimeType string) Content {
 	b := make([]byte, 0, base64.StdEncoding.EncodedLen(len(data))+len(mimeType)+64)
 	b = append(b, `{"type":"`...)
 	b = append(b, kind...)
 	b = append(b, `","data":"`...)
 	b = base64.StdEncoding.AppendEncode(b, data)
 	b = append(b, `","mimeType":`...)
-	return append(quote(b, mimeType), '}')
+	return append(appendQuoted(b, mimeType), '}')
 }
 
-// Embedded is a block that carries a resource with its contents.
+// Embedded returns a block with a resource and its contents.
 func Embedded(c Contents) Content {
 	b := append([]byte(nil), `{"type":"resource","resource":`...)
-	return append(c.append(b), '}')
+	return append(c.appendJSON(b), '}')
 }
 
-// Link is a block that points to a resource.
+// Link returns a block that points to a resource.
 func Link(r Resource) Content {
 	b := append([]byte(nil), `{"type":"resource_link",`...)
 	return append(r.appendMembers(b), '}')
 }
 
-// quote appends s as a JSON string. Invalid UTF-8 becomes the replacement
-// character, which is all that AppendQuote's error would say.
-func quote(b []byte, s string) []byte {
+// appendQuoted appends s as a JSON string. Invalid UTF-8 becomes the
+// replacement character, which is all that the error of AppendQuote would
+// report.
+func appendQuoted(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b
 }
 
-// textResult renders the commonest result without detours.
+// textResult renders the most common result without intermediate values.
 func textResult(text string, isError bool) catalog.Result {
 	b := make([]byte, 0, len(text)+len(text)/8+64)
 	b = append(b, `{"content":[{"type":"text","text":`...)
-	b = quote(b, text)
+	b = appendQuoted(b, text)
 	b = append(b, `}]`...)
 	if isError {
 		b = append(b, `,"isError":true`...)
@@ -94,6 +97,7 @@ func textResult(text string, isError bool) catalog.Result {
 	return catalog.Result{Body: append(b, '}'), IsError: isError}
 }
 
+// structuredResult renders a JSON object as structured content and as text.
 func structuredResult(structured []byte) catalog.Result {
 	b := make([]byte, 0, 2*len(structured)+len(structured)/4+96)
 	b = append(b, `{"content":[{"type":"text","text":`...)
@@ -103,10 +107,10 @@ func structuredResult(structured []byte) catalog.Result {
 	return catalog.Result{Body: append(b, '}')}
 }
 
-// render writes the result's body. Handlers may have written parts of it by
-// hand: what is not JSON is refused here, and line breaks between tokens are
-// taken out, so that no door has to look at it again.
-func (r *Result) render() (catalog.Result, error) {
+// renderResult renders the body of a result. Handlers may have written parts of
+// it by hand, so it checks that the body is JSON, and removes line breaks
+// between tokens. Endpoints need not check it again.
+func (r *Result) renderResult() (catalog.Result, error) {
 	size := len(r.Structured) + len(r.Meta) + 64
 	for _, c := range r.Content {
 		size += len(c) + 1
@@ -128,15 +132,16 @@ func (r *Result) render() (catalog.Result, error) {
 	if r.Meta != nil {
 		b = append(append(b, `,"_meta":`...), r.Meta...)
 	}
-	b, err := tidy(append(b, '}'))
+	b, err := compactJSON(append(b, '}'))
 	if err != nil {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the tool gave a result that is not JSON: %w", err)
 	}
 	return catalog.Result{Body: b, IsError: r.IsError}, nil
 }
 
-// tidy checks that b is one JSON value and takes line breaks between tokens out.
-func tidy(b []byte) ([]byte, error) {
+// compactJSON checks that b is one JSON value, and removes line breaks between
+// tokens.
+func compactJSON(b []byte) ([]byte, error) {
 	v := jsontext.Value(b)
 	if !v.IsValid() || bytes.IndexByte(b, '\n') >= 0 {
 		if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {

@@ -10,34 +10,41 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// access is who may see what of one tenant. It never changes; a change makes
-// another.
-type access struct {
-	agents  map[string]*agent          // by name
-	sources map[string]junctor.Sources // by the user's id
-	tags    map[toolKey]junctor.ToolTag
+// accessRules says which principal of one tenant may see which item. A value
+// never changes after it is published: SetAgents, SetSources and SetTags
+// replace it by a changed copy. Readers therefore need no lock.
+type accessRules struct {
+	agents  map[string]*agentAccess     // by name
+	sources map[string]junctor.Sources  // by the user's id
+	tags    map[toolKey]junctor.ToolTag // roles and categories that people gave to tools
 }
 
+// toolKey names a tool of a tenant by the server's own names.
 type toolKey struct{ server, tool string }
 
-// agent is an agent in the form in which it is judged.
-type agent struct {
+// agentAccess is an agent with its grants in a form that is fast to look up: a
+// visibility decision allocates nothing.
+type agentAccess struct {
 	junctor.Agent
-	tools, resources, prompts granted
-	set                       string // equal for agents that may see the same
+	tools, resources, prompts grantSet
+	permissionSet             string // equal for agents with the same role and grants; part of the key of rendered lists
 }
 
-// granted is a list of grants, by server.
-type granted map[string]*grantedItems
+// grantSet is a list of grants, by server.
+type grantSet map[string]*serverGrants
 
-type grantedItems struct {
-	all       bool
+// serverGrants are the grants of an agent on one server.
+type serverGrants struct {
+	all       bool // every item of the server
 	items     map[string]struct{}
-	templates []*template // of URIs
+	templates []*uriTemplate // those items that are URI templates; each grants every URI that it matches
 }
 
-func newAgent(a junctor.Agent) *agent {
-	n := &agent{Agent: a, tools: newGranted(a.Tools), resources: newGranted(a.Resources), prompts: newGranted(a.Prompts)}
+// newAgentAccess indexes the grants of an agent. The permission set is a hash
+// of role and grants, independent of their order, so that agents with equal
+// rights share rendered lists.
+func newAgentAccess(a junctor.Agent) *agentAccess {
+	n := &agentAccess{Agent: a, tools: newGrantSet(a.Tools), resources: newGrantSet(a.Resources), prompts: newGrantSet(a.Prompts)}
 	for _, of := range n.resources {
 		for uri := range of.items {
 			if t := parseTemplate(uri); t != nil {
@@ -59,16 +66,17 @@ func newAgent(a junctor.Agent) *agent {
 			h.Write([]byte{0})
 		}
 	}
-	n.set = "agent " + hex.EncodeToString(h.Sum(nil))
+	n.permissionSet = "agent " + hex.EncodeToString(h.Sum(nil))
 	return n
 }
 
-func newGranted(list []junctor.Grant) granted {
-	g := granted{}
+// newGrantSet groups grants by server.
+func newGrantSet(list []junctor.Grant) grantSet {
+	g := grantSet{}
 	for _, one := range list {
 		of := g[one.Server]
 		if of == nil {
-			of = &grantedItems{items: map[string]struct{}{}}
+			of = &serverGrants{items: map[string]struct{}{}}
 			g[one.Server] = of
 		}
 		if one.Item == junctor.AnyItem {
@@ -80,7 +88,9 @@ func newGranted(list []junctor.Grant) granted {
 	return g
 }
 
-func (g granted) hold(server, item string) bool {
+// allowsItem reports whether the grants name the item, or all items of its
+// server.
+func (g grantSet) allowsItem(server, item string) bool {
 	of := g[server]
 	if of == nil {
 		return false
@@ -89,39 +99,43 @@ func (g granted) hold(server, item string) bool {
 	return of.all || named
 }
 
-// holdURI is hold for resources: a template that is granted grants what it
-// makes.
-func (g granted) holdURI(server, uri string) bool {
-	if g.hold(server, uri) {
+// allowsURI is allowsItem for resources. A granted URI template also grants the
+// URIs that it matches.
+func (g grantSet) allowsURI(server, uri string) bool {
+	if g.allowsItem(server, uri) {
 		return true
 	}
 	of := g[server]
-	return of != nil && slices.ContainsFunc(of.templates, func(t *template) bool { return t.makes(uri) })
+	return of != nil && slices.ContainsFunc(of.templates, func(t *uriTemplate) bool { return t.matchesURI(uri) })
 }
 
-// fits says whether a tool of these roles is offered to agents of a role.
-func fits(roles []junctor.Role, role junctor.Role) bool {
+// includesRole reports whether a tool with these roles is offered to agents of
+// a role. Tools of the general role are offered to all agents.
+func includesRole(roles []junctor.Role, role junctor.Role) bool {
 	return slices.Contains(roles, role) || slices.Contains(roles, junctor.RoleGeneral)
 }
 
-func (x *access) sameTags(y *access) bool {
+// hasSameTags reports whether both give every tool the same roles. Categories
+// are left out: they change no list.
+func (x *accessRules) hasSameTags(y *accessRules) bool {
 	return maps.EqualFunc(x.tags, y.tags, func(a, b junctor.ToolTag) bool { return slices.Equal(a.Roles, b.Roles) })
 }
 
-// SetAgents puts a tenant's agents in place of those it had. Who is concerned
-// is told that their lists changed.
+// SetAgents replaces the agents of a tenant. It announces a change for each
+// agent whose lists may differ: one that was added, removed, enabled or
+// disabled, or that has other grants or another owner.
 func (c *Catalog) SetAgents(tenant junctor.TenantID, agents []junctor.Agent) {
-	c.change(tenant, func(former, now *access) (changes []Change, differs bool) {
-		now.agents = make(map[string]*agent, len(agents))
+	c.changeAccess(tenant, func(former, now *accessRules) (changes []Change, differs bool) {
+		now.agents = make(map[string]*agentAccess, len(agents))
 		for _, a := range agents {
 			if same := former.agents[a.Name]; same != nil && reflect.DeepEqual(same.Agent, a) {
 				now.agents[a.Name] = same
 			} else {
-				now.agents[a.Name] = newAgent(a)
+				now.agents[a.Name] = newAgentAccess(a)
 			}
 		}
-		for name := range union(former.agents, now.agents) {
-			if a, b := former.agents[name], now.agents[name]; a == nil || b == nil || a.set != b.set || a.Disabled != b.Disabled || a.Owner != b.Owner {
+		for name := range unionKeys(former.agents, now.agents) {
+			if a, b := former.agents[name], now.agents[name]; a == nil || b == nil || a.permissionSet != b.permissionSet || a.Disabled != b.Disabled || a.Owner != b.Owner {
 				changes = append(changes, Change{Agent: name, Tools: true, Prompts: true, Resources: true})
 			}
 		}
@@ -129,12 +143,12 @@ func (c *Catalog) SetAgents(tenant junctor.TenantID, agents []junctor.Agent) {
 	})
 }
 
-// SetSources puts what the tenant's users chose, by their ids, in place of what
-// was. Users that are not there see both.
+// SetSources replaces the sources that the users of a tenant chose, by user id.
+// A user without an entry sees servers of both sources.
 func (c *Catalog) SetSources(tenant junctor.TenantID, sources map[string]junctor.Sources) {
-	c.change(tenant, func(former, now *access) (changes []Change, differs bool) {
+	c.changeAccess(tenant, func(former, now *accessRules) (changes []Change, differs bool) {
 		now.sources = maps.Clone(sources)
-		for user := range union(former.sources, sources) {
+		for user := range unionKeys(former.sources, sources) {
 			if sourcesSet(former.sources[user]) != sourcesSet(sources[user]) {
 				changes = append(changes, Change{User: user, Tools: true, Prompts: true, Resources: true})
 			}
@@ -143,17 +157,19 @@ func (c *Catalog) SetSources(tenant junctor.TenantID, sources map[string]junctor
 	})
 }
 
-// SetTags puts what people say of a tenant's tools in place of what they said.
+// SetTags replaces the roles and categories that people gave to the tools of a
+// tenant. It announces one change for each server that has a tool with other
+// roles than before.
 func (c *Catalog) SetTags(tenant junctor.TenantID, tags []junctor.ToolTag) {
-	c.change(tenant, func(former, now *access) (changes []Change, differs bool) {
+	c.changeAccess(tenant, func(former, now *accessRules) (changes []Change, differs bool) {
 		now.tags = make(map[toolKey]junctor.ToolTag, len(tags))
 		for _, t := range tags {
 			now.tags[toolKey{t.Server, t.Tool}] = t
 		}
-		told := map[string]bool{}
-		for key := range union(former.tags, now.tags) {
-			if !told[key.server] && !slices.Equal(former.tags[key].Roles, now.tags[key].Roles) {
-				told[key.server] = true
+		announced := map[string]bool{}
+		for key := range unionKeys(former.tags, now.tags) {
+			if !announced[key.server] && !slices.Equal(former.tags[key].Roles, now.tags[key].Roles) {
+				announced[key.server] = true
 				changes = append(changes, Change{Server: key.server, Tags: true, Tools: true, Resources: true})
 			}
 		}
@@ -161,14 +177,15 @@ func (c *Catalog) SetTags(tenant junctor.TenantID, tags []junctor.ToolTag) {
 	})
 }
 
-// change publishes another access of a tenant, where it differs, and tells what
-// set says changed.
-func (c *Catalog) change(tenant junctor.TenantID, set func(former, now *access) (changes []Change, differs bool)) {
+// changeAccess gives a copy of the tenant's rules to set. If set reports a
+// difference, changeAccess publishes the copy and announces the changes that
+// set returned; otherwise it drops both.
+func (c *Catalog) changeAccess(tenant junctor.TenantID, set func(former, now *accessRules) (changes []Change, differs bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	former := c.access[tenant]
 	if former == nil {
-		former = &access{}
+		former = &accessRules{}
 	}
 	now := *former
 	changes, differs := set(former, &now)
@@ -176,30 +193,31 @@ func (c *Catalog) change(tenant junctor.TenantID, set func(former, now *access) 
 		return
 	}
 	c.access[tenant] = &now
-	c.publish()
+	c.publishSnapshot()
 	for _, ch := range changes {
 		ch.Tenant = tenant
-		c.announce(ch)
+		c.announceChange(ch)
 	}
 }
 
-// Agent gives an agent as it is judged now.
-func (sh *Shelf) Agent(name string) (junctor.Agent, bool) {
+// Agent returns the agent of that name as this snapshot judges it. ok is false
+// if the tenant has no such agent.
+func (sh *Shelf) Agent(name string) (agent junctor.Agent, ok bool) {
 	if a := sh.access.agents[name]; a != nil {
 		return a.Agent, true
 	}
 	return junctor.Agent{}, false
 }
 
-// Fits says whether a tool, as resolved, may be given to agents of a role, and
-// which roles it is for.
+// Fits returns the roles of a resolved tool, and reports whether the tool may
+// be given to agents of a role.
 func (sh *Shelf) Fits(tool Item, role junctor.Role) (roles []junctor.Role, ok bool) {
 	roles = sh.rolesOf(tool.Server, tool.Name)
-	return roles, fits(roles, role)
+	return roles, includesRole(roles, role)
 }
 
-// union gives the keys of both maps.
-func union[K comparable, V any](a, b map[K]V) map[K]struct{} {
+// unionKeys returns the keys of both maps.
+func unionKeys[K comparable, V any](a, b map[K]V) map[K]struct{} {
 	keys := make(map[K]struct{}, max(len(a), len(b)))
 	for k := range a {
 		keys[k] = struct{}{}

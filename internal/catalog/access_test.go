@@ -11,7 +11,7 @@ import (
 )
 
 // Who may see what has changed for some: they hear of it, and nobody else does.
-func TestWhoHearsOfAChange(t *testing.T) {
+func TestRecipientsOfAChange(t *testing.T) {
 	t.Parallel()
 	c := shop(t)
 	a, b := junctor.Agent{Name: "a", Role: "Ops", Tools: grants(t, "shop/*")}, junctor.Agent{Name: "b", Role: "Ops", Tools: grants(t, "gen/*")}
@@ -58,7 +58,7 @@ func TestWhoHearsOfAChange(t *testing.T) {
 		heard := []string{}
 		for _, ch := range w.Take() {
 			for name, p := range parties {
-				if ch.Tenant == p.Tenant && shelf(c).Concerns(p, catalog.View{}, ch) && !slices.Contains(heard, name) {
+				if ch.Tenant == p.Tenant && shelf(c).Concerns(p, catalog.Scope{}, ch) && !slices.Contains(heard, name) {
 					heard = append(heard, name)
 				}
 			}
@@ -84,7 +84,7 @@ func TestListsOutliveOthersChanges(t *testing.T) {
 	look := func() int64 {
 		before := c.Renders()
 		for _, p := range []*junctor.Principal{agentOf("a"), agentOf("b"), reader("k")} {
-			shelf(c).List(p, catalog.View{}, catalog.ListTools)
+			shelf(c).List(p, catalog.Scope{}, catalog.ListTools)
 		}
 		return c.Renders() - before
 	}
@@ -100,7 +100,7 @@ func TestListsOutliveOthersChanges(t *testing.T) {
 	if n := look(); n != 1 {
 		t.Errorf("%d lists were rendered where one agent changed", n)
 	}
-	if got := names(t, shelf(c).List(agentOf("b"), catalog.View{}, catalog.ListTools)); !slices.Equal(got, []string{"shop__search"}) {
+	if got := names(t, shelf(c).List(agentOf("b"), catalog.Scope{}, catalog.ListTools)); !slices.Equal(got, []string{"shop__search"}) {
 		t.Errorf("b sees %v", got)
 	}
 }
@@ -118,7 +118,7 @@ func TestWildcardFollowsTheList(t *testing.T) {
 	b.send(catalog.Event{Kind: catalog.EventChanged})
 	<-w.Ready()
 	for agent, want := range map[string][]string{"all": {"s__one", "s__two"}, "one": {"s__one"}} {
-		if got := names(t, shelf(c).List(agentOf(agent), catalog.View{}, catalog.ListTools)); !slices.Equal(got, want) {
+		if got := names(t, shelf(c).List(agentOf(agent), catalog.Scope{}, catalog.ListTools)); !slices.Equal(got, want) {
 			t.Errorf("%s sees %v", agent, got)
 		}
 	}
@@ -176,7 +176,7 @@ func TestTemplates(t *testing.T) {
 		attach(t, c, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Templates: []catalog.ResourceDef{{URI: tt.grant, JSON: []byte("{}")}}}})
 		c.SetAgents(tenant, []junctor.Agent{{Name: "a", Role: "Dev", Resources: grants(t, "s/"+tt.grant)}})
 		for _, uri := range append(slices.Clone(tt.yes), tt.no...) {
-			_, err := shelf(c).Resource(agentOf("a"), catalog.View{}, "s+"+uri)
+			_, err := shelf(c).Resource(agentOf("a"), catalog.Scope{}, "s+"+uri)
 			if (err == nil) != slices.Contains(tt.yes, uri) {
 				t.Errorf("%s makes %s: %v", tt.grant, uri, err)
 			}

@@ -2,59 +2,63 @@ package catalog
 
 import "github.com/junctor-mcp/junctor/internal/wire"
 
-// Audience is who looks: MCP Apps tell tools for models from tools for the pages
-// that other tools bring.
+// Audience is the kind of reader that a list or a call is for. MCP Apps
+// distinguish tools for models from tools for App views.
 type Audience uint8
 
-// Audiences. The first is the strictest with tools that are for pages alone: a
-// model must not be shown them.
+// Audiences. The zero value is the strictest: a model must not be shown tools that
+// are only for App views.
 const (
-	AudienceModel Audience = iota // a client that shows no pages, or a model itself
-	AudienceHost                  // a client that shows pages and calls tools for them
-	AudienceApp                   // a page
+	AudienceModel Audience = iota // a client that shows no App views, or a model itself
+	AudienceHost                  // a client that shows App views and calls tools for them
+	AudienceApp                   // an App view
 )
 
-// seen says whether an audience is shown a tool.
-func (t *Tool) seen(a Audience) bool {
+// isShownTo reports whether an audience is shown the tool. A host is shown
+// every tool that is for models or for App views, since it calls both.
+func (t *Tool) isShownTo(a Audience) bool {
 	switch a {
 	case AudienceHost:
-		return !t.notModel || !t.notApp
+		return !t.hiddenFromModel || !t.hiddenFromApp
 	case AudienceApp:
-		return !t.notApp
+		return !t.hiddenFromApp
 	case AudienceModel:
 	}
-	return !t.notModel
+	return !t.hiddenFromModel
 }
 
-// Visibility is who may use a tool, in the words of MCP Apps.
+// Visibility returns who may use the tool, in the words of MCP Apps: "model",
+// "app", both or neither.
 func (t *Tool) Visibility() []string {
 	out := []string{}
-	if !t.notModel {
+	if !t.hiddenFromModel {
 		out = append(out, "model")
 	}
-	if !t.notApp {
+	if !t.hiddenFromApp {
 		out = append(out, "app")
 	}
 	return out
 }
 
-// Page is the server's own URI of the page that the tool brings, its own or one
-// that was made for it; "" for none.
+// Page returns the server's own URI of the tool's App page, of its default
+// version; "" if it has none.
 func (t *Tool) Page() string { return t.Default.Page() }
 
-// Page is the same of one version.
+// Page returns the server's own URI of the App page: the page that the
+// definition names, else the page that Junctor generated, else "".
 func (v *ToolVersion) Page() string {
-	if v.own != "" {
-		return v.own
+	if v.ownPage != "" {
+		return v.ownPage
 	}
-	return v.page
+	return v.generatedPage
 }
 
-// WithText gives the result of a tool that brings a page with text in it, for
-// clients that show none: where its server has left all to the page, that is the
-// data that the page would draw.
+// WithText returns the result of a tool with an App page in a form for clients
+// that show no pages. If the server sent structuredContent but no content, the
+// structuredContent is added as text: otherwise the model would see an empty
+// result.
 func (v *ToolVersion) WithText(body []byte) []byte {
-	if v.own == "" {
+	if v.ownPage == "" {
 		return body
 	}
 	data := wire.Get(body, "structuredContent")
@@ -68,9 +72,10 @@ func (v *ToolVersion) WithText(body []byte) []byte {
 	return wire.AppendObject(nil, body, nil, wire.Member{Key: "content", Value: text})
 }
 
-// visibilityOf reads who may use a tool. Without a word it is everybody; what
-// cannot be understood is nobody, so that a mistake hides a tool and shows none.
-func visibilityOf(tool []byte) (model, app bool) {
+// readVisibility reads from a tool's definition who may use it. If the
+// definition does not say, models and App views may. A value that cannot be
+// understood means nobody, so that a mistake hides a tool and never shows one.
+func readVisibility(tool []byte) (model, app bool) {
 	ui := wire.Get(wire.Get(tool, "_meta"), "ui")
 	if ui == nil {
 		return true, true
@@ -95,8 +100,9 @@ func visibilityOf(tool []byte) (model, app bool) {
 	return model, app
 }
 
-// pageOf is the ui:// resource that a tool names as its page; "" for none.
-func pageOf(tool []byte) string {
+// readPageURI returns the ui:// resource that a definition names as the tool's
+// page, in the current or in the older place; "" if it names none.
+func readPageURI(tool []byte) string {
 	meta := wire.Get(tool, "_meta")
 	page, ok := wire.String(wire.Get(wire.Get(meta, "ui"), "resourceUri"))
 	if !ok {
@@ -105,8 +111,8 @@ func pageOf(tool []byte) string {
 	return page
 }
 
-// ShowsApps says whether a client declares that it shows pages of the kind that
-// MCP Apps are.
+// ShowsApps reports whether client capabilities declare the MCP Apps extension
+// with the media type of App pages.
 func ShowsApps(capabilities []byte) bool {
 	if len(capabilities) <= len(`{}`) {
 		return false

@@ -25,7 +25,7 @@ func TestAudience(t *testing.T) {
 	for audience, want := range map[catalog.Audience]string{
 		catalog.AudienceModel: "both plain model silent", catalog.AudienceHost: "both plain model silent page", catalog.AudienceApp: "both plain page silent",
 	} {
-		v := catalog.View{Server: "s", Audience: audience}
+		v := catalog.Scope{Server: "s", Audience: audience}
 		list := string(shelf(c).List(reader("r"), v, catalog.ListTools))
 		for _, def := range tools {
 			seen := strings.Contains(" "+want+" ", " "+def.Name+" ")

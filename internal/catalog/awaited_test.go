@@ -24,7 +24,7 @@ func (a *absent) Do(context.Context, *catalog.Request, catalog.Sink) (catalog.Re
 
 // A list that lacks what a server may have says so, to whoever may know of the
 // server.
-func TestAPartialListSaysSo(t *testing.T) {
+func TestPartialListIsMarked(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, catalog.Options{})
 	attach(t, c, "here", junctor.ModeBuiltin, server(t, "here", "x"))
@@ -32,7 +32,7 @@ func TestAPartialListSaysSo(t *testing.T) {
 	if err := c.Attach(t.Context(), tenant, "secret", junctor.ModeBYO, &absent{}, catalog.OwnedBy("key:other")); err != nil {
 		t.Fatal(err)
 	}
-	awaited := func(p *junctor.Principal, v catalog.View) []string {
+	awaited := func(p *junctor.Principal, v catalog.Scope) []string {
 		t.Helper()
 		list := shelf(c).List(p, v, catalog.ListTools)
 		var result struct {
@@ -53,20 +53,20 @@ func TestAPartialListSaysSo(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		p    *junctor.Principal
-		v    catalog.View
+		v    catalog.Scope
 		want []string
 	}{
-		{"somebody", reader("r"), catalog.View{}, []string{"away"}},
-		{"the owner of another", reader("other"), catalog.View{}, []string{"away", "secret"}},
-		{"a server that is there", reader("r"), catalog.View{Server: "here"}, nil},
-		{"one that is not", reader("r"), catalog.View{Server: "away"}, []string{"away"}},
+		{"somebody", reader("r"), catalog.Scope{}, []string{"away"}},
+		{"the owner of another", reader("other"), catalog.Scope{}, []string{"away", "secret"}},
+		{"a server that is there", reader("r"), catalog.Scope{Server: "here"}, nil},
+		{"one that is not", reader("r"), catalog.Scope{Server: "away"}, []string{"away"}},
 	} {
 		if got := awaited(tc.p, tc.v); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: awaited %q, want %q", tc.name, got, tc.want)
 		}
 	}
 	c.Detach(tenant, "away")
-	if got := awaited(reader("r"), catalog.View{}); got != nil {
+	if got := awaited(reader("r"), catalog.Scope{}); got != nil {
 		t.Errorf("awaited %q although it is gone", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestAttach(t *testing.T) {
 	defer w.Stop()
 	addTool(t, first, builtin.Tool{Name: "b"})
 	<-w.Ready()
-	if got := toolNames(t, c, catalog.View{Server: "s"}); !slices.Equal(got, []string{"a", "b"}) {
+	if got := toolNames(t, c, catalog.Scope{Server: "s"}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q", got)
 	}
 	if c.Snapshot().Version() <= before.Version() {
@@ -60,7 +60,7 @@ func TestAttach(t *testing.T) {
 	}
 	c.Detach(tenant, "s")
 	c.Detach(tenant, "never-there")
-	if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, []string{"broken__t"}) {
+	if got := toolNames(t, c, catalog.Scope{}); !slices.Equal(got, []string{"broken__t"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -177,7 +177,7 @@ func TestFailedRefreshKeepsTheList(t *testing.T) {
 		b.set(toolOffer("a", "b"), nil)
 		b.send(catalog.Event{Kind: catalog.EventChanged})
 		synctest.Wait()
-		if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, []string{"s__a", "s__b"}) {
+		if got := toolNames(t, c, catalog.Scope{}); !slices.Equal(got, []string{"s__a", "s__b"}) {
 			t.Errorf("after it came back: %q", got)
 		}
 	})
@@ -201,7 +201,7 @@ func TestNoChangeIsLost(t *testing.T) {
 		}
 		attach(t, c, "s", junctor.ModeBYO, b)
 		synctest.Wait()
-		if got := toolNames(t, c, catalog.View{}); reads != 4 || !slices.Equal(got, []string{"s__t4"}) {
+		if got := toolNames(t, c, catalog.Scope{}); reads != 4 || !slices.Equal(got, []string{"s__t4"}) {
 			t.Errorf("after %d reads: %q", reads, got)
 		}
 	})
@@ -215,7 +215,7 @@ func TestDetachedWhileAttached(t *testing.T) {
 	if err := c.Attach(t.Context(), tenant, "s", junctor.ModeBYO, b); junctor.CodeOf(err) != junctor.CodeConflict {
 		t.Errorf("%v", err)
 	}
-	if got := toolNames(t, c, catalog.View{}); len(got) != 0 {
+	if got := toolNames(t, c, catalog.Scope{}); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 }
@@ -252,10 +252,10 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 		},
 		Prompts: []catalog.PromptDef{{Name: "p", JSON: []byte(`{"name":"p"}`)}, {Name: "p", JSON: []byte(`{"name":"p","title":"again"}`)}},
 	}})
-	if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, []string{"s__good", "s__bare"}) {
+	if got := toolNames(t, c, catalog.Scope{}); !slices.Equal(got, []string{"s__good", "s__bare"}) {
 		t.Errorf("%q", got)
 	}
-	if got := names(t, shelf(c).List(reader("r"), catalog.View{}, catalog.ListPrompts)); !slices.Equal(got, []string{"s__p"}) {
+	if got := names(t, shelf(c).List(reader("r"), catalog.Scope{}, catalog.ListPrompts)); !slices.Equal(got, []string{"s__p"}) {
 		t.Errorf("prompts %q", got)
 	}
 	for _, want := range []string{"x-mcp-header", "tool=bad", "prompt=p"} {
@@ -263,11 +263,11 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 			t.Errorf("the log does not say %q: %s", want, l.String())
 		}
 	}
-	item, err := shelf(c).Tool(reader("r"), catalog.View{}, "s__good", "")
+	item, err := shelf(c).Tool(reader("r"), catalog.Scope{}, "s__good", "")
 	if err != nil || len(item.Tool.Headers) != 1 || item.Tool.Headers[0].Header != "Mcp-Param-Region" {
 		t.Errorf("%+v, %v", item.Tool, err)
 	}
-	item, err = shelf(c).Tool(reader("r"), catalog.View{}, "s__bare", "")
+	item, err = shelf(c).Tool(reader("r"), catalog.Scope{}, "s__bare", "")
 	if err != nil || item.Tool.ReadOnly || item.Tool.Idempotent || item.Tool.Input.Check(t.Context(), []byte(`{"any":1}`)) != nil || item.Tool.Input.Check(t.Context(), []byte(`[]`)) == nil {
 		t.Errorf("a tool without schema takes any object: %+v, %v", item.Tool, err)
 	}
@@ -280,7 +280,7 @@ func TestSchemasAreKept(t *testing.T) {
 	c := newCatalog(t, catalog.Options{})
 	attach(t, c, "s", junctor.ModeBuiltin, s)
 	find := func(name string) *catalog.ToolVersion { // nil where there is none
-		item, _ := shelf(c).Tool(reader("r"), catalog.View{Server: "s"}, name, "")
+		item, _ := shelf(c).Tool(reader("r"), catalog.Scope{Server: "s"}, name, "")
 		return item.Tool
 	}
 	before := find("a")
@@ -373,7 +373,7 @@ func TestSnapshotsNeverChange(t *testing.T) {
 	attach(t, c, "s", junctor.ModeBuiltin, s)
 	p := reader("r")
 	held := c.Snapshot()
-	want := string(held.For(tenant).List(p, catalog.View{}, catalog.ListTools))
+	want := string(held.For(tenant).List(p, catalog.Scope{}, catalog.ListTools))
 	var writers, readers sync.WaitGroup
 	stop := make(chan struct{})
 	for range 2 {
@@ -391,15 +391,15 @@ func TestSnapshotsNeverChange(t *testing.T) {
 				}
 				version = snap.Version()
 				sh := snap.For(tenant)
-				for _, name := range names(t, sh.List(p, catalog.View{}, catalog.ListTools)) {
-					if _, err := sh.Tool(p, catalog.View{}, name, ""); err != nil {
+				for _, name := range names(t, sh.List(p, catalog.Scope{}, catalog.ListTools)) {
+					if _, err := sh.Tool(p, catalog.Scope{}, name, ""); err != nil {
 						t.Errorf("listed, and not found in the same snapshot: %v", err)
 					}
 				}
-				if item, err := held.For(tenant).Tool(p, catalog.View{}, "s__a", ""); err != nil || item.Tool.Input.Check(t.Context(), []byte(`{}`)) != nil {
+				if item, err := held.For(tenant).Tool(p, catalog.Scope{}, "s__a", ""); err != nil || item.Tool.Input.Check(t.Context(), []byte(`{}`)) != nil {
 					t.Error(err)
 				}
-				held.For(tenant).List(p, catalog.View{Plain: true}, catalog.ListTools)
+				held.For(tenant).List(p, catalog.Scope{Plain: true}, catalog.ListTools)
 			}
 		})
 	}
@@ -423,7 +423,7 @@ func TestSnapshotsNeverChange(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	readers.Wait()
-	if got := string(held.For(tenant).List(p, catalog.View{}, catalog.ListTools)); got != want {
+	if got := string(held.For(tenant).List(p, catalog.Scope{}, catalog.ListTools)); got != want {
 		t.Errorf("%s, and before %s", got, want)
 	}
 }
@@ -444,12 +444,12 @@ func TestRefreshHoldsAtOnce(t *testing.T) {
 	if err := c.Refresh(t.Context(), tenant, "s"); err != nil {
 		t.Fatal(err)
 	}
-	if got := toolNames(t, c, catalog.View{Server: "s"}); !slices.Equal(got, []string{"one"}) {
+	if got := toolNames(t, c, catalog.Scope{Server: "s"}); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("after a refresh: %v", got)
 	}
 	close(slow.release)
 	c.Close() // waits for it
-	if got := toolNames(t, c, catalog.View{Server: "s"}); !slices.Equal(got, []string{"one"}) {
+	if got := toolNames(t, c, catalog.Scope{Server: "s"}); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("after the reading that began before: %v", got)
 	}
 	if err := c.Refresh(t.Context(), tenant, "none"); err != nil {
@@ -506,9 +506,9 @@ func TestExplosiveToolsAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestAnnotationsCountForBelievedServers has three servers claim the same of their
+// TestAnnotationsCountForTrustedServers has three servers claim the same of their
 // tools: the built-in one and the one that is believed are taken at their word.
-func TestAnnotationsCountForBelievedServers(t *testing.T) {
+func TestAnnotationsCountForTrustedServers(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, catalog.Options{})
 	claims := func() *scripted {
@@ -527,7 +527,7 @@ func TestAnnotationsCountForBelievedServers(t *testing.T) {
 			t.Errorf("%s is believed: %v", server, got)
 		}
 		for tool, want := range map[string][2]bool{"reads": {believed, false}, "again": {false, believed}, "silent": {}} {
-			item, err := shelf(c).Tool(reader("r"), catalog.View{}, server+"__"+tool, "")
+			item, err := shelf(c).Tool(reader("r"), catalog.Scope{}, server+"__"+tool, "")
 			if err != nil {
 				t.Fatal(err)
 			}

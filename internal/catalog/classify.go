@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	enough     = 4    // points that make a role
-	certain    = 10   // points that leave no doubt
-	maxRoles   = 3    // that the rules give to one tool
-	maxWords   = 1000 // bytes of a text that are read
-	maxClasses = 8    // pieces of evidence that are kept for a role
+	minRolePoints      = 4    // points that a role requires
+	certainPoints      = 10   // points that count as full confidence
+	maxRolesPerTool    = 3    // most roles that the rules give to one tool
+	maxTextBytes       = 1000 // most bytes of one text that are read
+	maxEvidencePerRole = 8    // most pieces of evidence that are kept for a role
 )
 
-// classOf is what a tool is for: as people say, and where they say nothing as
-// the rules find.
+// classOf returns the roles and category of a tool. A tag that people set takes
+// precedence over the rules.
 func (sh *Shelf) classOf(s *Server, t *Tool) junctor.Class {
 	class := *t.Default.class()
 	if tag, tagged := sh.access.tags[toolKey{s.ID, t.Name}]; tagged {
@@ -34,106 +34,109 @@ func (sh *Shelf) classOf(s *Server, t *Tool) junctor.Class {
 	return class
 }
 
-// categoryOf gives the category of a tool.
+// categoryOf returns the category of a tool.
 func (sh *Shelf) categoryOf(t *Tool) string { return sh.classOf(sh.byID[t.Server], t).Category }
 
-// rolesOf gives the roles of a tool, by its own name: none where there is no
-// such tool.
+// rolesOf returns the roles of a tool by its own name. It is nil for an unknown
+// tool, which therefore suits no role.
 func (sh *Shelf) rolesOf(s *Server, tool string) []junctor.Role {
 	if tag := sh.access.tags[toolKey{s.ID, tool}]; len(tag.Roles) > 0 {
 		return tag.Roles
 	}
-	if t := s.toolsBy[tool]; t != nil {
+	if t := s.toolsByName[tool]; t != nil {
 		return t.Default.class().Roles
 	}
 	return nil
 }
 
-// classify finds by fixed rules what a tool is for. The same definition on a
-// server of the same id is always for the same. Strong evidence is needed:
-// without it a tool is General, and so offered to every agent.
-func (r rules) classify(server string, tool []byte, topic string) *junctor.Class {
-	e := evidence{rules: r}
+// classifyTool finds by fixed rules what a tool is for. The result depends only
+// on the definition, the topic and the server's id. A role requires strong
+// evidence: without it a tool is General, and is offered to every agent.
+func (r wordRules) classifyTool(server string, tool []byte, topic string) *junctor.Class {
+	e := roleEvidence{wordRules: r}
 	annotations, meta := wire.Get(tool, "annotations"), wire.Get(tool, "_meta")
-	e.tags(wire.Get(meta, wire.MetaJunctorRoles))
-	e.tags(wire.Get(meta, "tags"))
-	e.tags(wire.Get(wire.Get(meta, "_fastmcp"), "tags"))
-	e.read("name", text(wire.Get(tool, "name")), 1)
-	title := text(wire.Get(tool, "title"))
+	e.addTags(wire.Get(meta, wire.MetaJunctorRoles))
+	e.addTags(wire.Get(meta, "tags"))
+	e.addTags(wire.Get(wire.Get(meta, "_fastmcp"), "tags"))
+	e.addText("name", stringValue(wire.Get(tool, "name")), 1)
+	title := stringValue(wire.Get(tool, "title"))
 	if title == "" {
-		title = text(wire.Get(annotations, "title"))
+		title = stringValue(wire.Get(annotations, "title"))
 	}
-	e.read("title", title, 2)
-	e.read("description", text(wire.Get(tool, "description")), 2)
-	e.read("topic", topic, 1)
-	e.read(whereServer, server, 1)
-	return e.class()
+	e.addText("title", title, 2)
+	e.addText("description", stringValue(wire.Get(tool, "description")), 2)
+	e.addText("topic", topic, 1)
+	e.addText(whereServer, server, 1)
+	return e.weighRoles()
 }
 
-func text(raw []byte) string {
+// stringValue decodes a JSON string; "" for any other value.
+func stringValue(raw []byte) string {
 	s, _ := wire.String(raw)
 	return s
 }
 
-// whereServer is the place of evidence in the server's id, where the names of
-// products alone count.
+// whereServer marks evidence from the server's id. There only names of products
+// count: an id such as "issues" says little about each tool.
 const whereServer = "server"
 
-// evidence gathers what speaks for each role.
-type evidence struct {
-	rules
+// roleEvidence collects evidence for each role of one tool.
+type roleEvidence struct {
+	wordRules
 	found  []junctor.Evidence
-	points [16]int // by the place of the role among all
+	points [16]int // by roleIndex
 }
 
-// tags takes what the server itself says: names of roles settle it, other words
-// count as in a name.
-func (e *evidence) tags(raw []byte) {
+// addTags counts the tags that the server itself sets. A tag that is the name
+// of a role decides; other tags count like words of a name.
+func (e *roleEvidence) addTags(raw []byte) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return
 	}
 	for one := range wire.Elements(raw) {
-		tag := text(one)
+		tag := stringValue(one)
 		i := slices.IndexFunc(junctor.Roles(), func(r junctor.Role) bool { return strings.EqualFold(string(r), tag) })
 		if i >= 0 {
-			e.add(junctor.Roles()[i], "tag", tag, certain)
+			e.addPoints(junctor.Roles()[i], "tag", tag, certainPoints)
 			continue
 		}
-		e.read("tag", tag, 1)
+		e.addText("tag", tag, 1)
 	}
 }
 
-// read looks up each word of a text, and two that stand together. A word counts
-// for its share of the weight.
-func (e *evidence) read(where, text string, share int) {
+// addText looks up each word of a text, and each pair of adjacent words. A word
+// counts for its weight divided by share.
+func (e *roleEvidence) addText(where, text string, share int) {
 	var room [64]byte
 	pair := room[:0]
 	leads := false
-	for w := range split(text) {
-		w = singular(w)
+	for w := range splitWords(text) {
+		w = trimPlural(w)
 		if leads {
 			pair = append(append(pair, '_'), w...)
-			e.ask(where, e.rules[string(pair)], pair, share)
+			e.addWord(where, e.wordRules[string(pair)], pair, share)
 		}
-		found := e.rules[string(w)]
-		e.ask(where, found, w, share)
-		if leads = found != nil && found.leads; leads {
+		found := e.wordRules[string(w)]
+		e.addWord(where, found, w, share)
+		if leads = found != nil && found.beginsPair; leads {
 			pair = append(pair[:0], w...)
 		}
 	}
 }
 
-func (e *evidence) ask(where string, found *word, text []byte, share int) {
-	if found == nil || where == whereServer && !found.brand {
+// addWord counts the votes of a rule, if one was found for the word.
+func (e *roleEvidence) addWord(where string, found *ruleWord, text []byte, share int) {
+	if found == nil || where == whereServer && !found.isProduct {
 		return
 	}
 	for _, v := range found.votes {
-		e.add(v.role, where, strings.ReplaceAll(string(text), "_", " "), v.weight/share)
+		e.addPoints(v.role, where, strings.ReplaceAll(string(text), "_", " "), v.weight/share)
 	}
 }
 
-// add counts a word once for each place.
-func (e *evidence) add(role junctor.Role, where, text string, weight int) {
+// addPoints counts a word, but only once for each place: repeating a word in a
+// description must not turn a tool into another role.
+func (e *roleEvidence) addPoints(role junctor.Role, where, text string, weight int) {
 	if weight == 0 {
 		return
 	}
@@ -142,17 +145,18 @@ func (e *evidence) add(role junctor.Role, where, text string, weight int) {
 			return
 		}
 	}
-	e.points[rank(role)] += weight
+	e.points[roleIndex(role)] += weight
 	e.found = append(e.found, junctor.Evidence{Role: role, Where: where, Text: text, Weight: weight})
 }
 
-// class weighs what was found. Roles that come near the strongest are given
-// too, and evidence for others is left out.
-func (e *evidence) class() *junctor.Class {
-	points := func(r junctor.Role) int { return e.points[rank(r)] }
+// weighRoles turns the points into a class. Roles with at least two thirds of
+// the strongest role's points are included. Evidence for other roles is left
+// out.
+func (e *roleEvidence) weighRoles() *junctor.Class {
+	points := func(r junctor.Role) int { return e.points[roleIndex(r)] }
 	var roles []junctor.Role
 	for _, role := range junctor.Roles() {
-		if points(role) >= enough {
+		if points(role) >= minRolePoints {
 			roles = append(roles, role)
 		}
 	}
@@ -162,14 +166,14 @@ func (e *evidence) class() *junctor.Class {
 	slices.SortStableFunc(roles, func(a, b junctor.Role) int { return cmp.Compare(points(b), points(a)) })
 	top := points(roles[0])
 	roles = slices.DeleteFunc(roles, func(r junctor.Role) bool { return 3*points(r) < 2*top })
-	roles = roles[:min(len(roles), maxRoles)]
+	roles = roles[:min(len(roles), maxRolesPerTool)]
 	class := &junctor.Class{
-		Roles: roles, Category: string(roles[0]), Confidence: math.Round(100*min(1, float64(top)/certain)) / 100, Evidence: []junctor.Evidence{},
+		Roles: roles, Category: string(roles[0]), Confidence: math.Round(100*min(1, float64(top)/certainPoints)) / 100, Evidence: []junctor.Evidence{},
 	}
 	for _, role := range roles {
 		kept := 0
 		for _, f := range e.found {
-			if f.Role == role && kept < maxClasses {
+			if f.Role == role && kept < maxEvidencePerRole {
 				class.Evidence = append(class.Evidence, f)
 				kept++
 			}
@@ -178,5 +182,5 @@ func (e *evidence) class() *junctor.Class {
 	return class
 }
 
-// rank is the place of a role among all.
-func rank(role junctor.Role) int { return slices.Index(junctor.Roles(), role) }
+// roleIndex is the position of a role in junctor.Roles.
+func roleIndex(role junctor.Role) int { return slices.Index(junctor.Roles(), role) }

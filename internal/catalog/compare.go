@@ -10,9 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// judged are the members of a tool that say what it does, by the names under
-// which the admin API shows them.
-func judged() [5]struct{ member, shown string } {
+// comparedMembers are the members of a tool that say what it does, each with
+// its name in the admin API.
+func comparedMembers() [5]struct{ member, shown string } {
 	return [...]struct{ member, shown string }{
 		{"title", "title"},
 		{"description", "description"},
@@ -22,10 +22,10 @@ func judged() [5]struct{ member, shown string } {
 	}
 }
 
-// Compare finds the tools that a server offers otherwise than before: new ones,
-// those that are gone, and those whose title, description, schemas or annotations
-// differ. How the JSON is written, and what stands beside those members, does
-// not count.
+// Compare returns the differences between the tools of two offers: new tools,
+// removed tools, and tools with another title, description, schema or
+// annotation. The formatting of the JSON and all other members do not count. Of
+// several versions of a tool, the newest is compared.
 func Compare(server string, before, after *Offer, now time.Time) []junctor.ToolChange {
 	former := map[string][]byte{}
 	for _, t := range before.Tools {
@@ -35,12 +35,12 @@ func Compare(server string, before, after *Offer, now time.Time) []junctor.ToolC
 	add := func(name string, what []string, was, is []byte) {
 		c := junctor.ToolChange{Server: server, Tool: name, What: what, Before: was, After: is, SeenAt: now}
 		if was != nil {
-			c.BeforeDigest = meaning(was)
+			c.BeforeDigest = digestMeaning(was)
 		}
 		if is != nil {
-			c.AfterDigest = meaning(is)
+			c.AfterDigest = digestMeaning(is)
 		}
-		// One change has one id, whoever sees it and however often.
+		// The id depends on the change alone: several replicas that see it store it once.
 		sum := sha256.Sum256([]byte(server + "\x00" + name + "\x00" + c.BeforeDigest + "\x00" + c.AfterDigest))
 		c.ID = hex.EncodeToString(sum[:12])
 		changes = append(changes, c)
@@ -66,40 +66,42 @@ func Compare(server string, before, after *Offer, now time.Time) []junctor.ToolC
 	return changes
 }
 
-// Differs names the members that say what a tool does and are not the same in
-// two definitions of it; none where one is missing.
+// Differs returns the names, as in the admin API, of the members that say what
+// a tool does and are not equal in two definitions. It is empty if a definition
+// is nil.
 func Differs(before, after []byte) []string {
 	if before == nil || after == nil {
 		return nil
 	}
 	var what []string
-	for _, j := range judged() {
-		if string(canonical(wire.Get(before, j.member))) != string(canonical(wire.Get(after, j.member))) {
+	for _, j := range comparedMembers() {
+		if string(canonicalJSON(wire.Get(before, j.member))) != string(canonicalJSON(wire.Get(after, j.member))) {
 			what = append(what, j.shown)
 		}
 	}
 	return what
 }
 
-// meaning is the SHA-256 of what a definition says, hex.
-func meaning(def []byte) string {
+// digestMeaning returns the SHA-256, in hex, of the members that say what a
+// tool does.
+func digestMeaning(def []byte) string {
 	h := sha256.New()
-	for _, j := range judged() {
+	for _, j := range comparedMembers() {
 		h.Write([]byte(j.member))
 		h.Write([]byte{0})
-		h.Write(canonical(wire.Get(def, j.member)))
+		h.Write(canonicalJSON(wire.Get(def, j.member)))
 		h.Write([]byte{0})
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// canonical writes a value in one way: members in the order of their names, and
-// no space. What cannot be read stays as it is.
-func canonical(raw []byte) []byte {
+// canonicalJSON writes a value with sorted members and without space. A value
+// that cannot be decoded stays as it is.
+func canonicalJSON(raw []byte) []byte {
 	if raw == nil {
 		return nil
 	}
-	value, err := wire.Value(raw)
+	value, err := wire.DecodeValue(raw)
 	if err != nil {
 		return raw
 	}

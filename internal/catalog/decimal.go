@@ -5,24 +5,24 @@ import (
 	"math/bits"
 )
 
-// Numbers that are longer than this, or whose exponent is larger, no program
-// can use, and to compare them exactly would take seconds.
+// Limits of numbers. Beyond them an exact comparison, as JSON Schema requires it,
+// would take seconds, and no program uses such a number.
 const (
 	maxNumberLength = 1000
 	maxExponent     = 1000
 )
 
-// decimal is a number exactly as JSON writes it: mantissa times ten to the
-// power of exp. The mantissa ends in no zero, so an integer has no negative exp,
-// and equal numbers are equal decimals; zero is the zero decimal.
+// decimal is a JSON number exactly as it is written: mantissa times ten to the
+// power of exp. The mantissa does not end in zero. So an integer never has a
+// negative exp, and equal numbers are equal decimals. Zero is the zero decimal.
 type decimal struct {
 	negative bool
 	mantissa uint64
 	exp      int
 }
 
-// parseDecimal reads a JSON number. It says false for one that has more digits
-// than a decimal holds, or an exponent that is too large.
+// parseDecimal reads a JSON number. ok is false if the number has more digits
+// than a decimal holds, or too large an exponent.
 func parseDecimal(raw []byte) (d decimal, ok bool) {
 	i := 0
 	if i < len(raw) && raw[i] == '-' {
@@ -66,7 +66,8 @@ digits:
 	return d, ok
 }
 
-// parseExponent reads what stands after the digits of a number, if anything.
+// parseExponent reads the exponent that follows the digits of a number; none is
+// 0.
 func parseExponent(raw []byte) (int, bool) {
 	if len(raw) == 0 {
 		return 0, true
@@ -94,11 +95,13 @@ func parseExponent(raw []byte) (int, bool) {
 	return sign * n, len(raw) > 0
 }
 
-// isInteger says whether there is no fraction, however the number is written.
+// isInteger reports whether the number has no fraction. 1.0 and 1e2 are
+// integers too, as JSON Schema defines it.
 func (d decimal) isInteger() bool { return d.exp >= 0 }
 
-// compare orders two decimals, exactly.
-func (d decimal) compare(e decimal) int {
+// compareTo orders two decimals exactly. The result is like that of
+// cmp.Compare.
+func (d decimal) compareTo(e decimal) int {
 	switch {
 	case d.negative != e.negative:
 		if d.negative {
@@ -112,6 +115,7 @@ func (d decimal) compare(e decimal) int {
 	}
 }
 
+// compareScaled compares a*10^aExp with b*10^bExp without overflow.
 func compareScaled(a uint64, aExp int, b uint64, bExp int) int {
 	if aExp < bExp {
 		return -compareScaled(b, bExp, a, aExp)
@@ -134,17 +138,18 @@ func compareScaled(a uint64, aExp int, b uint64, bExp int) int {
 	return cmp.Compare(low, b)
 }
 
-// tooLarge finds the first number of a JSON text that is not worth comparing.
-func tooLarge(raw []byte) (number []byte, found bool) {
+// findOversizedNumber returns the first number of a JSON text that is beyond
+// the limits above.
+func findOversizedNumber(raw []byte) (number []byte, found bool) {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '"':
-			if i = stringEnd(raw, i); i < 0 {
+			if i = findStringEnd(raw, i); i < 0 {
 				return nil, false
 			}
 		case c == '-' || c >= '0' && c <= '9':
-			end := numberEnd(raw, i)
-			if !sensible(raw[i:end]) {
+			end := findNumberEnd(raw, i)
+			if !isComparableNumber(raw[i:end]) {
 				return raw[i:end], true
 			}
 			i = end
@@ -155,8 +160,8 @@ func tooLarge(raw []byte) (number []byte, found bool) {
 	return nil, false
 }
 
-// sensible says whether a number may be given to arithmetic of any length.
-func sensible(number []byte) bool {
+// isComparableNumber reports whether a number is within the limits above.
+func isComparableNumber(number []byte) bool {
 	if len(number) > maxNumberLength {
 		return false
 	}

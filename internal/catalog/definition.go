@@ -8,20 +8,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// A client reads a list as a whole: one member of the wrong type in one
-// definition makes the typed clients of the official SDKs refuse all tools of all
-// servers. So every definition is held to the specification before it is listed.
-// A member that breaks it is taken out; a tool that cannot be called without the
-// member is left out.
+// A client reads a list as a whole. One member of the wrong type in one definition
+// makes the typed clients of the official SDKs refuse all tools of all servers. So
+// every definition is checked against the specification before it is listed. A
+// member that breaks the specification is removed. A tool that cannot be called
+// without the member is left out.
 
-// memberRule says whether the value of a member is of the specification's type.
+// memberRule reports whether the value of a member has the type that the
+// specification requires.
 type memberRule func(value []byte) bool
 
-// memberRules gives the rule of a member by its name; nil where there is none.
+// memberRules returns the rule of a member by its name; nil if it has none.
 type memberRules func(key string) memberRule
 
-// toolRule, promptRule and resourceRule are the rules of the optional members of a
-// definition that clients check. Members that are not named pass as they are.
+// toolRule returns the rule of an optional member of a tool that clients check.
+// Members without a rule pass as they are.
 func toolRule(key string) memberRule {
 	switch key {
 	case "title", "description":
@@ -40,6 +41,7 @@ func toolRule(key string) memberRule {
 	return nil
 }
 
+// promptRule is toolRule for prompts.
 func promptRule(key string) memberRule {
 	switch key {
 	case "title", "description":
@@ -54,6 +56,7 @@ func promptRule(key string) memberRule {
 	return nil
 }
 
+// resourceRule is toolRule for resources and resource templates.
 func resourceRule(key string) memberRule {
 	switch key {
 	case "title", "description", "mimeType":
@@ -70,7 +73,7 @@ func resourceRule(key string) memberRule {
 	return nil
 }
 
-// brokenMembers names the members of a definition that break their rule.
+// brokenMembers returns the names of the members that break their rule.
 func brokenMembers(def []byte, rules memberRules) (broken []string) {
 	for raw, value := range wire.Members(def) {
 		key := wire.Unescape(raw)
@@ -81,8 +84,9 @@ func brokenMembers(def []byte, rules memberRules) (broken []string) {
 	return broken
 }
 
-// correctTool gives a tool's definition as the specification wants it, with what
-// had to be changed. The error says why the tool cannot be listed at all.
+// correctTool returns a tool's definition in a form that follows the
+// specification, with a description of each change. The error says why the tool
+// cannot be listed at all.
 func correctTool(def []byte) (corrected []byte, changes []string, err error) {
 	broken := brokenMembers(def, toolRule)
 	for _, key := range broken {
@@ -112,8 +116,9 @@ func correctTool(def []byte) (corrected []byte, changes []string, err error) {
 	return wire.AppendObject(nil, def, broken, add...), changes, nil
 }
 
-// correctInput sees to an input schema's type, which must be object: the
-// arguments of a call always are one.
+// correctInput makes sure that the type of an input schema is "object", since
+// the arguments of a call always are one. A schema of another type is an error:
+// no call could satisfy it.
 func correctInput(schema []byte) (fixed []byte, change string, err error) {
 	var drop []string
 	if dialect := wire.Get(schema, "$schema"); dialect != nil && !isString(dialect) {
@@ -127,14 +132,15 @@ func correctInput(schema []byte) (fixed []byte, change string, err error) {
 			return schema, "", nil
 		}
 		return wire.AppendObject(nil, schema, drop), change, nil
-	case kind == nil || wire.IsNull(kind) || kind[0] == '[' && namesType(kind, "object"):
+	case kind == nil || wire.IsNull(kind) || kind[0] == '[' && containsType(kind, "object"):
 		change = strings.TrimPrefix(change+`; inputSchema.type was set to "object", which the specification requires`, "; ")
-		return wire.AppendObject(nil, schema, drop, member("type", "object")), change, nil
+		return wire.AppendObject(nil, schema, drop, stringMember("type", "object")), change, nil
 	}
-	return nil, "", fmt.Errorf("its inputSchema has the type %s; the specification requires \"object\"", clip(string(kind)))
+	return nil, "", fmt.Errorf("its inputSchema has the type %s; the specification requires \"object\"", clipText(string(kind)))
 }
 
-func namesType(list []byte, want string) bool {
+// containsType reports whether a list of type names has one.
+func containsType(list []byte, want string) bool {
 	for raw := range wire.Elements(list) {
 		if name, _ := wire.String(raw); name == want {
 			return true
@@ -143,13 +149,13 @@ func namesType(list []byte, want string) bool {
 	return false
 }
 
-// correctItem is correctTool for prompts, resources and templates, which have no
-// schemas. A resource without a name is named by its address.
+// correctItem is correctTool for prompts, resources and templates, which have
+// no schemas. A missing name is replaced by the given one.
 func correctItem(def []byte, rules memberRules, name string) (corrected []byte, changed bool) {
 	broken := brokenMembers(def, rules)
 	var add []wire.Member
 	if !isString(wire.Get(def, "name")) {
-		add = append(add, member("name", name))
+		add = append(add, stringMember("name", name))
 	}
 	if len(broken) == 0 && add == nil {
 		return def, false
@@ -157,14 +163,18 @@ func correctItem(def []byte, rules memberRules, name string) (corrected []byte, 
 	return wire.AppendObject(nil, def, broken, add...), true
 }
 
+// The functions below judge a JSON value by its first byte: wire has validated the
+// text, so the rest follows.
+
 func isString(v []byte) bool { return len(v) > 0 && v[0] == '"' }
 func isObject(v []byte) bool { return len(v) > 0 && v[0] == '{' }
 func isArray(v []byte) bool  { return len(v) > 0 && v[0] == '[' }
 func isNumber(v []byte) bool { return len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9') }
 func isBool(v []byte) bool   { return string(v) == "true" || string(v) == "false" }
 
-// each says whether a value is an array whose elements all fit.
-func each(v []byte, fits memberRule) bool {
+// isArrayOf reports whether a value is an array whose elements all satisfy a
+// rule.
+func isArrayOf(v []byte, fits memberRule) bool {
 	if !isArray(v) {
 		return false
 	}
@@ -176,23 +186,29 @@ func each(v []byte, fits memberRule) bool {
 	return true
 }
 
-// has says whether a value is an object whose members, where they have a rule, fit.
-func has(v []byte, rules memberRules) bool { return isObject(v) && len(brokenMembers(v, rules)) == 0 }
+// isObjectOf reports whether a value is an object whose members satisfy their
+// rules.
+func isObjectOf(v []byte, rules memberRules) bool {
+	return isObject(v) && len(brokenMembers(v, rules)) == 0
+}
 
-// oneOf is the rule of a member that is one of some names.
-func oneOf(names ...string) memberRule {
+// isOneOf returns the rule of a member that must be one of some names.
+func isOneOf(names ...string) memberRule {
 	return func(v []byte) bool {
 		name, ok := wire.String(v)
 		return ok && slices.Contains(names, name)
 	}
 }
 
-func isStrings(v []byte) bool { return each(v, isString) }
+// isStrings reports whether a value is an array of strings.
+func isStrings(v []byte) bool { return isArrayOf(v, isString) }
 
+// isIcons reports whether a value is an array of MCP Icon objects.
 func isIcons(v []byte) bool {
-	return each(v, func(icon []byte) bool { return isString(wire.Get(icon, "src")) && has(icon, iconRule) })
+	return isArrayOf(v, func(icon []byte) bool { return isString(wire.Get(icon, "src")) && isObjectOf(icon, iconRule) })
 }
 
+// iconRule is the rule of an optional member of an icon.
 func iconRule(key string) memberRule {
 	switch key {
 	case "mimeType":
@@ -200,13 +216,14 @@ func iconRule(key string) memberRule {
 	case "sizes":
 		return isStrings
 	case "theme":
-		return oneOf("light", "dark")
+		return isOneOf("light", "dark")
 	}
 	return nil
 }
 
+// isToolAnnotations reports whether a value is an MCP ToolAnnotations object.
 func isToolAnnotations(v []byte) bool {
-	return has(v, func(key string) memberRule {
+	return isObjectOf(v, func(key string) memberRule {
 		switch key {
 		case "title":
 			return isString
@@ -217,17 +234,20 @@ func isToolAnnotations(v []byte) bool {
 	})
 }
 
+// isExecution reports whether a value is the member execution of a tool.
 func isExecution(v []byte) bool {
-	return has(v, func(key string) memberRule {
+	return isObjectOf(v, func(key string) memberRule {
 		if key == "taskSupport" {
-			return oneOf("required", "optional", "forbidden")
+			return isOneOf("required", "optional", "forbidden")
 		}
 		return nil
 	})
 }
 
+// isOutputSchema checks only what clients check when they read the list.
+// Whether the schema can be compiled is another question: see older_schema.go.
 func isOutputSchema(v []byte) bool {
-	return has(v, func(key string) memberRule {
+	return isObjectOf(v, func(key string) memberRule {
 		if key == "$schema" {
 			return isString
 		}
@@ -235,9 +255,11 @@ func isOutputSchema(v []byte) bool {
 	})
 }
 
+// isPromptArguments reports whether a value is an array of MCP PromptArgument
+// objects.
 func isPromptArguments(v []byte) bool {
-	return each(v, func(argument []byte) bool {
-		return isString(wire.Get(argument, "name")) && has(argument, func(key string) memberRule {
+	return isArrayOf(v, func(argument []byte) bool {
+		return isString(wire.Get(argument, "name")) && isObjectOf(argument, func(key string) memberRule {
 			switch key {
 			case "title", "description":
 				return isString
@@ -249,11 +271,13 @@ func isPromptArguments(v []byte) bool {
 	})
 }
 
+// isContentAnnotations reports whether a value is an MCP Annotations object, as
+// resources have it.
 func isContentAnnotations(v []byte) bool {
-	return has(v, func(key string) memberRule {
+	return isObjectOf(v, func(key string) memberRule {
 		switch key {
 		case "audience":
-			return func(v []byte) bool { return each(v, oneOf("user", "assistant")) }
+			return func(v []byte) bool { return isArrayOf(v, isOneOf("user", "assistant")) }
 		case "priority":
 			return isNumber
 		case "lastModified":

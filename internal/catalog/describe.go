@@ -7,14 +7,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Filter says which tools are wanted; zero members do not filter.
+// Filter selects tools for Describe. Empty fields do not filter.
 type Filter struct {
 	Server string
-	Query  string       // every word of it stands in the name, title or description
-	Role   junctor.Role // tools for this role, and those for all
+	Query  string       // every word must occur in the exposed name, the title or the description
+	Role   junctor.Role // tools of this role, and general ones
 }
 
-// Describe gives the tools that p sees where servers are joined, for people.
+// Describe returns the tools that p sees on endpoints that join servers, in the
+// form of the admin API.
 func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
 	words := strings.Fields(strings.ToLower(f.Query))
 	out := []junctor.Tool{}
@@ -23,10 +24,10 @@ func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
 			continue
 		}
 		for _, t := range s.tools {
-			if sh.Visible(p, View{Audience: Watching(p)}, s, junctor.KindTool, t.Name) != "" || f.Role != "" && !fits(sh.rolesOf(s, t.Name), f.Role) {
+			if sh.Visible(p, Scope{Audience: Watching(p)}, s, junctor.KindTool, t.Name) != "" || f.Role != "" && !includesRole(sh.rolesOf(s, t.Name), f.Role) {
 				continue
 			}
-			if d := sh.describe(s, t); matches(d, words) {
+			if d := sh.describeTool(s, t); matchesWords(d, words) {
 				out = append(out, d)
 			}
 		}
@@ -34,26 +35,27 @@ func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
 	return out
 }
 
-// DescribeOne gives one tool by its exposed name, or by the own name of a
-// built-in tool.
+// DescribeOne returns one tool by its exposed name, or by the own name of a
+// built-in tool, with the evidence for its roles. An unknown or hidden name is
+// not_found.
 func (sh *Shelf) DescribeOne(p *junctor.Principal, name string) (junctor.Tool, error) {
-	v := View{Plain: true, Audience: Watching(p)}
-	t := sh.findTool(v, name)
+	scope := Scope{Plain: true, Audience: Watching(p)}
+	t := sh.findTool(scope, name)
 	if t == nil {
-		return junctor.Tool{}, sh.unknownTool(p, v, name)
+		return junctor.Tool{}, sh.unknownTool(p, scope, name)
 	}
 	s := sh.byID[t.Server]
-	if why := sh.Visible(p, v, s, junctor.KindTool, t.Name); why != "" {
-		return junctor.Tool{}, hide(why, sh.unknownTool(p, v, name))
+	if why := sh.Visible(p, scope, s, junctor.KindTool, t.Name); why != "" {
+		return junctor.Tool{}, withReason(why, sh.unknownTool(p, scope, name))
 	}
-	d := sh.describe(s, t)
+	d := sh.describeTool(s, t)
 	class := sh.classOf(s, t)
 	d.Class = &class
 	return d, nil
 }
 
-// Watching is the audience that a principal is where things are shown to people:
-// they have the console, which shows pages. An agent is a model.
+// Watching returns the audience of a principal in the console and the API. An
+// agent is a model; all others use the console, which shows App views.
 func Watching(p *junctor.Principal) Audience {
 	if p.Agent != "" {
 		return AudienceModel
@@ -61,7 +63,8 @@ func Watching(p *junctor.Principal) Audience {
 	return AudienceHost
 }
 
-func (sh *Shelf) describe(s *Server, t *Tool) junctor.Tool {
+// describeTool converts a tool to the form of the admin API.
+func (sh *Shelf) describeTool(s *Server, t *Tool) junctor.Tool {
 	def := t.Default.JSON
 	d := junctor.Tool{
 		Server: t.Server, Name: t.Name, Exposed: t.Exposed,
@@ -70,7 +73,7 @@ func (sh *Shelf) describe(s *Server, t *Tool) junctor.Tool {
 	}
 	d.Title, _ = wire.String(wire.Get(def, "title"))
 	d.Description, _ = wire.String(wire.Get(def, "description"))
-	if d.App = t.Page(); t.notModel || t.notApp {
+	if d.App = t.Page(); t.hiddenFromModel || t.hiddenFromApp {
 		d.Visibility = t.Visibility()
 	}
 	if d.Version != "" {
@@ -81,7 +84,9 @@ func (sh *Shelf) describe(s *Server, t *Tool) junctor.Tool {
 	return d
 }
 
-func matches(t junctor.Tool, words []string) bool {
+// matchesWords reports whether every word occurs in the text of a tool. The
+// words are in lower case.
+func matchesWords(t junctor.Tool, words []string) bool {
 	text := strings.ToLower(t.Exposed + " " + t.Title + " " + t.Description)
 	for _, w := range words {
 		if !strings.Contains(text, w) {

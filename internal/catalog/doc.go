@@ -1,9 +1,26 @@
-// Package catalog knows what exists: it maps the names that clients see to
-// (server, item), decides who may see what, keeps compiled schemas, and renders
-// lists once per change instead of once per request.
+// Package catalog knows which tools, resources and prompts exist. It maps the
+// names that clients see to a server and its item, decides which principal may
+// see which item, checks arguments against schemas, and renders lists.
 //
-// It stands between guard, which asks it to resolve a name before anything
-// runs, and the backends (builtin, and others that implement Backend), which it
-// asks what they offer. gateway and admin read its lists. All reads go to an
-// immutable Snapshot; a change builds the next one.
+// Its callers are guard, which resolves a name here before anything runs;
+// gateway, which sends the lists; and admin and apps, which describe tools. It
+// calls the backends (builtin, upstream and apigen implement Backend) to read
+// what they offer, and wire to read JSON without decoding it.
+//
+// All reads go to an immutable Snapshot, so a read never waits for a change. A
+// change builds the next snapshot and reuses every part that stayed the same:
+// compiled schemas, and the rendered lists of tenants that it does not concern.
+//
+// Read the files in this order:
+//
+//   - backend.go: the interface to a server, and what passes through it
+//   - catalog.go: attaching, detaching and refreshing servers
+//   - snapshot.go: Snapshot, Shelf (one tenant), Server, Tool, ToolVersion
+//   - access.go, visibility.go: agents, grants and the one decision on visibility
+//   - resolve.go, exposed_name.go, suggest.go: from a name to an item
+//   - list.go, exposure.go, tool_finder.go, search.go: lists, and search where a list would be too long
+//   - change.go: notification of changes
+//   - definition.go, older_*.go, profile.go: definitions that every client can read
+//   - classify.go: the roles that a tool is for
+//   - schema.go, then schema_*.go: checking arguments within bounded time and memory
 package catalog

@@ -5,12 +5,12 @@ func SplitURI(exposed string) (server, uri string, ok bool) { return splitURI(ex
 
 // Paged is a definition with a page that was made for its tool.
 func Paged(definition []byte, page string) []byte {
-	return (&ToolVersion{JSON: definition, own: pageOf(definition), page: page}).paged().JSON
+	return (&ToolVersion{JSON: definition, ownPage: readPageURI(definition), generatedPage: page}).withGeneratedPage().JSON
 }
 
 // Version makes a version of a tool as a snapshot does.
 func Version(def ToolDef) *ToolVersion {
-	v, err := newToolVersion(def, nil, "s", false, &making{})
+	v, err := newToolVersion(def, nil, "s", false, &snapshotBuilder{})
 	if err != nil {
 		panic(err)
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// A list above these is too long for a model to be told whole.
+// Limits of a list for a model. Tools of a longer list are searched instead.
 const (
 	maxListed      = 128
 	maxListedBytes = 256 << 10
 )
 
-// The tools that stand in a list for those that are not.
+// Names of the tools that a list has in place of tools that are searched.
 const (
 	FindTools    = "find_tools"
 	DescribeTool = "describe_tool"
 	CallTool     = "call_tool"
 )
 
-// metaTools are their definitions.
+// metaTools returns the definitions of FindTools, DescribeTool and CallTool.
 func metaTools() []ToolDef {
 	const reads = `"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}`
 	return []ToolDef{
@@ -32,36 +32,40 @@ func metaTools() []ToolDef {
 	}
 }
 
-// sought are the servers whose tools a view does not list for p, since there are
-// too many, or somebody wants it so: they are found.
-func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
+// searchedServers returns the servers whose tools the scope does not list for
+// p. Clients find these tools with FindTools instead. A server is searched if
+// its exposure says so, or, with ExposureAuto, if its tools alone or all tools
+// together would exceed the limits.
+func (sh *Shelf) searchedServers(p *junctor.Principal, scope Scope) map[*Server]bool {
 	type weighed struct {
 		s            *Server
 		tools, bytes int
 	}
-	if v.Audience == AudienceApp {
-		return nil // a page knows what it calls
+	if scope.Audience == AudienceApp {
+		return nil // an App view knows the names that it calls
 	}
 	var out map[*Server]bool
 	var auto []weighed
 	tools, bytes := 0, 0
 	most := maxListedBytes
-	if v.Budget > 0 {
-		most = min(most, v.Budget)
+	if scope.Budget > 0 {
+		most = min(most, scope.Budget)
 	}
 	for _, s := range sh.servers {
-		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {
+		if scope.Server != "" && s.ID != scope.Server || sh.Visible(p, scope, s, "", "") != "" {
 			continue
 		}
 		w := weighed{s: s}
 		for _, t := range s.tools {
-			if sh.Visible(p, v, s, junctor.KindTool, t.Name) == "" {
+			if sh.Visible(p, scope, s, junctor.KindTool, t.Name) == "" {
 				w.tools++
 				w.bytes += len(t.Default.JSON)
 			}
 		}
+		// A server above the limits on its own is searched whatever the others
+		// have.
 		large := w.tools > maxListed || w.bytes > most
-		as := sh.exposure(v, s)
+		as := sh.exposureOf(scope, s)
 		if w.tools > 0 && (as == junctor.ExposureSearch || as == junctor.ExposureAuto && large) {
 			if out == nil {
 				out = map[*Server]bool{}
@@ -74,7 +78,7 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 			auto = append(auto, w)
 		}
 	}
-	// Together they may be too many: the largest go first.
+	// Together they may exceed the limits: the largest servers are searched first.
 	slices.SortStableFunc(auto, func(a, b weighed) int { return cmp.Compare(b.bytes, a.bytes) })
 	for _, w := range auto {
 		if tools <= maxListed && bytes <= most {
@@ -89,38 +93,39 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 	return out
 }
 
-// exposure is how a view shows the tools of a server; "" is all. The door of one
-// server that says nothing shows it as it is.
-func (sh *Shelf) exposure(v View, s *Server) junctor.Exposure {
-	if s.Exposure != "" || v.Server != "" {
+// exposureOf returns how a scope shows the tools of a server; "" lists all. On
+// the server's own endpoint, only its own setting counts.
+func (sh *Shelf) exposureOf(scope Scope, s *Server) junctor.Exposure {
+	if s.Exposure != "" || scope.Server != "" {
 		return s.Exposure
 	}
-	if v.Budget > 0 && sh.joined != junctor.ExposureSearch {
+	if scope.Budget > 0 && sh.joinedExposure != junctor.ExposureSearch {
 		return junctor.ExposureAuto
 	}
-	return sh.joined
+	return sh.joinedExposure
 }
 
-// Meta gives the item of a tool that stands in p's list for others; ok is false
-// where the view has none of that name.
-func (sh *Shelf) Meta(p *junctor.Principal, v View, name string) (item Item, ok bool) {
+// Meta resolves the name of a meta tool, if the scope has one for p. ok is
+// false if name is another tool, or if p's list has no tools that are searched.
+func (sh *Shelf) Meta(p *junctor.Principal, scope Scope, name string) (item Item, ok bool) {
 	i := slices.IndexFunc(metaTools(), func(d ToolDef) bool { return d.Name == name })
-	if i < 0 || len(sh.sought(p, v)) == 0 {
+	if i < 0 || len(sh.searchedServers(p, scope)) == 0 {
 		return Item{}, false
 	}
 	def := metaTools()[i]
-	v.Audience = AudienceModel // who searches is one
-	version, err := newToolVersion(def, nil, junctor.CatalogServer, true, &making{})
+	scope.Audience = AudienceModel // only models search
+	version, err := newToolVersion(def, nil, junctor.CatalogServer, true, &snapshotBuilder{})
 	if err != nil {
 		return Item{}, false
 	}
 	return Item{
-		Server: &Server{ID: junctor.CatalogServer, Mode: junctor.ModeBuiltin, Backend: &finder{sh, v}, Offer: &Offer{}},
+		Server: &Server{ID: junctor.CatalogServer, Mode: junctor.ModeBuiltin, Backend: &toolFinder{sh, scope}, Offer: &Offer{}},
 		Name:   name, Shown: name, Tool: version,
 	}, true
 }
 
-// Unwrap gives the name and arguments of the tool that a call of CallTool is for.
+// Unwrap returns the name and the arguments of the tool that a call of CallTool
+// is for. ok is false if they are malformed.
 func Unwrap(arguments []byte) (name string, inner []byte, ok bool) {
 	name, ok = wire.String(wire.Get(arguments, "name"))
 	inner = wire.Get(arguments, "arguments")

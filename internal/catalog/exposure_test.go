@@ -33,43 +33,43 @@ func TestExposure(t *testing.T) {
 		}
 	}
 	attach(t, c, "byo", junctor.ModeBYO, &scripted{offer: manyOffer(200, "byo")})
-	if got := toolNames(t, c, catalog.View{}); len(got) != 200 {
+	if got := toolNames(t, c, catalog.Scope{}); len(got) != 200 {
 		t.Fatalf("%d tools without exposure", len(got))
 	}
 	c.Detach(tenant, "byo")
 	add("small", "", 3)
 	add("wanted", junctor.ExposureAll, 129)
-	if got := toolNames(t, c, catalog.View{Server: "wanted"}); len(got) != 129 {
+	if got := toolNames(t, c, catalog.Scope{Server: "wanted"}); len(got) != 129 {
 		t.Errorf("%d tools where all are wanted", len(got))
 	}
 	c.Detach(tenant, "wanted")
-	if got := toolNames(t, c, catalog.View{}); len(got) != 3 {
+	if got := toolNames(t, c, catalog.Scope{}); len(got) != 3 {
 		t.Errorf("few: %q", got)
 	}
 	add("large", junctor.ExposureAuto, 129)
-	if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, append(slices.Clone(meta), "small__tool_0", "small__tool_1", "small__tool_2")) {
+	if got := toolNames(t, c, catalog.Scope{}); !slices.Equal(got, append(slices.Clone(meta), "small__tool_0", "small__tool_1", "small__tool_2")) {
 		t.Errorf("with a large one: %q", got)
 	}
-	if got := toolNames(t, c, catalog.View{Server: "large"}); !slices.Equal(got, meta) {
+	if got := toolNames(t, c, catalog.Scope{Server: "large"}); !slices.Equal(got, meta) {
 		t.Errorf("the large one itself: %q", got)
 	}
 	add("asked", junctor.ExposureSearch, 2)
-	if got := toolNames(t, c, catalog.View{Server: "asked"}); !slices.Equal(got, meta) {
+	if got := toolNames(t, c, catalog.Scope{Server: "asked"}); !slices.Equal(got, meta) {
 		t.Errorf("one that is to be searched: %q", got)
 	}
 	c.Detach(tenant, "large")
 	c.Detach(tenant, "asked")
 	add("half", junctor.ExposureAuto, 70)
 	add("more", junctor.ExposureAuto, 80)
-	got := toolNames(t, c, catalog.View{})
+	got := toolNames(t, c, catalog.Scope{})
 	if len(got) != 3+3+70 || slices.Contains(got, "more__tool_0") {
 		t.Errorf("two that are too many together: %d", len(got))
 	}
 }
 
 // Where servers are joined, those that say nothing of exposure are shown as the
-// catalog is told; their own door shows all of them.
-func TestExposureOfJoinedDoors(t *testing.T) {
+// catalog is told; their own endpoint shows all of them.
+func TestExposureOfJoinedEndpoints(t *testing.T) {
 	t.Parallel()
 	meta := []string{catalog.FindTools, catalog.DescribeTool, catalog.CallTool}
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestExposureOfJoinedDoors(t *testing.T) {
 			attach(t, cat, fmt.Sprintf("s%d", i), junctor.ModeBYO, &scripted{offer: manyOffer(n, "notes")})
 			all += n
 		}
-		for _, v := range []catalog.View{{}, {Plain: true}, {Profile: junctor.ProfileGemini}} {
+		for _, v := range []catalog.Scope{{}, {Plain: true}, {Profile: junctor.ProfileGemini}} {
 			got := toolNames(t, cat, v)
 			want := c.want
 			if want < all {
@@ -103,8 +103,8 @@ func TestExposureOfJoinedDoors(t *testing.T) {
 				t.Errorf("%s of %v in %+v: %d are listed, want %d", c.exposure, c.sizes, v, len(got), want)
 			}
 		}
-		if got := toolNames(t, cat, catalog.View{Server: "s0"}); len(got) != c.sizes[0] {
-			t.Errorf("%s of %v: its own door lists %d", c.exposure, c.sizes, len(got))
+		if got := toolNames(t, cat, catalog.Scope{Server: "s0"}); len(got) != c.sizes[0] {
+			t.Errorf("%s of %v: its own endpoint lists %d", c.exposure, c.sizes, len(got))
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestMetaTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	do := func(name, arguments string) (string, error) {
-		item, ok := shelf(c).Meta(reader("r"), catalog.View{}, name)
+		item, ok := shelf(c).Meta(reader("r"), catalog.Scope{}, name)
 		if !ok {
 			t.Fatalf("no %s", name)
 		}
@@ -142,11 +142,11 @@ func TestMetaTools(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if _, ok := shelf(c).Meta(reader("r"), catalog.View{}, "zoo__tool_1"); ok {
+	if _, ok := shelf(c).Meta(reader("r"), catalog.Scope{}, "zoo__tool_1"); ok {
 		t.Error("a tool of its own is no meta tool")
 	}
 	c.Detach(tenant, "zoo")
-	if _, ok := shelf(c).Meta(reader("r"), catalog.View{}, catalog.FindTools); ok {
+	if _, ok := shelf(c).Meta(reader("r"), catalog.Scope{}, catalog.FindTools); ok {
 		t.Error("there is nothing to find")
 	}
 }

@@ -97,7 +97,7 @@ func names(t testing.TB, list []byte) []string {
 	return out
 }
 
-func toolNames(t testing.TB, c *catalog.Catalog, v catalog.View) []string {
+func toolNames(t testing.TB, c *catalog.Catalog, v catalog.Scope) []string {
 	t.Helper()
 	return names(t, shelf(c).List(reader("r"), v, catalog.ListTools))
 }

@@ -42,7 +42,7 @@ func BenchmarkFirstList(b *testing.B) {
 		c.Detach(tenant, "more")
 		attach(b, c, "more", junctor.ModeBYO, backend)
 		b.StartTimer()
-		shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)
+		shelf(c).List(reader("r"), catalog.Scope{}, catalog.ListTools)
 	}
 }
 
@@ -70,6 +70,6 @@ func BenchmarkKnownList(b *testing.B) {
 	r := reader("r")
 	b.ReportAllocs()
 	for b.Loop() {
-		shelf(c).List(r, catalog.View{}, catalog.ListTools)
+		shelf(c).List(r, catalog.Scope{}, catalog.ListTools)
 	}
 }

@@ -33,7 +33,7 @@ func TestListsAreRenderedOnce(t *testing.T) {
 			}
 			wg.Go(func() {
 				for range 20 {
-					shelf(c).List(p, catalog.View{}, catalog.ListTools)
+					shelf(c).List(p, catalog.Scope{}, catalog.ListTools)
 				}
 			})
 		}
@@ -43,9 +43,9 @@ func TestListsAreRenderedOnce(t *testing.T) {
 	if got := c.Renders(); got != 1 {
 		t.Errorf("1000 lists were rendered %d times", got)
 	}
-	shelf(c).List(stranger(), catalog.View{}, catalog.ListTools)
-	shelf(c).List(reader("r"), catalog.View{}, catalog.ListPrompts)
-	shelf(c).List(reader("r"), catalog.View{Plain: true}, catalog.ListTools)
+	shelf(c).List(stranger(), catalog.Scope{}, catalog.ListTools)
+	shelf(c).List(reader("r"), catalog.Scope{}, catalog.ListPrompts)
+	shelf(c).List(reader("r"), catalog.Scope{Plain: true}, catalog.ListTools)
 	if got := c.Renders(); got != 4 {
 		t.Errorf("%d renders with another set, list and view", got)
 	}
@@ -60,7 +60,7 @@ func TestListsAllocateNothing(t *testing.T) { // not parallel: allocations are c
 	c := newCatalog(t, catalog.Options{})
 	attach(t, c, "s", junctor.ModeBuiltin, server(t, "s", "t"))
 	p, sh := reader("r"), shelf(c)
-	if n := testing.AllocsPerRun(100, func() { sh.List(p, catalog.View{}, catalog.ListTools) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { sh.List(p, catalog.Scope{}, catalog.ListTools) }); n != 0 {
 		t.Errorf("%v allocations a list", n)
 	}
 }
@@ -77,7 +77,7 @@ func TestListsKeepTheirOrder(t *testing.T) {
 		want = append(want, fmt.Sprintf("s%d__z", i), fmt.Sprintf("s%d__a", i), fmt.Sprintf("s%d__m", i))
 	}
 	for i := range 5 {
-		if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, want) {
+		if got := toolNames(t, c, catalog.Scope{}); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		id := fmt.Sprintf("r%d", 9-i) // before all that are there
@@ -92,11 +92,11 @@ func TestListsCarryBytes(t *testing.T) {
 	c := newCatalog(t, catalog.Options{})
 	own := `{"name":"t","inputSchema":{"type":"object","default":1.50},"unknown":{"b":1,"a":"\u00e9"}}`
 	attach(t, c, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "t", JSON: []byte(own)}}}})
-	if got := string(shelf(c).List(reader("r"), catalog.View{Server: "s"}, catalog.ListTools)); got != `{"tools":[`+own+`]}` {
+	if got := string(shelf(c).List(reader("r"), catalog.Scope{Server: "s"}, catalog.ListTools)); got != `{"tools":[`+own+`]}` {
 		t.Error(got)
 	}
 	want := `{"tools":[` + strings.Replace(own, `"t"`, `"s__t"`, 1) + `]}`
-	if got := string(shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)); got != want {
+	if got := string(shelf(c).List(reader("r"), catalog.Scope{}, catalog.ListTools)); got != want {
 		t.Error(got)
 	}
 }
@@ -111,7 +111,7 @@ func TestListsNameOnce(t *testing.T) {
 	} {
 		c := newCatalog(t, catalog.Options{})
 		attach(t, c, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "t", JSON: []byte(own)}}}})
-		got := shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)
+		got := shelf(c).List(reader("r"), catalog.Scope{}, catalog.ListTools)
 		if shown := names(t, got); len(shown) != 1 || shown[0] != "s__t" || strings.Count(string(got), `"s__t"`) != 1 || strings.Contains(string(got), `other`) {
 			t.Errorf("%s: %s", own, got)
 		}
@@ -134,7 +134,7 @@ func TestListsAreBounded(t *testing.T) {
 	}
 	list := func(n int) {
 		id := fmt.Sprintf("of%d", n)
-		got := string(shelf(c).List(reader(id), catalog.View{}, catalog.ListTools))
+		got := string(shelf(c).List(reader(id), catalog.Scope{}, catalog.ListTools))
 		if !strings.Contains(got, `"`+id+`__own"`) || strings.Count(got, "__own") != 1 || !strings.Contains(got, "shared__t") {
 			t.Fatalf("%s sees %.200s", id, got)
 		}
@@ -157,7 +157,7 @@ func TestNobodySeesWithoutScope(t *testing.T) {
 	c := newCatalog(t, catalog.Options{})
 	attach(t, c, "s", junctor.ModeBuiltin, server(t, "s", "t"))
 	p := stranger()
-	for _, v := range []catalog.View{{}, {Plain: true}, {Server: "s"}} {
+	for _, v := range []catalog.Scope{{}, {Plain: true}, {Server: "s"}} {
 		for kind := catalog.ListTools; kind <= catalog.ListTemplates; kind++ {
 			if got := names(t, shelf(c).List(p, v, kind)); len(got) != 0 {
 				t.Errorf("%+v: %q", v, got)
@@ -180,7 +180,7 @@ func TestNobodySeesWithoutScope(t *testing.T) {
 	// Another tenant's shelf is another world.
 	q := reader("r")
 	q.Tenant = "elsewhere"
-	if _, err := c.Snapshot().For(q.Tenant).Tool(q, catalog.View{}, "s__t", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
+	if _, err := c.Snapshot().For(q.Tenant).Tool(q, catalog.Scope{}, "s__t", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
 		t.Error(err)
 	}
 }
@@ -195,21 +195,21 @@ func TestVersions(t *testing.T) {
 	attach(t, c, "s", junctor.ModeBuiltin, s)
 	p := reader("r")
 	for asked, want := range map[string]string{"": "1.1", "1.0": "1.0", "1.1": "1.1", "2.0": "2.0"} {
-		if item, err := shelf(c).Tool(p, catalog.View{}, "s__t", asked); err != nil || item.Tool.Version != want {
+		if item, err := shelf(c).Tool(p, catalog.Scope{}, "s__t", asked); err != nil || item.Tool.Version != want {
 			t.Errorf("version %q: %v", asked, err)
 		}
 	}
-	item, err := shelf(c).Tool(p, catalog.View{}, "s__t", "3"+strings.Repeat("0", 1000))
+	item, err := shelf(c).Tool(p, catalog.Scope{}, "s__t", "3"+strings.Repeat("0", 1000))
 	if junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), "1.0, 1.1, 2.0") || len(err.Error()) > 400 {
 		t.Errorf("unknown version: %v", err)
 	}
 	if item.Shown != "s__t" {
 		t.Errorf("a wrong version still says which tool it was about: %+v", item)
 	}
-	if _, err := shelf(c).Tool(p, catalog.View{}, "s__plain", "1"); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), "no versions") {
+	if _, err := shelf(c).Tool(p, catalog.Scope{}, "s__plain", "1"); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), "no versions") {
 		t.Errorf("%v", err)
 	}
-	list := shelf(c).List(p, catalog.View{}, catalog.ListTools)
+	list := shelf(c).List(p, catalog.Scope{}, catalog.ListTools)
 	var shown json.RawMessage
 	for tool := range wire.Elements(wire.Get(list, "tools")) {
 		if name, _ := wire.String(wire.Get(tool, "name")); name == "s__t" {
@@ -237,39 +237,39 @@ func TestSuggestions(t *testing.T) {
 	attach(t, c, "weather", junctor.ModeBYO, server(t, "weather", "forecast", "forecasts", "history"))
 	attach(t, c, "hidden-from-view", junctor.ModeBYO, server(t, "hidden-from-view", "forecost"))
 	p := reader("r")
-	_, err := shelf(c).Tool(p, catalog.View{}, "weather__forcast", "")
+	_, err := shelf(c).Tool(p, catalog.Scope{}, "weather__forcast", "")
 	if err == nil || !strings.Contains(err.Error(), "did you mean weather__forecast, weather__forecasts") {
 		t.Error(err)
 	}
-	_, err = shelf(c).Tool(p, catalog.View{}, "forecast", "") // without its server
+	_, err = shelf(c).Tool(p, catalog.Scope{}, "forecast", "") // without its server
 	if err == nil || !strings.Contains(err.Error(), "weather__forecast") {
 		t.Error(err)
 	}
-	_, err = shelf(c).Tool(p, catalog.View{Server: "weather"}, "forecost", "")
+	_, err = shelf(c).Tool(p, catalog.Scope{Server: "weather"}, "forecost", "")
 	if err == nil || !strings.Contains(err.Error(), "mean forecast, forecasts") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("a server's own view: %v", err)
 	}
 	attach(t, c, "maths", junctor.ModeBuiltin, server(t, "maths", "add"))
 	for _, name := range []string{"maths__ad", "ad"} { // the plain view answers to both forms
-		_, err = shelf(c).Tool(p, catalog.View{Plain: true}, name, "")
+		_, err = shelf(c).Tool(p, catalog.Scope{Plain: true}, name, "")
 		if err == nil || !strings.Contains(err.Error(), name+"d?") {
 			t.Errorf("the plain view: %v", err)
 		}
 	}
-	_, err = shelf(c).Tool(stranger(), catalog.View{}, "weather__forcast", "")
+	_, err = shelf(c).Tool(stranger(), catalog.Scope{}, "weather__forcast", "")
 	if err == nil || strings.Contains(err.Error(), "mean") {
 		t.Errorf("to one who sees nothing: %v", err)
 	}
 	for _, far := range []string{"", "q", strings.Repeat("x", 1<<20), "\x00\xff"} {
-		_, err := shelf(c).Tool(p, catalog.View{}, far, "")
+		_, err := shelf(c).Tool(p, catalog.Scope{}, far, "")
 		if err == nil || strings.Contains(err.Error(), "mean") || len(err.Error()) > 800 {
 			t.Errorf("%.20q: %.900v", far, err)
 		}
 	}
-	if _, err := shelf(c).Resource(p, catalog.View{}, strings.Repeat("u", 1<<20)); len(err.Error()) > 400 {
+	if _, err := shelf(c).Resource(p, catalog.Scope{}, strings.Repeat("u", 1<<20)); len(err.Error()) > 400 {
 		t.Errorf("a message of %d bytes", len(err.Error()))
 	}
-	if _, err := shelf(c).Prompt(p, catalog.View{}, strings.Repeat("u", 1<<20)); len(err.Error()) > 400 {
+	if _, err := shelf(c).Prompt(p, catalog.Scope{}, strings.Repeat("u", 1<<20)); len(err.Error()) > 400 {
 		t.Errorf("a message of %d bytes", len(err.Error()))
 	}
 }

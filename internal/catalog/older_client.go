@@ -8,31 +8,31 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Protocol versions before 2026-07-28 let a tool's outputSchema, and what a call
-// returns by it, be an object alone; the official JavaScript SDK 1.x, which speaks
-// them, refuses the whole list over one tool that has another, and compiles every
-// outputSchema when it reads the list. So clients of those versions are shown a
-// definition that they can read: an output that is no object stands in an object
-// under "result", as the official SDKs of 2026-07-28 do it for such clients, and an
-// outputSchema that they cannot compile is taken out.
+// An older client speaks a protocol version before 2026-07-28. In those versions a
+// tool's outputSchema, and the output itself, must be an object. The official
+// JavaScript SDK 1.x compiles every outputSchema when it reads the list, and refuses
+// the whole list over one tool that breaks the rule. So older clients are shown a
+// definition that they can read. An output of another type is put into an object
+// under "result", as the official SDKs of 2026-07-28 do for such clients. An
+// outputSchema that they cannot compile is removed.
 
-// wrapKey is the member of structuredContent that holds an output that is no
-// object, for clients of older versions.
+// wrapKey is the member of structuredContent that holds an output of another
+// type than object, for older clients.
 const wrapKey = "result"
 
-// olderForm is how clients of older protocol versions are shown a tool.
+// olderForm is a tool as older clients are shown it.
 type olderForm struct {
 	json    []byte   // the definition
-	wrapped bool     // structuredContent stands under wrapKey
-	changes []string // what differs from the server's definition; nil where nothing does
+	wrapped bool     // results have their structuredContent under wrapKey
+	changes []string // differences from the server's definition; nil if there are none
 }
 
-// formForOlder makes that form of a definition that correctTool has seen.
+// formForOlder makes that form of a definition that correctTool has corrected.
 func formForOlder(def []byte) olderForm {
 	var drop []string
 	var add []wire.Member
 	form := olderForm{json: def}
-	if input, change := objectSchema(wire.Get(def, "inputSchema")); change != "" {
+	if input, change := objectSchemaForOlder(wire.Get(def, "inputSchema")); change != "" {
 		form.changes = append(form.changes, "inputSchema: "+change)
 		add = append(add, wire.Member{Key: "inputSchema", Value: input})
 	}
@@ -54,10 +54,11 @@ func formForOlder(def []byte) olderForm {
 	return form
 }
 
-// objectSchema sees to the members of an object's schema that older clients read
-// themselves: properties is a map of objects, required a list of names. A schema
-// that is true or false is written as an object that means the same.
-func objectSchema(schema []byte) (changed []byte, change string) {
+// objectSchemaForOlder corrects the members of an object's schema that older
+// clients read themselves: properties must be a map of objects, and required a
+// list of names. A schema that is true or false becomes an equivalent object.
+// change is "" if nothing changed.
+func objectSchemaForOlder(schema []byte) (changed []byte, change string) {
 	var drop []string
 	var add []wire.Member
 	var changes []string
@@ -91,25 +92,26 @@ func objectSchema(schema []byte) (changed []byte, change string) {
 	return wire.AppendObject(nil, schema, drop, add...), strings.Join(changes, "; ")
 }
 
-// outputForOlder gives an outputSchema as older clients can compile it. change is
-// "" where they can as it is; err says why it cannot be shown to them.
+// outputForOlder returns an outputSchema that older clients can compile. change
+// is "" if they can compile it as it is. err says why it cannot be shown to
+// them at all.
 func outputForOlder(raw []byte) (schema []byte, wrapped bool, change, err string) {
-	doc, parseErr := wire.Value(raw)
+	doc, parseErr := wire.DecodeValue(raw)
 	root, ok := doc.(map[string]any)
 	if parseErr != nil || !ok {
 		return nil, false, "", "it cannot be read"
 	}
-	if why := compilableByOlder(root); why != "" {
+	if why := findOlderProblem(root); why != "" {
 		return nil, false, "", why
 	}
 	var changes []string
 	if _, named := root["$id"]; named {
-		delete(root, "$id") // two tools with one $id would share a validator
+		delete(root, "$id") // clients would use one validator for two tools with the same $id
 		changes = append(changes, "$id is not shown")
 	}
 	switch {
 	case root["type"] == "object":
-	case (schemaSet{root}).isObject(root, 0):
+	case (schemaSet{root}).alwaysObject(root, 0):
 		root["type"] = "object"
 		changes = append(changes, `type is shown as "object"`)
 	default:
@@ -132,6 +134,8 @@ func outputForOlder(raw []byte) (schema []byte, wrapped bool, change, err string
 	return schema, wrapped, strings.Join(changes, "; "), ""
 }
 
+// replaceBooleans replaces schemas that are true or false by equivalent
+// objects, in place.
 func replaceBooleans(properties map[string]any) (replaced bool) {
 	for name, of := range properties {
 		if all, ok := of.(bool); ok {
@@ -145,11 +149,13 @@ func replaceBooleans(properties map[string]any) (replaced bool) {
 	return replaced
 }
 
-// schemaSet is a schema with the definitions that it refers to inside itself.
+// schemaSet is a schema document, which references are resolved in.
 type schemaSet struct{ root map[string]any }
 
-// isObject says whether every value that fits a schema is surely an object.
-func (s schemaSet) isObject(doc any, depth int) bool {
+// alwaysObject reports whether every value that fits a schema is certainly an
+// object. It gives up below 16 references and combinators, which also ends
+// cycles.
+func (s schemaSet) alwaysObject(doc any, depth int) bool {
 	schema, ok := doc.(map[string]any)
 	if !ok || depth > 16 {
 		return false
@@ -160,10 +166,10 @@ func (s schemaSet) isObject(doc any, depth int) bool {
 	case []any:
 		return len(kind) == 1 && kind[0] == "object"
 	}
-	if ref, ok := schema["$ref"].(string); ok && s.isObject(s.resolve(ref), depth+1) {
+	if ref, ok := schema["$ref"].(string); ok && s.alwaysObject(s.resolveReference(ref), depth+1) {
 		return true
 	}
-	isObject := func(one any) bool { return s.isObject(one, depth+1) }
+	isObject := func(one any) bool { return s.alwaysObject(one, depth+1) }
 	if all, _ := schema["allOf"].([]any); slices.ContainsFunc(all, isObject) {
 		return true
 	}
@@ -175,9 +181,10 @@ func (s schemaSet) isObject(doc any, depth int) bool {
 	return false
 }
 
-// resolve gives what a reference inside the document names; nil for none.
-func (s schemaSet) resolve(ref string) any {
-	pointer, ok := pointerOf(ref)
+// resolveReference returns the part of the document that a reference names; nil
+// if there is none.
+func (s schemaSet) resolveReference(ref string) any {
+	pointer, ok := pointerFromReference(ref)
 	if !ok {
 		return nil
 	}
@@ -192,8 +199,9 @@ func (s schemaSet) resolve(ref string) any {
 	return at
 }
 
-// wrapSchema is the schema of an object that has a value of schema under wrapKey.
-// References to places in the document are moved with it.
+// wrapSchema returns the schema of an object with a value of schema under
+// wrapKey. It changes schema: references into the document are adjusted to its
+// new place.
 func wrapSchema(schema map[string]any) map[string]any {
 	wrapper := map[string]any{"type": "object", "required": []any{wrapKey}}
 	if dialect, ok := schema["$schema"]; ok {
@@ -205,8 +213,9 @@ func wrapSchema(schema map[string]any) map[string]any {
 	return wrapper
 }
 
-// moveReferences changes references to where a document's parts stand once the
-// document is a property of another. Of values that are data, none is changed.
+// moveReferences adjusts the references of a document that becomes a property
+// of another. It descends only into schemas: a "$ref" inside data such as an
+// enum stays.
 func moveReferences(doc any) {
 	schema, ok := doc.(map[string]any)
 	if !ok {
@@ -235,21 +244,21 @@ func moveReferences(doc any) {
 	}
 }
 
-// forOlder is the version as clients of older protocol versions are shown it.
+// forOlder returns the version as older clients are shown it.
 func (v *ToolVersion) forOlder() *ToolVersion {
 	if len(v.older.changes) == 0 {
 		return v
 	}
 	changed := *v
-	if changed.JSON = v.older.json; v.name != nil {
-		changed.name = wire.Get(changed.JSON, "name")
+	if changed.JSON = v.older.json; v.nameJSON != nil {
+		changed.nameJSON = wire.Get(changed.JSON, "name")
 	}
 	return &changed
 }
 
-// ForOlder gives a result of the tool as clients of older protocol versions can
-// read it: structuredContent is an object. One that was none is also given as
-// text, where there is no other content.
+// ForOlder returns a result of the tool in a form that older clients can read:
+// structuredContent is an object. If it was not, and there is no other content,
+// its value is also added as text.
 func (v *ToolVersion) ForOlder(body []byte) []byte {
 	data := wire.Get(body, "structuredContent")
 	if data == nil || isObject(data) && !v.older.wrapped {

@@ -34,11 +34,11 @@ func TestDefinitionsForOlderClients(t *testing.T) {
 		}
 		cat := newCatalog(t, catalog.Options{})
 		attach(t, cat, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "x", JSON: []byte(def)}}}})
-		modern := shelf(cat).List(reader("r"), catalog.View{Server: "s"}, catalog.ListTools)
+		modern := shelf(cat).List(reader("r"), catalog.Scope{Server: "s"}, catalog.ListTools)
 		if string(modern) != `{"tools":[`+def+`]}` {
 			t.Errorf("%s: modern clients are shown %s", c.name, modern)
 		}
-		list := shelf(cat).List(reader("r"), catalog.View{Server: "s", Older: true}, catalog.ListTools)
+		list := shelf(cat).List(reader("r"), catalog.Scope{Server: "s", Older: true}, catalog.ListTools)
 		shown := "-"
 		for tool := range wire.Elements(wire.Get(list, "tools")) {
 			if schema := wire.Get(tool, "outputSchema"); schema != nil {
@@ -48,7 +48,7 @@ func TestDefinitionsForOlderClients(t *testing.T) {
 		if shown != c.want {
 			t.Errorf("%s: shown %s, want %s", c.name, shown, c.want)
 		}
-		item, err := shelf(cat).Tool(reader("r"), catalog.View{Server: "s"}, "x", "")
+		item, err := shelf(cat).Tool(reader("r"), catalog.Scope{Server: "s"}, "x", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestPatternsOfOlderClients(t *testing.T) {
 		def := fmt.Sprintf(`{"name":"x","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"pattern":%s}}}}`, wire.AppendString(nil, pattern))
 		cat := newCatalog(t, catalog.Options{})
 		attach(t, cat, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "x", JSON: []byte(def)}}}})
-		list := string(shelf(cat).List(reader("r"), catalog.View{Server: "s", Older: true}, catalog.ListTools))
+		list := string(shelf(cat).List(reader("r"), catalog.Scope{Server: "s", Older: true}, catalog.ListTools))
 		if !strings.Contains(list, `"tools":[{`) {
 			continue // Go has no such pattern, and the tool is left out: nobody is shown it
 		}

@@ -7,58 +7,65 @@ import (
 	"unicode/utf8"
 )
 
-// patternReader reads patterns of one schema.
-type patternReader struct {
+// patternChecker checks the patterns and anchors of one schema. It compiles its
+// own expressions once.
+type patternChecker struct {
 	counted *regexp.Regexp // {2}, {2,} and {2,3}
-	escape  *regexp.Regexp // escapes that mean the same everywhere
+	escape  *regexp.Regexp // escapes that have the same meaning in every dialect
 	anchor  *regexp.Regexp // the name of an anchor
 }
 
-// newPatternReader makes one. Of surrogates, no escape is taken: they pair with
-// what follows.
-func newPatternReader() *patternReader {
-	return &patternReader{
+// newPatternChecker makes a patternChecker. Its expression for escapes leaves
+// out surrogates, since they form a pair with the escape that follows.
+func newPatternChecker() *patternChecker {
+	return &patternChecker{
 		counted: regexp.MustCompile(`^\{(\d{1,6})(,(\d{0,6}))?\}`),
 		escape:  regexp.MustCompile(`^\\(?:[dDwWsStnrvf]|x[0-9A-Fa-f]{2}|u(?:[0-9A-CE-Fa-ce-f][0-9A-Fa-f]{3}|[dD][0-7][0-9A-Fa-f]{2})|[pP]\{(?:L[ulotm]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfo]?)\})`),
 		anchor:  regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`),
 	}
 }
 
-// validInUnicodeMode says whether a pattern surely compiles in JavaScript with the
-// flag u, which refuses much that other dialects take: needless escapes, a lone
-// brace, a class in a range, inline flags. What it does not know counts as not
-// valid: back references and names of properties beyond the general categories.
-func (r *patternReader) validInUnicodeMode(pattern string) bool {
+// validInUnicodeMode reports whether a pattern certainly compiles in JavaScript
+// with the flag u. That flag refuses much that other dialects accept: needless
+// escapes, a lone brace, a class in a range, inline flags. Constructs that the
+// parser does not know count as invalid: back references, and property names
+// beyond the general categories.
+func (r *patternChecker) validInUnicodeMode(pattern string) bool {
 	if !utf8.ValidString(pattern) {
 		return false
 	}
-	p := unicodePattern{patternReader: r, rest: pattern}
-	return p.alternatives(0) && p.rest == ""
+	p := unicodePatternParser{patternChecker: r, rest: pattern}
+	return p.parseAlternatives(0) && p.rest == ""
 }
 
-type unicodePattern struct {
-	*patternReader
+// unicodePatternParser is a recursive-descent parser of such patterns. Each
+// parse method consumes its construct from rest, and reports whether it is
+// valid.
+type unicodePatternParser struct {
+	*patternChecker
 	rest string
 }
 
+// patternDepth bounds how deep groups may nest, and with that the recursion.
 const patternDepth = 100
 
-// alternatives reads up to the end of the pattern or a group.
-func (p *unicodePattern) alternatives(depth int) bool {
+// parseAlternatives reads up to the end of the pattern or of the group.
+func (p *unicodePatternParser) parseAlternatives(depth int) bool {
 	if depth > patternDepth {
 		return false
 	}
 	for p.rest != "" && p.rest[0] != ')' {
-		repeats, ok := p.term(depth)
-		if !ok || !p.quantifier(repeats) {
+		repeats, ok := p.parseTerm(depth)
+		if !ok || !p.parseQuantifier(repeats) {
 			return false
 		}
 	}
 	return true
 }
 
-// term reads one atom or assertion, and says whether it may be repeated.
-func (p *unicodePattern) term(depth int) (repeats, ok bool) {
+// parseTerm reads one atom or assertion, and reports whether a quantifier may
+// follow.
+func (p *unicodePatternParser) parseTerm(depth int) (repeats, ok bool) {
 	switch c := p.rest[0]; c {
 	case '|', '^', '$':
 		p.rest = p.rest[1:]
@@ -66,15 +73,15 @@ func (p *unicodePattern) term(depth int) (repeats, ok bool) {
 	case '*', '+', '?', '{', '}', ']':
 		return false, false
 	case '(':
-		return p.group(depth)
+		return p.parseGroup(depth)
 	case '[':
-		return true, p.class()
+		return true, p.parseClass()
 	case '\\':
 		if strings.HasPrefix(p.rest, `\b`) || strings.HasPrefix(p.rest, `\B`) {
 			p.rest = p.rest[2:]
 			return false, true
 		}
-		_, ok := p.escaped(false)
+		_, ok := p.parseEscape(false)
 		return true, ok
 	default:
 		_, size := utf8.DecodeRuneInString(p.rest)
@@ -83,7 +90,8 @@ func (p *unicodePattern) term(depth int) (repeats, ok bool) {
 	}
 }
 
-func (p *unicodePattern) group(depth int) (repeats, ok bool) {
+// parseGroup reads a group or a lookaround, with its closing parenthesis.
+func (p *unicodePatternParser) parseGroup(depth int) (repeats, ok bool) {
 	p.rest = p.rest[1:]
 	repeats = true
 	switch {
@@ -94,17 +102,17 @@ func (p *unicodePattern) group(depth int) (repeats, ok bool) {
 	case strings.HasPrefix(p.rest, "?<=") || strings.HasPrefix(p.rest, "?<!"):
 		p.rest, repeats = p.rest[3:], false
 	case strings.HasPrefix(p.rest, "?"):
-		return false, false // a named group, which must not be there twice, or flags
+		return false, false // a named group, whose name must be unique, or flags
 	}
-	if !p.alternatives(depth+1) || p.rest == "" {
+	if !p.parseAlternatives(depth+1) || p.rest == "" {
 		return false, false
 	}
 	p.rest = p.rest[1:]
 	return repeats, true
 }
 
-// quantifier reads how often the last term may come, if that is said.
-func (p *unicodePattern) quantifier(repeats bool) bool {
+// parseQuantifier reads a quantifier, if there is one.
+func (p *unicodePatternParser) parseQuantifier(repeats bool) bool {
 	if p.rest == "" {
 		return true
 	}
@@ -128,17 +136,17 @@ func (p *unicodePattern) quantifier(repeats bool) bool {
 	return true
 }
 
-// class reads a set of characters.
-func (p *unicodePattern) class() bool {
+// parseClass reads a character class in brackets.
+func (p *unicodePatternParser) parseClass() bool {
 	p.rest = strings.TrimPrefix(p.rest[1:], "^")
 	for p.rest != "" && p.rest[0] != ']' {
-		low, ok := p.member()
+		low, ok := p.parseClassMember()
 		if !ok {
 			return false
 		}
 		if strings.HasPrefix(p.rest, "-") && !strings.HasPrefix(p.rest, "-]") {
 			p.rest = p.rest[1:]
-			high, ok := p.member()
+			high, ok := p.parseClassMember()
 			if !ok || low < 0 || high < low {
 				return false
 			}
@@ -151,21 +159,23 @@ func (p *unicodePattern) class() bool {
 	return true
 }
 
-// member reads one character of a set; below zero it is a class of them.
-func (p *unicodePattern) member() (rune, bool) {
+// parseClassMember reads one character of a class. A negative rune stands for a
+// class escape such as \d, which must not bound a range.
+func (p *unicodePatternParser) parseClassMember() (rune, bool) {
 	if p.rest == "" || p.rest[0] == ']' {
 		return 0, false
 	}
 	if p.rest[0] == '\\' {
-		return p.escaped(true)
+		return p.parseEscape(true)
 	}
 	r, size := utf8.DecodeRuneInString(p.rest)
 	p.rest = p.rest[size:]
 	return r, true
 }
 
-// escaped reads what begins with a backslash: a character, or below zero a class.
-func (p *unicodePattern) escaped(inClass bool) (rune, bool) {
+// parseEscape reads an escape. A negative rune stands for a class of
+// characters.
+func (p *unicodePatternParser) parseEscape(inClass bool) (rune, bool) {
 	if len(p.rest) < 2 {
 		return 0, false
 	}
@@ -175,7 +185,7 @@ func (p *unicodePattern) escaped(inClass bool) (rune, bool) {
 		if strings.ContainsAny(found[1:2], "dDwWsSpP") {
 			return -1, true
 		}
-		return escapedRune(found), true
+		return decodeEscape(found), true
 	}
 	if strings.IndexByte(`^$\.*+?()[]{}|/`, c) >= 0 || inClass && c == '-' {
 		p.rest = p.rest[2:]
@@ -188,7 +198,8 @@ func (p *unicodePattern) escaped(inClass bool) (rune, bool) {
 	return 0, false
 }
 
-func escapedRune(escape string) rune {
+// decodeEscape returns the character of a control or hexadecimal escape.
+func decodeEscape(escape string) rune {
 	switch escape[1] {
 	case 't':
 		return '\t'

@@ -8,61 +8,66 @@ import (
 	"strings"
 )
 
-// compilableByOlder says why clients of older protocol versions cannot use an
-// outputSchema, or "". The measure is the official JavaScript SDK 1.x, whose
-// validator (Ajv 8, JSON Schema draft-07, patterns with the flag u) throws over
-// what it does not know how to compile, and so over the whole list of tools. It
-// ignores keywords of later drafts: where that would make it refuse values that
-// fit, the schema is of no use either.
-func compilableByOlder(root map[string]any) string {
-	c := olderCompiler{visited: map[string]bool{}, anchors: map[string]bool{}, patterns: newPatternReader()}
-	c.schema(root, "", false)
+// findOlderProblem returns why older clients cannot use an outputSchema, or "".
+// The reference is the official JavaScript SDK 1.x with its validator (Ajv 8,
+// JSON Schema draft-07, patterns with the flag u). Over a schema that the
+// validator cannot compile, it throws, and the client loses the whole list of
+// tools. The validator ignores keywords of later drafts. A schema is also
+// unusable if it would then refuse values that fit.
+func findOlderProblem(root map[string]any) string {
+	c := olderCompiler{visited: map[string]bool{}, anchors: map[string]bool{}, patterns: newPatternChecker()}
+	c.checkSchema(root, "", false)
 	for _, ref := range c.refs {
-		if c.why != "" {
+		if c.problem != "" {
 			break
 		}
-		pointer, ok := pointerOf(ref.to)
+		pointer, ok := pointerFromReference(ref.target)
 		switch {
 		case ok && c.visited[pointer]:
 			if ref.exact && !strings.HasPrefix(pointer, "/$defs/") && !strings.HasPrefix(pointer, "/definitions/") {
-				c.fail(ref.at, "it refers to %q from where the schema must be read exactly", clip(ref.to))
+				c.failAt(ref.from, "it refers to %q from where the schema must be read exactly", clipText(ref.target))
 			}
-		case strings.HasPrefix(ref.to, "#") && c.anchors[ref.to[1:]] && !ref.exact:
+		case strings.HasPrefix(ref.target, "#") && c.anchors[ref.target[1:]] && !ref.exact:
 		default:
-			c.fail(ref.at, "$ref %q does not lead to a schema in the document", clip(ref.to))
+			c.failAt(ref.from, "$ref %q does not lead to a schema in the document", clipText(ref.target))
 		}
 	}
-	return c.why
+	return c.problem
 }
 
-// olderCompiler walks a schema as that validator does.
+// olderCompiler walks a schema in the way of that validator, and keeps the
+// first problem.
 type olderCompiler struct {
-	why     string
-	visited map[string]bool // pointers of schemas
+	problem string
+	visited map[string]bool // JSON pointers of all schemas
 	anchors map[string]bool
 	refs    []olderRef
 
-	patterns *patternReader
+	patterns *patternChecker
 }
 
+// olderRef is a $ref: the schema that has it, its text, and whether the schema
+// must be read exactly.
 type olderRef struct {
-	at, to string
-	exact  bool
+	from, target string
+	exact        bool
 }
 
-func (c *olderCompiler) fail(at, format string, args ...any) {
-	if c.why == "" {
+// failAt notes a problem, unless there is one already.
+func (c *olderCompiler) failAt(at, format string, args ...any) {
+	if c.problem == "" {
 		if at == "" {
 			at = "its top"
 		}
-		c.why = fmt.Sprintf("at %s, ", clip(at)) + fmt.Sprintf(format, args...)
+		c.problem = fmt.Sprintf("at %s, ", clipText(at)) + fmt.Sprintf(format, args...)
 	}
 }
 
-// schema takes one schema. exact says that it must not accept more than it says,
-// as below not, if and oneOf: there an ignored keyword changes what fits.
-func (c *olderCompiler) schema(doc any, at string, exact bool) {
-	if c.why != "" {
+// checkSchema checks one schema. exact means that the schema must not accept
+// more values than it describes, as below not, if and oneOf: there, an ignored
+// keyword changes which values fit the whole.
+func (c *olderCompiler) checkSchema(doc any, at string, exact bool) {
+	if c.problem != "" {
 		return
 	}
 	c.visited[at] = true
@@ -71,111 +76,115 @@ func (c *olderCompiler) schema(doc any, at string, exact bool) {
 	}
 	schema, ok := doc.(map[string]any)
 	if !ok {
-		c.fail(at, "there is no schema where one belongs")
+		c.failAt(at, "there is no schema where one belongs")
 		return
 	}
 	for key, value := range schema {
-		c.keyword(schema, key, value, at+"/"+escapePointer(key), at, exact)
+		c.checkKeyword(schema, key, value, at+"/"+escapePointer(key), at, exact)
 	}
 }
 
-func (c *olderCompiler) keyword(schema map[string]any, key string, value any, at, parent string, exact bool) {
+// checkKeyword checks one keyword of a schema. at is the pointer of the
+// keyword, parent that of the schema.
+func (c *olderCompiler) checkKeyword(schema map[string]any, key string, value any, at, parent string, exact bool) {
 	switch key {
 	case "$id":
 		if _, ok := value.(string); !ok || parent != "" {
-			c.fail(parent, "it has an $id")
+			c.failAt(parent, "it has an $id")
 		}
 	case "id", "$async", "formatMinimum", "formatMaximum", "formatExclusiveMinimum", "formatExclusiveMaximum":
-		c.fail(parent, "it has the keyword %s", key)
+		c.failAt(parent, "it has the keyword %s", key)
 	case "nullable":
 		if allows, ok := value.(bool); !ok || schema["type"] == nil || !allows && slices.Contains(typeNames(schema["type"]), "null") {
-			c.fail(parent, "it has nullable without a type that it could belong to")
+			c.failAt(parent, "it has nullable without a type that it could belong to")
 		}
 	case "$anchor", "$dynamicAnchor":
 		name, ok := value.(string)
 		if !ok || !c.patterns.anchor.MatchString(name) || c.anchors[name] {
-			c.fail(parent, "it has an %s that is no name, or another's", key)
+			c.failAt(parent, "it has an %s that is no name, or another's", key)
 		}
 		c.anchors[name] = true
 	case "$ref":
 		to, ok := value.(string)
 		if !ok {
-			c.fail(parent, "$ref is not a string")
+			c.failAt(parent, "$ref is not a string")
 		}
 		c.refs = append(c.refs, olderRef{parent, to, exact})
 	case "prefixItems", "unevaluatedProperties", "unevaluatedItems", "dependentSchemas", "dependentRequired", "maxContains", "minContains", "$dynamicRef", "$recursiveRef":
-		c.later(schema, key, value, at, parent, exact)
+		c.checkLaterKeyword(schema, key, value, at, parent, exact)
 	default:
-		if !c.applicator(key, value, at, exact || key == "not" || key == "if" || key == "oneOf" || key == "$defs" || key == "definitions") {
-			c.assertion(key, value, at)
+		if !c.checkApplicator(key, value, at, exact || key == "not" || key == "if" || key == "oneOf" || key == "$defs" || key == "definitions") {
+			c.checkAssertion(key, value, at)
 		}
 	}
 }
 
-// later takes a keyword that came after draft-07.
-func (c *olderCompiler) later(schema map[string]any, key string, value any, at, parent string, exact bool) {
+// checkLaterKeyword checks a keyword that came after draft-07, which those
+// clients ignore.
+func (c *olderCompiler) checkLaterKeyword(schema map[string]any, key string, value any, at, parent string, exact bool) {
 	switch {
 	case exact:
-		c.fail(parent, "%s is not known to those clients, and the schema must be read exactly there", key)
+		c.failAt(parent, "%s is not known to those clients, and the schema must be read exactly there", key)
 	case key == "prefixItems" && schema["items"] != nil:
-		c.fail(parent, "prefixItems with items means something else to those clients")
+		c.failAt(parent, "prefixItems with items means something else to those clients")
 	case key == "minContains" && schema["contains"] != nil && fmt.Sprint(value) == "0":
-		c.fail(parent, "minContains 0 is not known to those clients")
-	case identifies(value):
-		c.fail(at, "it has an $id or an anchor inside")
+		c.failAt(parent, "minContains 0 is not known to those clients")
+	case containsIdentifier(value):
+		c.failAt(at, "it has an $id or an anchor inside")
 	}
 }
 
-// applicator takes a keyword that holds schemas; false where it is none.
-func (c *olderCompiler) applicator(key string, value any, at string, exact bool) bool {
+// checkApplicator checks a keyword that holds schemas; it returns false for any
+// other keyword.
+func (c *olderCompiler) checkApplicator(key string, value any, at string, exact bool) bool {
 	switch {
 	case key == "dependencies":
 		named, _ := value.(map[string]any)
 		for name, of := range named {
 			if _, list := of.([]any); !list {
-				c.schema(of, at+"/"+escapePointer(name), exact)
+				c.checkSchema(of, at+"/"+escapePointer(name), exact)
 			}
 		}
 		if named == nil {
-			c.fail(at, "it is no map of schemas")
+			c.failAt(at, "it is no map of schemas")
 		}
 	case holdsSchemas(key):
 		named, ok := value.(map[string]any)
 		if !ok {
-			c.fail(at, "it is no map of schemas")
+			c.failAt(at, "it is no map of schemas")
 		}
 		for name, of := range named {
 			if key == "patternProperties" && !c.patterns.validInUnicodeMode(name) {
-				c.fail(at, "the pattern %q is not valid in JavaScript's unicode mode", clip(name))
+				c.failAt(at, "the pattern %q is not valid in JavaScript's unicode mode", clipText(name))
 			}
-			c.schema(of, at+"/"+escapePointer(name), exact)
+			c.checkSchema(of, at+"/"+escapePointer(name), exact)
 		}
 	case key == "allOf" || key == "anyOf" || key == "oneOf":
 		list, ok := value.([]any)
 		if !ok || len(list) == 0 {
-			c.fail(at, "it is no list of schemas")
+			c.failAt(at, "it is no list of schemas")
 		}
 		for i, of := range list {
-			c.schema(of, fmt.Sprintf("%s/%d", at, i), exact)
+			c.checkSchema(of, fmt.Sprintf("%s/%d", at, i), exact)
 		}
 	case key == "items":
 		list, ok := value.([]any)
 		if !ok {
-			c.schema(value, at, exact)
+			c.checkSchema(value, at, exact)
 		}
 		for i, of := range list {
-			c.schema(of, fmt.Sprintf("%s/%d", at, i), exact)
+			c.checkSchema(of, fmt.Sprintf("%s/%d", at, i), exact)
 		}
 	case holdsSchema(key):
-		c.schema(value, at, exact)
+		c.checkSchema(value, at, exact)
 	default:
 		return false
 	}
 	return true
 }
 
-// assertion takes a keyword whose value is data.
-func (c *olderCompiler) assertion(key string, value any, at string) {
+// checkAssertion checks a keyword whose value is data.
+func (c *olderCompiler) checkAssertion(key string, value any, at string) {
 	ok := true
 	switch key {
 	case "type":
@@ -190,7 +199,7 @@ func (c *olderCompiler) assertion(key string, value any, at string) {
 	case "required":
 		list, isList := value.([]any)
 		ok = isList && !slices.ContainsFunc(list, func(one any) bool { _, is := one.(string); return !is })
-	case "multipleOf": // 1.1 is no multiple of 0.1 in floating point
+	case "multipleOf": // in floating point, 1.1 is not a multiple of 0.1
 		n, isNumber := value.(json.Number)
 		ok = isNumber && !strings.ContainsAny(string(n), ".eE")
 	case "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties":
@@ -202,18 +211,19 @@ func (c *olderCompiler) assertion(key string, value any, at string) {
 	case "pattern":
 		text, isText := value.(string)
 		if isText && !c.patterns.validInUnicodeMode(text) {
-			c.fail(at, "the pattern is not valid in JavaScript's unicode mode")
+			c.failAt(at, "the pattern is not valid in JavaScript's unicode mode")
 		}
 		ok = isText
 	case "const", "default", "examples", "title", "description", "$comment", "$schema":
-	default: // a keyword that is ignored, and still searched for names
-		ok = !identifies(value)
+	default: // the validator ignores the keyword, but still searches its value for names
+		ok = !containsIdentifier(value)
 	}
 	if !ok {
-		c.fail(at, "the value is not one that those clients take")
+		c.failAt(at, "the value is not one that those clients take")
 	}
 }
 
+// typeNames returns the names of the keyword type; nil if one is not a string.
 func typeNames(value any) (names []string) {
 	list, ok := value.([]any)
 	if !ok {
@@ -229,22 +239,23 @@ func typeNames(value any) (names []string) {
 	return names
 }
 
-// identifies says whether there is a name for a schema somewhere in a value.
-func identifies(value any) bool {
+// containsIdentifier reports whether a value has an $id or an anchor at any
+// depth.
+func containsIdentifier(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, of := range v {
-			if key == "$id" || key == "$anchor" || key == "$dynamicAnchor" || identifies(of) {
+			if key == "$id" || key == "$anchor" || key == "$dynamicAnchor" || containsIdentifier(of) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, identifies)
+		return slices.ContainsFunc(v, containsIdentifier)
 	}
 	return false
 }
 
-// holdsSchemas says whether a keyword's value is a map of schemas.
+// holdsSchemas reports whether the value of a keyword is a map of schemas.
 func holdsSchemas(key string) bool {
 	switch key {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
@@ -253,7 +264,8 @@ func holdsSchemas(key string) bool {
 	return false
 }
 
-// holdsSchema says whether a keyword's value is a schema, or a list of them.
+// holdsSchema reports whether the value of a keyword is a schema or a list of
+// schemas.
 func holdsSchema(key string) bool {
 	switch key {
 	case "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "items", "prefixItems", "additionalItems", "contains", "additionalProperties",
@@ -263,8 +275,9 @@ func holdsSchema(key string) bool {
 	return false
 }
 
-// pointerOf is the JSON pointer of a reference into the same document.
-func pointerOf(ref string) (string, bool) {
+// pointerFromReference returns the JSON pointer of a reference into the same
+// document.
+func pointerFromReference(ref string) (string, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok || fragment != "" && fragment[0] != '/' {
 		return "", false
@@ -273,6 +286,7 @@ func pointerOf(ref string) (string, bool) {
 	return pointer, err == nil
 }
 
+// escapePointer escapes one token of a JSON pointer.
 func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

@@ -11,38 +11,40 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Changed shows a backend's tools as the operator wants them: without the
-// hidden ones, under other names and descriptions, and with a deadline of
-// theirs where it is not zero and the tool names none. A tool of which the operator
-// says that it changes nothing counts as read-only. The backend goes on to
-// see its own names. A new name that another tool of the server has is not
-// given: the tool keeps its own.
+// Changed returns a backend whose tools are shown as the operator configured
+// them: some hidden, some with another name or description, some marked as
+// read-only. timeout, if not 0, is the deadline of tools that have none. The
+// backend below still receives its own names. If another tool of the server has
+// the new name already, the tool keeps its own name.
 func Changed(b Backend, overrides map[string]junctor.Override, timeout time.Duration) Backend {
 	if len(overrides) == 0 && timeout == 0 {
 		return b
 	}
-	return &changed{Backend: b, overrides: overrides, timeout: timeout}
+	return &overriddenBackend{Backend: b, overrides: overrides, timeout: timeout}
 }
 
-type changed struct {
+// overriddenBackend is the backend that Changed makes.
+type overriddenBackend struct {
 	Backend
 	overrides map[string]junctor.Override
 	timeout   time.Duration
-	own       atomic.Pointer[map[string]string] // by the name that is shown
+	ownNames  atomic.Pointer[map[string]string] // the backend's names, by new name, as of the last Offer
 }
 
-func (c *changed) Offer(ctx context.Context) (*Offer, error) {
+// Offer implements Backend.
+func (c *overriddenBackend) Offer(ctx context.Context) (*Offer, error) {
 	offer, err := c.Backend.Offer(ctx)
 	if err != nil {
 		return nil, err
 	}
+	// Names that tools keep cannot be given to others.
 	taken := map[string]bool{}
 	for _, t := range offer.Tools {
 		if o := c.overrides[t.Name]; !o.Hide && o.Name == "" {
 			taken[t.Name] = true
 		}
 	}
-	names := map[string]string{} // by the own name, so that versions stay together
+	names := map[string]string{} // by the backend's name, so that all versions of a tool get the same new name
 	next := *offer
 	next.Tools = make([]ToolDef, 0, len(offer.Tools))
 	for _, t := range offer.Tools {
@@ -53,24 +55,26 @@ func (c *changed) Offer(ctx context.Context) (*Offer, error) {
 		if o.Name != "" && names[t.Name] == "" && !taken[o.Name] {
 			names[t.Name], taken[o.Name] = o.Name, true
 		}
-		next.Tools = append(next.Tools, c.change(t, names[t.Name], &o))
+		next.Tools = append(next.Tools, c.applyOverride(t, names[t.Name], &o))
 	}
 	own := make(map[string]string, len(names))
 	for name, shown := range names {
 		own[shown] = name
 	}
-	c.own.Store(&own)
+	c.ownNames.Store(&own)
 	return &next, nil
 }
 
-func (c *changed) change(t ToolDef, name string, o *junctor.Override) ToolDef {
+// applyOverride returns the definition of a tool with the operator's changes.
+// name is "" if the tool keeps its own.
+func (c *overriddenBackend) applyOverride(t ToolDef, name string, o *junctor.Override) ToolDef {
 	var members []wire.Member
 	if name != "" {
 		t.Name = name
-		members = append(members, member("name", name))
+		members = append(members, stringMember("name", name))
 	}
 	if o.Description != "" {
-		members = append(members, member("description", o.Description))
+		members = append(members, stringMember("description", o.Description))
 	}
 	if len(members) > 0 {
 		t.JSON = wire.AppendObject(nil, t.JSON, nil, members...)
@@ -85,9 +89,10 @@ func (c *changed) change(t ToolDef, name string, o *junctor.Override) ToolDef {
 	return t
 }
 
-func (c *changed) Do(ctx context.Context, req *Request, sink Sink) (Result, error) {
+// Do implements Backend. It translates the name of a renamed tool back.
+func (c *overriddenBackend) Do(ctx context.Context, req *Request, sink Sink) (Result, error) {
 	if req.Kind == junctor.KindTool {
-		if own := c.own.Load(); own != nil {
+		if own := c.ownNames.Load(); own != nil {
 			if name, ok := (*own)[req.Name]; ok {
 				under := *req
 				under.Name = name
@@ -98,13 +103,16 @@ func (c *changed) Do(ctx context.Context, req *Request, sink Sink) (Result, erro
 	return c.Backend.Do(ctx, req, sink)
 }
 
-// Believe makes the annotations of a backend's tools count. Without it they are
-// shown to clients and decide nothing here.
-func Believe(b Backend) Backend { return believed{b} }
+// Believe returns a backend whose tool annotations are trusted: they decide
+// whether a tool counts as read-only or idempotent. Without it, clients see the
+// annotations but Junctor ignores them.
+func Believe(b Backend) Backend { return believedBackend{b} }
 
-type believed struct{ Backend }
+// believedBackend is the backend that Believe makes.
+type believedBackend struct{ Backend }
 
-func (b believed) Offer(ctx context.Context) (*Offer, error) {
+// Offer implements Backend.
+func (b believedBackend) Offer(ctx context.Context) (*Offer, error) {
 	offer, err := b.Backend.Offer(ctx)
 	if err != nil {
 		return nil, err
@@ -114,7 +122,8 @@ func (b believed) Offer(ctx context.Context) (*Offer, error) {
 	return &next, nil
 }
 
-// EncodeOffer writes an offer so that it can be kept, byte for byte.
+// EncodeOffer serializes an offer for storage. The JSON of its items is kept
+// byte for byte. Functions (ToolDef.As and Take) are not kept.
 func EncodeOffer(o *Offer) ([]byte, error) {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(o); err != nil {
@@ -123,7 +132,7 @@ func EncodeOffer(o *Offer) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// DecodeOffer reads what EncodeOffer wrote.
+// DecodeOffer reads the result of EncodeOffer.
 func DecodeOffer(data []byte) (*Offer, error) {
 	o := &Offer{}
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(o); err != nil {

@@ -28,23 +28,23 @@ func TestChangedTools(t *testing.T) {
 	attach(t, c, "notes", junctor.ModeBYO, b)
 	sh := shelf(c)
 	// "put" belongs to a tool already, so list keeps its own name.
-	if got := names(t, sh.List(reader("a"), catalog.View{Server: "notes"}, catalog.ListTools)); !slices.Equal(got, []string{"search", "list", "put", "slow"}) {
+	if got := names(t, sh.List(reader("a"), catalog.Scope{Server: "notes"}, catalog.ListTools)); !slices.Equal(got, []string{"search", "list", "put", "slow"}) {
 		t.Errorf("shown %v", got)
 	}
-	if _, err := sh.Tool(reader("a"), catalog.View{}, "notes__drop", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
+	if _, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__drop", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
 		t.Errorf("the hidden tool: %v", err)
 	}
-	if _, err := sh.Tool(reader("a"), catalog.View{}, "notes__find", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
+	if _, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__find", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
 		t.Errorf("the old name: %v", err)
 	}
-	item, err := sh.Tool(reader("a"), catalog.View{}, "notes__search", "")
+	item, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__search", "")
 	if err != nil || item.Tool.Timeout != time.Second {
 		t.Fatalf("%+v, %v", item, err)
 	}
 	if d, err := sh.DescribeOne(reader("a"), "notes__search"); err != nil || d.Description != "Finds\nthings" {
 		t.Errorf("described as %q, %v", d.Description, err)
 	}
-	if item, err := sh.Tool(reader("a"), catalog.View{}, "notes__slow", ""); err != nil || item.Tool.Timeout != time.Minute {
+	if item, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__slow", ""); err != nil || item.Tool.Timeout != time.Minute {
 		t.Errorf("a deadline of its own: %+v, %v", item, err)
 	}
 	// The backend hears its own name; builtin answers not_found to any other.
@@ -62,7 +62,7 @@ func TestReadOnlyByOverride(t *testing.T) {
 	c := newCatalog(t, catalog.Options{})
 	readOnly := func(tool string) bool {
 		t.Helper()
-		item, err := shelf(c).Tool(reader("a"), catalog.View{}, "map__"+tool, "")
+		item, err := shelf(c).Tool(reader("a"), catalog.Scope{}, "map__"+tool, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,11 +138,11 @@ func TestPrivateServers(t *testing.T) {
 			want = []string{"mine__b", "shared__a"}
 		}
 		for range 2 { // rendered, then remembered
-			if got := names(t, sh.List(tt.p, catalog.View{}, catalog.ListTools)); !slices.Equal(got, want) {
+			if got := names(t, sh.List(tt.p, catalog.Scope{}, catalog.ListTools)); !slices.Equal(got, want) {
 				t.Errorf("%s lists %v", name, got)
 			}
 		}
-		_, errTool := sh.Tool(tt.p, catalog.View{}, "mine__b", "")
+		_, errTool := sh.Tool(tt.p, catalog.Scope{}, "mine__b", "")
 		_, errServer := sh.Server(tt.p, "mine")
 		found := sh.Describe(tt.p, catalog.Filter{Server: "mine"})
 		if (errTool == nil) != tt.sees || (errServer == nil) != tt.sees || (len(found) == 1) != tt.sees {

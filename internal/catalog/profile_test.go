@@ -30,9 +30,9 @@ func TestProfiles(t *testing.T) {
 	api := catalog.Changed(&scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{shaped}}}, map[string]junctor.Override{"pets": {Name: "animals", Description: "All of them"}}, 0)
 	attach(t, c, "api", junctor.ModeGenerated, api)
 	attach(t, c, "byo", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{plain}}})
-	list := func(v catalog.View) string { return string(shelf(c).List(reader("r"), v, catalog.ListTools)) }
+	list := func(v catalog.Scope) string { return string(shelf(c).List(reader("r"), v, catalog.ListTools)) }
 	cats := `{"name":"byo__cats","inputSchema":{"type":"object"}}`
-	for v, want := range map[catalog.View]string{
+	for v, want := range map[catalog.Scope]string{
 		{}:                                 `{"tools":[{"inputSchema":{"type":"object"},"name":"api__animals","description":"All of them"},` + cats + `]}`,
 		{Profile: "gemini"}:                `{"tools":[{"inputSchema":{"type":"object","title":"gemini"},"name":"api__animals","description":"All of them"},` + cats + `]}`,
 		{Profile: "openai"}:                `{"tools":[{"inputSchema":{"type":"object","title":"openai"},"name":"api__animals","description":"All of them"},` + cats + `]}`,
@@ -47,7 +47,7 @@ func TestProfiles(t *testing.T) {
 	if n := made.Load(); n != 2 {
 		t.Errorf("made %d times for two profiles", n)
 	}
-	item, err := shelf(c).Tool(reader("r"), catalog.View{Profile: "openai"}, "api__animals", "")
+	item, err := shelf(c).Tool(reader("r"), catalog.Scope{Profile: "openai"}, "api__animals", "")
 	if err != nil || string(item.Tool.Taken("openai", []byte("{}"))) != "openai{}" || string(item.Tool.Taken("", []byte("{}"))) != "{}" || item.Tool.Taken("openai", nil) != nil {
 		t.Errorf("arguments: %v", err)
 	}
@@ -55,7 +55,7 @@ func TestProfiles(t *testing.T) {
 	if err := c.Attach(t.Context(), tenant, "api", junctor.ModeGenerated, api, catalog.ExposedAs(junctor.ExposureSearch)); err != nil {
 		t.Fatal(err)
 	}
-	meta, ok := shelf(c).Meta(reader("r"), catalog.View{Profile: "gemini"}, catalog.DescribeTool)
+	meta, ok := shelf(c).Meta(reader("r"), catalog.Scope{Profile: "gemini"}, catalog.DescribeTool)
 	if !ok {
 		t.Fatal("nothing describes it")
 	}

@@ -7,50 +7,54 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// View is the way a door shows the catalog. The zero View joins all servers
-// under exposed names.
-type View struct {
+// Scope selects and shapes the part of the catalog that one endpoint shows. The
+// zero Scope joins all servers under exposed names.
+type Scope struct {
 	Server string // only this server, under its own names
 	Plain  bool   // joined, but built-in tools under their own names too
 
-	// Profile is what its clients take of schemas. It decides nothing about what
-	// is seen.
+	// Profile is the set of JSON Schema features that the clients accept. It
+	// never decides which items are visible.
 	Profile  junctor.Profile
-	Audience Audience // for whom it is
-	Older    bool     // its clients speak a protocol version before 2026-07-28
+	Audience Audience // who reads the list: a model, an App or both
+	Older    bool     // the clients speak a protocol version before 2026-07-28
 
-	// Budget is how many bytes of tools are listed at most where a server does not
-	// say how it is shown: the others are found. 0 is no such bound, and what the settings say.
+	// Budget is the most bytes of tools to list for servers that do not choose their
+	// own way to be shown; the rest is found through search. 0 means no such bound.
 	Budget int
 }
 
-// Item is what a name stands for.
+// Item is a resolved name.
 type Item struct {
 	Server *Server
 	Name   string       // the server's own name or URI
-	Shown  string       // the exposed name, whatever the view: for counters. Resources that stand in no list share one
+	Shown  string       // the exposed name in every scope, for metrics; unlisted resources share one
 	Tool   *ToolVersion // for tools
 }
 
-// digestPrefix begins a version that names a definition by its SHA-256: any tool can
-// be called so, and only while it has that definition.
+// digestPrefix begins a version that names a definition by its SHA-256. Any
+// tool can be called with such a version, but only while it has that
+// definition: the caller can be sure that the tool is the one it read.
 const digestPrefix = "sha256:"
 
-// Tool finds a tool by the name that the view shows, in the version asked for
-// ("" is the default). An unknown name is not_found and names the closest tools
-// that p may see; an unknown version is invalid and lists the known ones.
-func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item, error) {
-	t := sh.findTool(v, name)
+// Tool resolves the name of a tool in the scope, in the requested version (""
+// means the default). An unknown or hidden name is not_found, and names similar
+// tools that p may see. An unknown version is invalid and lists the known ones;
+// a digest that is out of date is a conflict. The Item is set for a hidden tool
+// too, so that the refusal can be recorded.
+func (sh *Shelf) Tool(p *junctor.Principal, scope Scope, name, version string) (Item, error) {
+	t := sh.findTool(scope, name)
 	if t == nil {
-		return Item{}, sh.unknownTool(p, v, name)
+		return Item{}, sh.unknownTool(p, scope, name)
 	}
 	item := Item{Server: sh.byID[t.Server], Name: t.Name, Shown: t.Exposed, Tool: t.Default}
-	if why := sh.Visible(p, v, item.Server, junctor.KindTool, t.Name); why != "" {
-		return item, hide(why, sh.unknownTool(p, v, name))
+	if why := sh.Visible(p, scope, item.Server, junctor.KindTool, t.Name); why != "" {
+		return item, withReason(why, sh.unknownTool(p, scope, name))
 	}
 	if version == "" {
 		return item, nil
 	}
+	// A version is a name that the server gave, or the digest of a definition.
 	digest, pinned := strings.CutPrefix(version, digestPrefix)
 	for _, tv := range t.Versions {
 		if tv.Version == version || pinned && tv.Digest == digest {
@@ -68,50 +72,56 @@ func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item,
 		}
 	}
 	if len(known) == 0 {
-		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out, or name its definition, %s%s (asked for: %q)", name, digestPrefix, t.Default.Digest, clip(version))
+		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out, or name its definition, %s%s (asked for: %q)", name, digestPrefix, t.Default.Digest, clipText(version))
 	}
-	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, clip(version), strings.Join(known, ", "))
+	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, clipText(version), strings.Join(known, ", "))
 }
 
-func (sh *Shelf) findTool(v View, name string) *Tool {
+// findTool looks up a name without regard to who asks.
+func (sh *Shelf) findTool(scope Scope, name string) *Tool {
 	switch {
-	case v.Server != "":
-		if s := sh.byID[v.Server]; s != nil {
-			return s.toolsBy[name]
+	case scope.Server != "":
+		if s := sh.byID[scope.Server]; s != nil {
+			return s.toolsByName[name]
 		}
 		return nil
-	case v.Plain && sh.bare[name] != nil:
-		return sh.bare[name]
+	case scope.Plain && sh.builtinByName[name] != nil:
+		return sh.builtinByName[name]
 	}
 	return sh.tools[name]
 }
 
-// Prompt finds a prompt by the name that the view shows.
-func (sh *Shelf) Prompt(p *junctor.Principal, v View, name string) (Item, error) {
+// Prompt resolves the name of a prompt in the scope. An unknown or hidden name
+// is not_found.
+func (sh *Shelf) Prompt(p *junctor.Principal, scope Scope, name string) (Item, error) {
 	var found *Prompt
-	if v.Server != "" {
-		if s := sh.byID[v.Server]; s != nil {
-			found = s.promptsBy[name]
+	if scope.Server != "" {
+		if s := sh.byID[scope.Server]; s != nil {
+			found = s.promptsByName[name]
 		}
 	} else {
 		found = sh.prompts[name]
 	}
-	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown prompt %q", clip(name)) }
+	unknown := func() *junctor.Error {
+		return junctor.Errorf(junctor.CodeNotFound, "unknown prompt %q", clipText(name))
+	}
 	if found == nil {
 		return Item{}, unknown()
 	}
 	item := Item{Server: sh.byID[found.Server], Name: found.Name, Shown: found.Exposed}
-	if why := sh.Visible(p, v, item.Server, junctor.KindPrompt, found.Name); why != "" {
-		return item, hide(why, unknown())
+	if why := sh.Visible(p, scope, item.Server, junctor.KindPrompt, found.Name); why != "" {
+		return item, withReason(why, unknown())
 	}
 	return item, nil
 }
 
-// Resource finds the server of a URI, or of a URI template, that the view
-// shows. Whether the server has something there is for the server to say:
-// templates and unlisted resources are known to it alone.
-func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error) {
-	own, id := uri, v.Server
+// Resource resolves a URI, or a URI template, in the scope to its server. It
+// does not check that the resource exists: only the server knows its templates
+// and unlisted resources.
+func (sh *Shelf) Resource(p *junctor.Principal, scope Scope, uri string) (Item, error) {
+	// On a server's own endpoint the URI is the server's own; elsewhere it
+	// names the server.
+	own, id := uri, scope.Server
 	if id == "" {
 		var ok bool
 		if id, own, ok = splitURI(uri); !ok {
@@ -122,26 +132,27 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 		return junctor.Errorf(junctor.CodeNotFound, "unknown resource: there is none at this URI; resources/list shows what there is")
 	}
 	s := sh.byID[id]
-	if s == nil || len(s.Offer.Resources)+len(s.Offer.Templates)+len(s.pages[own]) == 0 {
+	if s == nil || len(s.Offer.Resources)+len(s.Offer.Templates)+len(s.toolsByPage[own]) == 0 {
 		return Item{}, unknown()
 	}
 	shown := own
-	if _, listed := s.resources[own]; !listed {
-		shown = "*" // what a caller may make up must not become a counter
+	if _, listed := s.resourceURIs[own]; !listed {
+		shown = "*" // a URI that the caller made up must not become a metric label
 	}
 	item := Item{Server: s, Name: own, Shown: ExposedURI(s.ID, shown)}
-	if why := sh.Visible(p, v, s, junctor.KindResource, own); why != "" {
-		return item, hide(why, unknown())
+	if why := sh.Visible(p, scope, s, junctor.KindResource, own); why != "" {
+		return item, withReason(why, unknown())
 	}
 	return item, nil
 }
 
-// Lone is a tool of a server that no list has, and that another backend runs. On
-// counters all of a server's share one name.
+// Lone makes the item of a tool that no list has. It belongs to the server of,
+// and the backend runs executes it. In metrics all such tools of a server share
+// one name.
 func Lone(of *Server, runs Backend, def ToolDef) (Item, error) {
-	version, err := newToolVersion(def, nil, of.ID, false, &making{log: slog.New(slog.DiscardHandler)})
+	version, err := newToolVersion(def, nil, of.ID, false, &snapshotBuilder{log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return Item{}, junctor.Errorf(junctor.CodeInvalid, "the tool %q cannot be used: %w", clip(def.Name), err)
+		return Item{}, junctor.Errorf(junctor.CodeInvalid, "the tool %q cannot be used: %w", clipText(def.Name), err)
 	}
 	return Item{
 		Server: &Server{ID: of.ID, Mode: of.Mode, Owner: of.Owner, Backend: runs, Offer: &Offer{}},
@@ -149,32 +160,33 @@ func Lone(of *Server, runs Backend, def ToolDef) (Item, error) {
 	}, nil
 }
 
-// MakesTasks says whether any server that p sees in the view may answer a call
-// with a task.
-func (sh *Shelf) MakesTasks(p *junctor.Principal, v View) bool {
+// MakesTasks reports whether any server that p sees in the scope may answer a
+// call with a task.
+func (sh *Shelf) MakesTasks(p *junctor.Principal, scope Scope) bool {
 	for _, s := range sh.servers {
-		if s.Offer.Tasks && (v.Server == "" || v.Server == s.ID) && sh.Visible(p, v, s, "", "") == "" {
+		if s.Offer.Tasks && (scope.Server == "" || scope.Server == s.ID) && sh.Visible(p, scope, s, "", "") == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// Believes says whether annotations of a server's tools count.
+// Believes reports whether the tool annotations of a server are trusted.
 func (sh *Shelf) Believes(id string) bool {
 	s := sh.byID[id]
 	return s != nil && s.believed
 }
 
-// Server finds a server that p may see under its own names.
+// Server returns a server that p may see on the server's own endpoint. An
+// unknown or hidden id is not_found.
 func (sh *Shelf) Server(p *junctor.Principal, id string) (*Server, error) {
-	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clip(id)) }
+	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clipText(id)) }
 	s := sh.byID[id]
 	if s == nil {
 		return nil, unknown()
 	}
-	if why := sh.Visible(p, View{Server: id}, s, "", ""); why != "" {
-		return nil, hide(why, unknown())
+	if why := sh.Visible(p, Scope{Server: id}, s, "", ""); why != "" {
+		return nil, withReason(why, unknown())
 	}
 	return s, nil
 }

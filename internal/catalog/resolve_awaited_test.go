@@ -15,7 +15,7 @@ func TestToolsOfAServerThatHasNotAnswered(t *testing.T) {
 	attach(t, c, "slow", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Awaited: true}})
 	attach(t, c, "quick", junctor.ModeBYO, &scripted{offer: &catalog.Offer{}})
 	for server, want := range map[string]junctor.Code{"slow": junctor.CodeUnavailable, "quick": junctor.CodeNotFound, "none": junctor.CodeNotFound} {
-		if _, err := shelf(c).Tool(reader("r"), catalog.View{Server: server}, "echo", ""); junctor.CodeOf(err) != want {
+		if _, err := shelf(c).Tool(reader("r"), catalog.Scope{Server: server}, "echo", ""); junctor.CodeOf(err) != want {
 			t.Errorf("%s: %v, want %s", server, err, want)
 		}
 	}

@@ -18,32 +18,35 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxViolations bounds how many violations one error lists, and maxViolation how
-// long each is: some repeat what the caller sent.
+// Limits of an error that lists violations. Some violations repeat names that the
+// caller sent, so an unlimited error could grow with the request.
 const (
-	maxViolations = 20
-	maxViolation  = 1 << 10
-	maxWorded     = 200 // violations that are put into words to choose among them
-	maxNamed      = 100 // values that one violation lists
+	maxViolations       = 20
+	maxViolationBytes   = 1 << 10
+	maxWordedViolations = 200 // violations that are described in order to choose among them
+	maxListedValues     = 100 // most values that one violation lists
 )
 
-// compiled is a schema in both its forms.
-type compiled struct {
-	shape *shape // nil where the schema has more than the common keywords
-	full  *jsonschema.Schema
+// compiledSchema is a schema in two forms: one that accepts most arguments
+// without allocating, and that of the library.
+type compiledSchema struct {
+	fast    *fastSchema // nil if the schema uses more than the common keywords
+	library *jsonschema.Schema
 
-	unevaluated        bool               // the schema has unevaluatedItems or unevaluatedProperties
-	meta2019, meta2020 *jsonschema.Schema // the dialects that it may refer to
-	bytes              int64              // about what it holds in memory
+	hasUnevaluated     bool               // the schema has unevaluatedItems or unevaluatedProperties
+	meta2019, meta2020 *jsonschema.Schema // the dialects, compiled if the schema refers to one
+	bytes              int64              // estimated memory
 }
 
-func compileSchema(raw []byte) (*compiled, error) {
-	doc, err := wire.Value(raw)
+// compileSchema compiles a schema after it has checked that compiling stays
+// within the limits of schemaGraph.
+func compileSchema(raw []byte) (*compiledSchema, error) {
+	doc, err := wire.DecodeValue(raw)
 	if err != nil {
 		return nil, err
 	}
-	if number, found := tooLarge(raw); found {
-		return nil, errors.New("it holds a number beyond all use: " + clip(string(number)))
+	if number, found := findOversizedNumber(raw); found {
+		return nil, errors.New("it holds a number beyond all use: " + clipText(string(number)))
 	}
 	graph, err := newSchemaGraph(doc)
 	if err != nil {
@@ -63,8 +66,8 @@ func compileSchema(raw []byte) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &compiled{shape: newShape(doc), full: full, unevaluated: graph.unseen, bytes: int64(len(raw) + graph.work/4)}
-	if graph.dialects {
+	made := &compiledSchema{fast: newFastSchema(doc), library: full, hasUnevaluated: graph.hasUnevaluated, bytes: int64(len(raw) + graph.compileBytes/4)}
+	if graph.usesDialect {
 		if made.meta2019, err = c.Compile(dialect2019 + "schema"); err != nil {
 			return nil, err
 		}
@@ -75,20 +78,22 @@ func compileSchema(raw []byte) (*compiled, error) {
 	return made, nil
 }
 
-// noLoader keeps $ref inside the document: a schema never makes us fetch.
+// noLoader refuses every $ref that leads out of the document: a schema from a
+// server must never make Junctor fetch something.
 type noLoader struct{}
 
+// Load implements jsonschema.URLLoader.
 func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New("a $ref to " + url + " leads out of the schema and is not followed")
 }
 
-// Check gives every violation of the schema by the arguments, which wire has
-// found to be good JSON; nil arguments count as an empty object. A schema that
-// cannot be compiled is the server's fault, not the caller's, and is reported as
-// an upstream error. Checking ends with ctx, and costs a bounded number of
-// steps whatever the schema and the arguments are.
+// Check returns an invalid error that lists the violations of the schema, or
+// nil. The arguments must be JSON that wire has validated; nil counts as an
+// empty object. A schema that cannot be compiled is the server's fault and is
+// reported as an upstream error. Checking ends with ctx, and takes a bounded
+// number of steps whatever the schema and the arguments are.
 func (s *Schema) Check(ctx context.Context, arguments []byte) error {
-	c, err := s.compiled(ctx)
+	c, err := s.loadCompiled(ctx)
 	if err != nil && ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
@@ -98,13 +103,14 @@ func (s *Schema) Check(ctx context.Context, arguments []byte) error {
 	if arguments == nil {
 		arguments = []byte("{}")
 	}
-	if c.shape != nil && c.shape.accepts(arguments) {
+	if c.fast != nil && c.fast.acceptsText(arguments) {
 		return nil
 	}
 	return c.checkFully(ctx, arguments)
 }
 
-// CheckArguments is Check for a schema that is used this once.
+// CheckArguments is Check for a schema that is used once. An empty schema
+// accepts everything.
 func CheckArguments(ctx context.Context, schema, arguments []byte) error {
 	if len(schema) == 0 {
 		return nil
@@ -112,40 +118,42 @@ func CheckArguments(ctx context.Context, schema, arguments []byte) error {
 	return newSchema(schema, nil).Check(ctx, arguments)
 }
 
-// checkFully asks the library, which compares numbers with arithmetic of any
-// length: it gets none that would keep it busy for long, and no value that
-// takes many steps.
-func (c *compiled) checkFully(ctx context.Context, arguments []byte) error {
-	value, err := wire.Value(arguments)
+// checkFully decodes the arguments and asks the library. The library compares
+// numbers with arithmetic of any length and cannot be interrupted. So it never
+// gets numbers beyond the limits, and values that take many steps go to
+// evaluateValue instead.
+func (c *compiledSchema) checkFully(ctx context.Context, arguments []byte) error {
+	value, err := wire.DecodeValue(arguments)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
 	}
-	if number, found := tooLarge(arguments); found {
+	if number, found := findOversizedNumber(arguments); found {
 		return junctor.Errorf(junctor.CodeInvalid, "the arguments hold a number that is too large to be checked: %s; at most %d characters and exponents up to %d",
-			clip(string(number)), maxNumberLength, maxExponent)
+			clipText(string(number)), maxNumberLength, maxExponent)
 	}
 	if !c.fitsLibrary(value) {
-		found, err := c.evaluate(ctx, value)
+		found, err := c.evaluateValue(ctx, value)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		return violationError(found)
+		return newViolationError(found)
 	}
 	var bad *jsonschema.ValidationError
-	switch err := c.full.Validate(value); {
+	switch err := c.library.Validate(value); {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
-		return violations(bad)
+		return convertViolations(bad)
 	default:
 		return junctor.Errorf(junctor.CodeInvalid, "arguments could not be checked: %w", err)
 	}
 }
 
-// violations names the first violations by their place. Of those at one place
-// the first by their words are named: the library goes through members in no
-// order. Only as many are put into words as may be named.
-func violations(bad *jsonschema.ValidationError) error {
+// convertViolations turns the library's error into ours. It lists the first
+// violations by their place, and those at one place by their text, since the
+// library visits members in random order. Only violations that may be listed
+// are described, because describing is slow.
+func convertViolations(bad *jsonschema.ValidationError) error {
 	type leaf struct {
 		at  string
 		why jsonschema.ErrorKind
@@ -154,7 +162,7 @@ func violations(bad *jsonschema.ValidationError) error {
 	var walk func(v *jsonschema.ValidationError)
 	walk = func(v *jsonschema.ValidationError) {
 		if len(v.Causes) == 0 {
-			leaves = append(leaves, leaf{pointer(v.InstanceLocation), v.ErrorKind})
+			leaves = append(leaves, leaf{formatPointer(v.InstanceLocation), v.ErrorKind})
 		}
 		for _, c := range v.Causes {
 			walk(c)
@@ -165,15 +173,16 @@ func violations(bad *jsonschema.ValidationError) error {
 	printer := message.NewPrinter(language.English)
 	var found []junctor.Violation
 	for i, one := range leaves {
-		if i >= maxViolations && one.at != leaves[i-1].at || i >= maxWorded {
+		if i >= maxViolations && one.at != leaves[i-1].at || i >= maxWordedViolations {
 			break
 		}
-		found = append(found, junctor.Violation{Pointer: one.at, Message: clipTo(wording(one.why, printer), maxViolation)})
+		found = append(found, junctor.Violation{Pointer: one.at, Message: junctor.ShortenText(describeViolation(one.why, printer), maxViolationBytes)})
 	}
-	return violationError(found)
+	return newViolationError(found)
 }
 
-func violationError(found []junctor.Violation) error {
+// newViolationError makes the error of some violations, in a fixed order.
+func newViolationError(found []junctor.Violation) error {
 	e := &junctor.Error{Code: junctor.CodeInvalid, Violations: found}
 	slices.SortStableFunc(e.Violations, func(a, b junctor.Violation) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
@@ -186,7 +195,7 @@ func violationError(found []junctor.Violation) error {
 		if i == 0 {
 			sep = ": "
 		}
-		at := clip(v.Pointer)
+		at := clipText(v.Pointer)
 		if at == "" {
 			at = "(arguments)"
 		}
@@ -196,21 +205,21 @@ func violationError(found []junctor.Violation) error {
 	return e
 }
 
-// wording says what is wrong without repeating the value: it may be a secret, and
-// errors are kept.
-func wording(k jsonschema.ErrorKind, printer *message.Printer) string {
+// describeViolation describes a violation without the offending value: the
+// value may be a secret, and errors are stored.
+func describeViolation(k jsonschema.ErrorKind, printer *message.Printer) string {
 	number := func(r *big.Rat) string { f, _ := r.Float64(); return strconv.FormatFloat(f, 'g', -1, 64) }
 	switch k := k.(type) {
 	case *kind.Enum:
-		if len(k.Want) > maxNamed {
+		if len(k.Want) > maxListedValues {
 			return "is none of the " + strconv.Itoa(len(k.Want)) + " values that are allowed"
 		}
 	case *kind.Required:
-		if len(k.Missing) > maxNamed {
-			return "misses " + strconv.Itoa(len(k.Missing)) + " properties, the first of them " + strconv.Quote(clip(k.Missing[0]))
+		if len(k.Missing) > maxListedValues {
+			return "misses " + strconv.Itoa(len(k.Missing)) + " properties, the first of them " + strconv.Quote(clipText(k.Missing[0]))
 		}
 	case *kind.AdditionalProperties:
-		if len(k.Properties) > maxNamed {
+		if len(k.Properties) > maxListedValues {
 			return "has " + strconv.Itoa(len(k.Properties)) + " properties that are not allowed"
 		}
 	case *kind.Pattern:
@@ -235,8 +244,8 @@ func wording(k jsonschema.ErrorKind, printer *message.Printer) string {
 	return k.LocalizedString(printer)
 }
 
-// pointer writes a JSON pointer.
-func pointer(path []string) string {
+// formatPointer writes a JSON pointer.
+func formatPointer(path []string) string {
 	var b strings.Builder
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for _, p := range path {

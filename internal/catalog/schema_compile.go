@@ -9,95 +9,102 @@ import (
 )
 
 const (
-	// largeSchema is the length above which the compiled form of a schema is not kept
-	// for good: it takes many times the memory of its text, and a server may list many
-	// that are never used again.
+	// largeSchema is the length, in bytes, above which the compiled form is
+	// cached and not kept for good. It takes many times the memory of the text,
+	// and a server may list many schemas that nobody uses again.
 	largeSchema = 16 << 10
-	// maxCachedSchemas bounds the memory of those that are kept.
+	// maxCachedSchemas bounds the memory, in bytes, of the cached ones.
 	maxCachedSchemas = 64 << 20
 )
 
-// Schema checks arguments. It is compiled when first used, so that a catalog of
-// thousands of tools starts at once.
+// Schema checks arguments. It is compiled at its first use, so that a catalog
+// of thousands of tools starts quickly. Its methods are safe for use by several
+// goroutines.
 type Schema struct {
 	raw   []byte
-	cache *schemaCache // of its catalog; nil is none: the compiled form is kept for good
+	cache *schemaCache // of its catalog; nil keeps the compiled form for good
 
-	ready atomic.Pointer[compiled]
-	used  atomic.Bool // since the cache last looked
+	ready atomic.Pointer[compiledSchema]
+	used  atomic.Bool // set by a use, cleared when the cache looks for forms to drop
 
-	mu      sync.Mutex
-	running *compilation // nil while nobody compiles
-	err     error        // why it cannot be compiled, for good
+	mu        sync.Mutex
+	compiling *compilation // nil while no compilation runs
+	err       error        // permanent reason why it cannot be compiled
 }
 
-// compilation is one compiling, for all who wait for it. c and err are set once
-// done is closed.
+// compilation is one run of the compiler that several callers may wait for.
+// result and err may be read once done is closed.
 type compilation struct {
-	done chan struct{}
-	c    *compiled
-	err  error
+	done   chan struct{}
+	result *compiledSchema
+	err    error
 }
 
+// newSchema makes a schema that is not compiled yet. raw is kept and must not
+// change.
 func newSchema(raw []byte, cache *schemaCache) *Schema {
 	return &Schema{raw: raw, cache: cache}
 }
 
-// compiled gives the compiled form, and compiles it where it is missing. That
-// happens once for all who ask, beside them: the library cannot be interrupted, so
-// each waits as long as its own context lasts. What goes on when all have left is
-// bounded by maxCompileBytes, and of use to the next.
-func (s *Schema) compiled(ctx context.Context) (*compiled, error) {
+// loadCompiled returns the compiled form, and compiles it if it is missing. One
+// compilation serves all callers that wait. It runs in its own goroutine
+// because the library cannot be interrupted: a caller whose context ends
+// leaves, and the compilation goes on for the next. maxCompileBytes bounds what
+// such a run may use.
+func (s *Schema) loadCompiled(ctx context.Context) (*compiledSchema, error) {
 	if c := s.ready.Load(); c != nil {
+		// Write only if necessary: many goroutines share this flag.
 		if len(s.raw) > largeSchema && !s.used.Load() {
 			s.used.Store(true)
 		}
 		return c, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err // nothing is begun for a caller who left
+		return nil, err // start nothing for a caller that has left
 	}
 	s.mu.Lock()
 	if c, err := s.ready.Load(), s.err; c != nil || err != nil {
 		s.mu.Unlock()
 		return c, err
 	}
-	run := s.running
+	run := s.compiling
 	if run == nil {
 		run = &compilation{done: make(chan struct{})}
-		s.running = run
-		go s.compile(run)
+		s.compiling = run
+		go s.runCompilation(run)
 	}
 	s.mu.Unlock()
 	select {
 	case <-run.done:
-		return run.c, run.err
+		return run.result, run.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (s *Schema) compile(run *compilation) {
+// runCompilation compiles the schema, publishes the result and wakes the
+// callers that wait.
+func (s *Schema) runCompilation(run *compilation) {
 	if s.cache != nil {
 		s.cache.slots <- struct{}{}
 		defer func() { <-s.cache.slots }()
 	}
-	run.c, run.err = compileSafely(s.raw)
+	run.result, run.err = compileSafely(s.raw)
 	s.mu.Lock()
-	s.running, s.err = nil, run.err
+	s.compiling, s.err = nil, run.err
 	if run.err == nil {
-		s.ready.Store(run.c)
+		s.ready.Store(run.result)
 	}
 	s.mu.Unlock()
 	if run.err == nil && s.cache != nil && len(s.raw) > largeSchema {
-		s.cache.add(s, run.c.bytes)
+		s.cache.add(s, run.result.bytes)
 	}
 	close(run.done)
 }
 
-// compileSafely makes an error of a panic of the library: no caller's handler
-// stands around the goroutine that compiles.
-func compileSafely(raw []byte) (c *compiled, err error) {
+// compileSafely turns a panic of the library into an error. It runs in a
+// goroutine of its own, where an unrecovered panic would end the process.
+func compileSafely(raw []byte) (c *compiledSchema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c, err = nil, fmt.Errorf("the schema makes its compiler fail: %v", p)
@@ -106,35 +113,40 @@ func compileSafely(raw []byte) (c *compiled, err error) {
 	return compileSchema(raw)
 }
 
-// schemaCache keeps the compiled forms of large schemas, up to a number of bytes.
-// Those that were not used since it last looked go first, then the oldest. It also
-// bounds how many schemas are compiled at a time, and with that their memory.
+// schemaCache keeps the compiled forms of large schemas within a memory limit.
+// It drops the oldest form first, but spares those that were used since it last
+// looked. It also limits how many schemas are compiled at a time, and with that
+// the memory of compiling.
 type schemaCache struct {
-	most  int64
-	slots chan struct{}
+	maxBytes int64
+	slots    chan struct{}
 
 	mu    sync.Mutex
 	bytes int64
-	queue []cachedSchema // the oldest stands first
+	queue []cachedSchema // oldest first
 }
 
+// cachedSchema is an entry of the cache.
 type cachedSchema struct {
 	schema *Schema
 	bytes  int64
 }
 
+// newSchemaCache makes a cache for a number of bytes.
 func newSchemaCache(most int64) *schemaCache {
-	return &schemaCache{most: most, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
+	return &schemaCache{maxBytes: most, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
 }
 
-// add enters a schema that was compiled, and drops the compiled forms of others for
-// which there is no room.
+// add enters a schema that was compiled, and drops other compiled forms until
+// the cache is within its limit. A dropped schema is compiled again when it is
+// used.
 func (k *schemaCache) add(s *Schema, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.queue = append(k.queue, cachedSchema{s, bytes})
 	k.bytes += bytes
-	for spared := 0; k.bytes > k.most && len(k.queue) > 1; {
+	// At most as many forms are spared as the queue has, so the loop ends.
+	for spared := 0; k.bytes > k.maxBytes && len(k.queue) > 1; {
 		first := k.queue[0]
 		k.queue[0] = cachedSchema{}
 		k.queue = k.queue[1:]

@@ -41,10 +41,10 @@ func TestCompilingIsSharedAndLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() { left <- s.Check(ctx, []byte(`{"a":1}`)) }()
-	made := make(chan *compiled)
+	made := make(chan *compiledSchema)
 	for range 3 {
 		go func() {
-			c, err := s.compiled(t.Context())
+			c, err := s.loadCompiled(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -66,7 +66,7 @@ func TestCompilingIsSharedAndLeft(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.GC()
-	if c, err := s.compiled(t.Context()); err != nil || c != first {
+	if c, err := s.loadCompiled(t.Context()); err != nil || c != first {
 		t.Errorf("after a garbage collection it is compiled again; %v", err)
 	}
 	if err := newSchema(largeSchemaText(0), cache).Check(ctx, []byte(`{}`)); junctor.CodeOf(err) != junctor.CodeCanceled {
@@ -88,7 +88,7 @@ func TestSchemaCacheIsBounded(t *testing.T) {
 		s := newSchema(largeSchemaText(n), cache)
 		all = append(all, s)
 		for _, s := range []*Schema{used, s} {
-			if _, err := s.compiled(t.Context()); err != nil {
+			if _, err := s.loadCompiled(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -99,8 +99,8 @@ func TestSchemaCacheIsBounded(t *testing.T) {
 			kept++
 		}
 	}
-	if kept > 3 || cache.bytes > cache.most || len(cache.queue) != kept {
-		t.Errorf("%d schemas are kept, %d of %d bytes, %d in line", kept, cache.bytes, cache.most, len(cache.queue))
+	if kept > 3 || cache.bytes > cache.maxBytes || len(cache.queue) != kept {
+		t.Errorf("%d schemas are kept, %d of %d bytes, %d in line", kept, cache.bytes, cache.maxBytes, len(cache.queue))
 	}
 	var group sync.WaitGroup
 	for _, s := range all { // those that went are compiled again

@@ -37,7 +37,7 @@ func TestCheckAllocatesNothing(t *testing.T) {
 func BenchmarkSchemaCheck(b *testing.B) {
 	for _, w := range workloads() {
 		s, raw := newSchema([]byte(w.schema), nil), []byte(w.arguments)
-		c, err := s.compiled(b.Context())
+		c, err := s.loadCompiled(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

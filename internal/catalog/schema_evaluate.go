@@ -15,46 +15,49 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bounds of one evaluation.
+// Limits of one evaluation.
 const (
-	maxEvaluations = 2_000_000
-	maxRemembered  = 500_000 // answers
-	evaluationTime = 5 * time.Second
+	maxEvaluations       = 2_000_000
+	maxRememberedAnswers = 500_000 // answers
+	evaluationTime       = 5 * time.Second
 )
 
-// evaluation checks a value that is too large, or a schema that is too branched,
-// for the library. It goes through combinators, references and inner values by
-// itself, asks the library about the keywords of one subschema alone, remembers
-// every answer, and ends with its context or its budget.
+// evaluation checks a value that is too large, or against a schema that has too
+// many branches, for the library. It walks combinators, references and inner
+// values itself, and asks the library only about the keywords of a single
+// subschema. It remembers answers, so shared subschemas are checked once per
+// value. It ends with its context or when its steps are used up.
 type evaluation struct {
 	ctx        context.Context //nolint:containedctx // it lives for one check
-	c          *compiled
-	left       int
-	untilCheck int // steps until the context is looked at
-	known      map[evaluated]bool
+	compiled   *compiledSchema
+	stepsLeft  int
+	untilCheck int // steps until the context is checked again
+	answers    map[answerKey]bool
 	leaves     map[*jsonschema.Schema]*jsonschema.Schema
 	path       []string
-	violations []junctor.Violation
+	violations []junctor.Violation // at most maxViolations
 	err        error
 }
 
-// evaluated names an answer: a subschema, and a list or an object by its place
-// in memory. Answers about other values are not worth remembering.
-type evaluated struct {
+// answerKey identifies an answer: a subschema, and an array or object by its
+// address in memory. Answers about scalars are not worth remembering.
+type answerKey struct {
 	schema *jsonschema.Schema
 	value  uintptr
 	length int
 }
 
-// evaluate gives the violations of the schema, at least one where there are any.
-func (c *compiled) evaluate(ctx context.Context, v any) ([]junctor.Violation, error) {
-	if c.unevaluated {
-		return nil, tooExpensive(maxLibrarySteps)
+// evaluateValue returns the violations of the schema, at least one if the value
+// does not fit. It refuses schemas with unevaluatedItems or
+// unevaluatedProperties, which depend on the results of other keywords.
+func (c *compiledSchema) evaluateValue(ctx context.Context, v any) ([]junctor.Violation, error) {
+	if c.hasUnevaluated {
+		return nil, newTooExpensiveError(maxLibrarySteps)
 	}
 	ctx, cancel := context.WithTimeout(ctx, evaluationTime)
 	defer cancel()
-	e := evaluation{ctx: ctx, c: c, left: maxEvaluations, known: map[evaluated]bool{}, leaves: map[*jsonschema.Schema]*jsonschema.Schema{}}
-	fits := e.fits(c.full, v, 0, false)
+	e := evaluation{ctx: ctx, compiled: c, stepsLeft: maxEvaluations, answers: map[answerKey]bool{}, leaves: map[*jsonschema.Schema]*jsonschema.Schema{}}
+	fits := e.fitsSchema(c.library, v, 0, false)
 	if e.err != nil {
 		return nil, e.err
 	}
@@ -67,19 +70,22 @@ func (c *compiled) evaluate(ctx context.Context, v any) ([]junctor.Violation, er
 	return e.violations, nil
 }
 
-func tooExpensive(steps int) error {
+// newTooExpensiveError is the error for arguments whose check would exceed a
+// number of steps.
+func newTooExpensiveError(steps int) error {
 	return junctor.Errorf(junctor.CodeTooLarge, "checking these arguments against the tool's input schema takes more than %d steps; send less at a time, or nest it less deep", steps)
 }
 
-// fits says whether a value fits a subschema. Where it is quiet, violations are
-// not noted: another branch may fit.
-func (e *evaluation) fits(s *jsonschema.Schema, v any, same int, quiet bool) bool {
+// fitsSchema reports whether a value fits a subschema. same counts the
+// subschemas for this value that led here. If quiet is set, violations are not
+// noted, since another branch may fit; the first violation then ends the check.
+func (e *evaluation) fitsSchema(s *jsonschema.Schema, v any, same int, quiet bool) bool {
 	if e.err != nil {
 		return false
 	}
-	steps := 1 + innerCount(s, v)/16
-	if e.left -= steps; e.left < 0 || same > maxReferenceDepth {
-		e.err = tooExpensive(maxEvaluations)
+	steps := 1 + countInnerValues(s, v)/16
+	if e.stepsLeft -= steps; e.stepsLeft < 0 || same > maxReferenceDepth {
+		e.err = newTooExpensiveError(maxEvaluations)
 		return false
 	}
 	if e.untilCheck -= steps; e.untilCheck < 0 {
@@ -89,20 +95,20 @@ func (e *evaluation) fits(s *jsonschema.Schema, v any, same int, quiet bool) boo
 		}
 	}
 	if s.Bool != nil {
-		return *s.Bool || e.violated(quiet, "is not allowed")
+		return *s.Bool || e.addViolation(quiet, "is not allowed")
 	}
-	key, compound := evaluatedOf(s, v)
+	key, compound := newAnswerKey(s, v)
 	if compound {
-		if fits, ok := e.known[key]; ok && (fits || quiet || len(e.violations) > 0) {
+		if fits, ok := e.answers[key]; ok && (fits || quiet || len(e.violations) > 0) {
 			return fits
 		}
 	}
 	fits := e.fitsLeaf(s, v, quiet)
-	// Where nobody wants to know all that is wrong, the first is enough.
+	// If quiet, the first violation decides.
 	switch {
 	case !fits && quiet:
 	case s.Ref != nil && s.DraftVersion < 2019:
-		fits = fits && e.fits(s.Ref, v, same+1, quiet)
+		fits = fits && e.fitsSchema(s.Ref, v, same+1, quiet)
 	default:
 		fits = e.fitsReferences(s, v, same, quiet) && fits
 		if fits || !quiet {
@@ -112,46 +118,51 @@ func (e *evaluation) fits(s *jsonschema.Schema, v any, same int, quiet bool) boo
 			fits = e.fitsCombinators(s, v, same, quiet) && fits
 		}
 	}
-	if compound && e.err == nil && len(e.known) < maxRemembered {
-		e.known[key] = fits
+	if compound && e.err == nil && len(e.answers) < maxRememberedAnswers {
+		e.answers[key] = fits
 	}
 	return fits
 }
 
-func evaluatedOf(s *jsonschema.Schema, v any) (evaluated, bool) {
+// newAnswerKey returns the key of an answer; ok is false for scalars and empty
+// arrays.
+func newAnswerKey(s *jsonschema.Schema, v any) (key answerKey, ok bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		return evaluated{s, reflect.ValueOf(v).Pointer(), -1}, true
+		return answerKey{s, reflect.ValueOf(v).Pointer(), -1}, true
 	case []any:
-		return evaluated{s, reflect.ValueOf(v).Pointer(), len(v)}, len(v) > 0
+		return answerKey{s, reflect.ValueOf(v).Pointer(), len(v)}, len(v) > 0
 	}
-	return evaluated{}, false
+	return answerKey{}, false
 }
 
-// violated notes a violation at the value that is looked at.
-func (e *evaluation) violated(quiet bool, wording string) bool {
+// addViolation notes a violation at the current path, unless quiet. It always
+// returns false, so that callers can use it as their result.
+func (e *evaluation) addViolation(quiet bool, wording string) bool {
 	if !quiet && len(e.violations) < maxViolations {
-		e.violations = append(e.violations, junctor.Violation{Pointer: pointer(e.path), Message: clipTo(wording, maxViolation)})
+		e.violations = append(e.violations, junctor.Violation{Pointer: formatPointer(e.path), Message: junctor.ShortenText(wording, maxViolationBytes)})
 	}
 	return false
 }
 
-// fitsLeaf judges the keywords of one subschema that have no subschemas.
+// fitsLeaf checks the keywords of one subschema that have no subschemas. The
+// library does so, except for patterns, which are matched here so that a long
+// text ends with the context.
 func (e *evaluation) fitsLeaf(s *jsonschema.Schema, v any, quiet bool) bool {
 	leaf, known := e.leaves[s]
 	if !known {
-		leaf = leafOf(s)
+		leaf = withoutSubschemas(s)
 		e.leaves[s] = leaf
 	}
 	fits := true
 	if text, ok := v.(string); ok {
 		if p, ok := s.Pattern.(*pattern); ok {
-			match, err := p.matches(e.ctx, text)
+			match, err := p.matchText(e.ctx, text)
 			if err != nil {
 				e.err = junctor.AsError(err)
 				return false
 			}
-			fits = match || e.violated(quiet, "does not match the pattern "+clip(p.String()))
+			fits = match || e.addViolation(quiet, "does not match the pattern "+clipText(p.String()))
 		}
 	}
 	if leaf == nil || quiet && !fits {
@@ -165,15 +176,15 @@ func (e *evaluation) fitsLeaf(s *jsonschema.Schema, v any, quiet bool) bool {
 	if !quiet && errors.As(err, &bad) {
 		printer := message.NewPrinter(language.English)
 		for _, cause := range bad.Causes {
-			e.violated(false, wording(cause.ErrorKind, printer))
+			e.addViolation(false, describeViolation(cause.ErrorKind, printer))
 		}
 	}
 	return false
 }
 
-// leafOf is a subschema without all that leads to others, and without its
-// pattern, which is matched here; nil where nothing is left.
-func leafOf(s *jsonschema.Schema) *jsonschema.Schema {
+// withoutSubschemas returns a copy of a subschema without its subschemas,
+// references and pattern; nil if nothing remains to be checked.
+func withoutSubschemas(s *jsonschema.Schema) *jsonschema.Schema {
 	counts := []*int{s.MaxProperties, s.MinProperties, s.MinItems, s.MaxItems, s.MinLength, s.MaxLength}
 	bounds := []*big.Rat{s.Maximum, s.Minimum, s.ExclusiveMaximum, s.ExclusiveMinimum, s.MultipleOf}
 	if s.Types == nil && s.Enum == nil && s.Const == nil && s.Format == nil && len(s.Required) == 0 && len(s.DependentRequired) == 0 && !s.UniqueItems &&
@@ -192,35 +203,38 @@ func leafOf(s *jsonschema.Schema) *jsonschema.Schema {
 	return &leaf
 }
 
+// fitsReferences follows $ref, $dynamicRef and $recursiveRef.
 func (e *evaluation) fitsReferences(s *jsonschema.Schema, v any, same int, quiet bool) bool {
 	fits := true
 	if s.Ref != nil {
-		fits = e.fits(s.Ref, v, same+1, quiet) && fits
+		fits = e.fitsSchema(s.Ref, v, same+1, quiet) && fits
 	}
 	if s.DynamicRef != nil {
-		fits = e.fits(e.c.dynamicTarget(s), v, same+1, quiet) && fits
+		fits = e.fitsSchema(e.compiled.dynamicTarget(s), v, same+1, quiet) && fits
 	}
 	if s.RecursiveRef != nil {
-		fits = e.fits(e.c.recursiveTarget(s), v, same+1, quiet) && fits
+		fits = e.fitsSchema(e.compiled.recursiveTarget(s), v, same+1, quiet) && fits
 	}
 	return fits
 }
 
+// fitsInside checks the members of an object or the items of an array, and
+// counts the items that contains matches.
 func (e *evaluation) fitsInside(s *jsonschema.Schema, v any, quiet bool) bool {
 	fits, contained := true, 0
 	match := func(p *pattern, name string) bool {
-		found, err := p.matches(e.ctx, name)
+		found, err := p.matchText(e.ctx, name)
 		if err != nil {
 			e.err = junctor.AsError(err)
 		}
 		return found
 	}
-	for one := range e.c.forInnerValues(s, v, match) {
+	for one := range e.compiled.innerValues(s, v, match) {
 		if e.err != nil || quiet && !fits {
 			return false
 		}
-		if one.only == "contains" {
-			if e.fits(one.schema, one.value, 0, true) {
+		if one.keyword == "contains" {
+			if e.fitsSchema(one.schema, one.value, 0, true) {
 				contained++
 			}
 			continue
@@ -228,8 +242,8 @@ func (e *evaluation) fitsInside(s *jsonschema.Schema, v any, quiet bool) bool {
 		e.path = append(e.path, one.name)
 		switch {
 		case one.schema == nil:
-			fits = e.violated(quiet, "is not allowed by "+one.only)
-		case !e.fits(one.schema, one.value, 0, quiet):
+			fits = e.addViolation(quiet, "is not allowed by "+one.keyword)
+		case !e.fitsSchema(one.schema, one.value, 0, quiet):
 			fits = false
 		}
 		e.path = e.path[:len(e.path)-1]
@@ -240,35 +254,36 @@ func (e *evaluation) fitsInside(s *jsonschema.Schema, v any, quiet bool) bool {
 			least = *s.MinContains
 		}
 		if contained < least || s.MaxContains != nil && contained > *s.MaxContains {
-			fits = e.violated(quiet, "does not hold as many items as contains asks for")
+			fits = e.addViolation(quiet, "does not hold as many items as contains asks for")
 		}
 	}
 	return fits
 }
 
+// fitsCombinators checks allOf, anyOf, oneOf, not, if and dependent schemas.
 func (e *evaluation) fitsCombinators(s *jsonschema.Schema, v any, same int, quiet bool) bool {
 	fits := true
 	for _, one := range s.AllOf {
-		fits = e.fits(one, v, same+1, quiet) && fits
+		fits = e.fitsSchema(one, v, same+1, quiet) && fits
 	}
 	if len(s.AnyOf) > 0 && e.countFitting(s.AnyOf, v, same, 1) == 0 {
-		fits = e.violated(quiet, "fits no branch of anyOf")
+		fits = e.addViolation(quiet, "fits no branch of anyOf")
 	}
 	if len(s.OneOf) > 0 {
 		if n := e.countFitting(s.OneOf, v, same, 2); n != 1 {
-			fits = e.violated(quiet, "does not fit exactly one branch of oneOf")
+			fits = e.addViolation(quiet, "does not fit exactly one branch of oneOf")
 		}
 	}
-	if s.Not != nil && e.fits(s.Not, v, same+1, true) {
-		fits = e.violated(quiet, "fits what not forbids")
+	if s.Not != nil && e.fitsSchema(s.Not, v, same+1, true) {
+		fits = e.addViolation(quiet, "fits what not forbids")
 	}
 	if s.If != nil {
 		branch := s.Else
-		if e.fits(s.If, v, same+1, true) {
+		if e.fitsSchema(s.If, v, same+1, true) {
 			branch = s.Then
 		}
 		if branch != nil {
-			fits = e.fits(branch, v, same+1, quiet) && fits
+			fits = e.fitsSchema(branch, v, same+1, quiet) && fits
 		}
 	}
 	if object, ok := v.(map[string]any); ok {
@@ -277,10 +292,12 @@ func (e *evaluation) fitsCombinators(s *jsonschema.Schema, v any, same int, quie
 	return fits
 }
 
+// countFitting counts the branches that the value fits, but not further than
+// enough.
 func (e *evaluation) countFitting(branches []*jsonschema.Schema, v any, same, enough int) int {
 	n := 0
 	for _, one := range branches {
-		if e.fits(one, v, same+1, true) {
+		if e.fitsSchema(one, v, same+1, true) {
 			if n++; n >= enough {
 				break
 			}
@@ -289,11 +306,12 @@ func (e *evaluation) countFitting(branches []*jsonschema.Schema, v any, same, en
 	return n
 }
 
+// fitsDependents checks dependentSchemas, and the older dependencies.
 func (e *evaluation) fitsDependents(s *jsonschema.Schema, object map[string]any, same int, quiet bool) bool {
 	fits := true
 	for name, one := range s.DependentSchemas {
 		if _, ok := object[name]; ok {
-			fits = e.fits(one, object, same+1, quiet) && fits
+			fits = e.fitsSchema(one, object, same+1, quiet) && fits
 		}
 	}
 	for name, one := range s.Dependencies {
@@ -302,11 +320,11 @@ func (e *evaluation) fitsDependents(s *jsonschema.Schema, object map[string]any,
 		}
 		switch one := one.(type) {
 		case *jsonschema.Schema:
-			fits = e.fits(one, object, same+1, quiet) && fits
+			fits = e.fitsSchema(one, object, same+1, quiet) && fits
 		case []string:
 			for _, other := range one {
 				if _, ok := object[other]; !ok {
-					fits = e.violated(quiet, "is missing "+clip(other)+", which "+clip(name)+" asks for")
+					fits = e.addViolation(quiet, "is missing "+clipText(other)+", which "+clipText(name)+" asks for")
 				}
 			}
 		}

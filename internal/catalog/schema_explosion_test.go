@@ -146,7 +146,7 @@ func TestLargeValuesHaveABudget(t *testing.T) {
 		if got := junctor.CodeOf(err); got != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
-		t.Log(name, time.Since(begun), clip(fmt.Sprint(err)))
+		t.Log(name, time.Since(begun), clipText(fmt.Sprint(err)))
 	}
 }
 
@@ -186,17 +186,17 @@ func evaluationAgrees(t *testing.T, schema, value string) {
 	if err != nil {
 		return
 	}
-	v, err := wire.Value([]byte(value))
+	v, err := wire.DecodeValue([]byte(value))
 	if err != nil {
 		return
 	}
-	if _, large := tooLarge([]byte(value)); large {
+	if _, large := findOversizedNumber([]byte(value)); large {
 		return
 	}
 	small := c.fitsLibrary(v)
-	found, err := c.evaluate(t.Context(), v)
+	found, err := c.evaluateValue(t.Context(), v)
 	if small && err == nil {
-		if valid := c.full.Validate(v) == nil; valid != (len(found) == 0) {
+		if valid := c.library.Validate(v) == nil; valid != (len(found) == 0) {
 			t.Fatalf("the library says %v, the evaluation %v\nschema %s\nvalue %s", valid, found, schema, value)
 		}
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Limits of a schema that comes from a server. They are held when the server's
+// Limits of a schema that comes from a server. They are checked when the server's
 // tools are listed: a tool whose schema exceeds one is left out of the catalog.
-// Compiling cannot be interrupted, so what it takes is bounded beforehand; checking
-// one value takes as many steps as combinators and references lead to, which a
-// schema can double at every level.
+// Compiling cannot be interrupted, so its cost must be known beforehand. Checking
+// one value takes as many steps as combinators and references multiply to, and a
+// hostile schema can double that number at every level.
 const (
 	maxCompileBytes    = 32 << 20 // allocations of compiling, estimated
 	maxStepsPerValue   = 10_000   // evaluations of one value at one location
-	maxReferenceDepth  = 200      // references and combinators that lead from one to the next, for one value
+	maxReferenceDepth  = 200      // longest chain of references and combinators for one value
 	maxSchemaResources = 64       // subschemas with an $id of their own
-	maxForeignTargets  = 64       // $ref targets outside the places where subschemas stand
-	smallSchema        = 4 << 10
+	maxForeignTargets  = 64       // $ref targets that are not at the place of a subschema
+	smallSchema        = 4 << 10  // longest schema that isCheapSchema judges
 )
 
 // What the library allocates while it compiles a schema, in bytes, measured and
-// rounded up. Most of it is garbage at once. Its time follows: the library
-// searches the list of all subschemas for each of them, and a list as long as
-// the budget allows is searched in about a hundred milliseconds.
+// rounded up. Most of it is garbage at once. The limit on memory also limits the
+// time: for each subschema the library searches the list of all of them, and a list
+// as long as the limit allows takes about a hundred milliseconds.
 const (
 	subschemaBytes    = 8 << 10
 	keywordBytes      = 1 << 10 // per keyword of a subschema
@@ -45,24 +45,24 @@ const (
 	dialectBytes      = 4 << 20
 )
 
-// CheckSchemaCost refuses a JSON Schema that would cost too much to compile or
-// to check values against, and says why. It looks at the text alone, in time
-// that grows with its length; a schema that is malformed in another way passes,
-// and is refused when it is compiled.
+// CheckSchemaCost returns an error if a JSON Schema would cost too much to
+// compile or to check values against, and says why. It looks at the text alone,
+// in time that grows with its length. A schema that is malformed in another way
+// passes, and fails when it is compiled.
 func CheckSchemaCost(raw []byte) error {
 	if isCheapSchema(raw) {
 		return nil
 	}
-	doc, err := wire.Value(raw)
+	doc, err := wire.DecodeValue(raw)
 	if err != nil {
-		return nil //nolint:nilerr // told by whoever compiles it
+		return nil //nolint:nilerr // the compiler reports it
 	}
 	_, err = newSchemaGraph(doc)
 	return err
 }
 
-// isCheapSchema knows most schemas without parsing them: a short one without
-// references and patterns is a tree, each part of which is looked at once.
+// isCheapSchema recognises most schemas without parsing them: a short one
+// without references and patterns is a tree, and each part is visited once.
 func isCheapSchema(raw []byte) bool {
 	if len(raw) > smallSchema {
 		return false
@@ -73,7 +73,7 @@ func isCheapSchema(raw []byte) bool {
 			return false
 		}
 	}
-	// Every part stands behind a colon, a comma or a bracket.
+	// Every part follows a colon, a comma or a bracket, so this overestimates them.
 	parts, depth, deepest := 1, 0, 0
 	for _, c := range raw {
 		switch c {
@@ -103,45 +103,53 @@ func checkToolCost(tool, input []byte) error {
 	return nil
 }
 
-// schemaGraph is a schema as the subschemas that it leads to.
+// schemaGraph is a schema as a graph: the nodes are subschemas, the edges lead
+// to the subschemas that the validator visits next. It serves to estimate
+// costs; the library does the checking.
 type schemaGraph struct {
-	nodes     []schemaNode
-	byMap     map[uintptr]int // a node by the identity of its object
-	resources map[string]int  // by absolute URL
-	anchors   map[string]int  // by absolute URL, "#" and name
-	dynamic   map[string]int  // $dynamicAnchor: how many have the name
-	roots     []int           // nodes with $recursiveAnchor
-	byDynamic map[string]int  // the node of a $dynamicAnchor, by name
-	work      int             // bytes that compiling allocates, as far as it is known
-	patterns  int             // instructions of all patterns
-	foreign   int
-	dialects  bool  // it refers to a dialect of JSON Schema
-	unseen    bool  // it has unevaluatedItems or unevaluatedProperties
-	oldID     bool  // the dialect is draft 4, where id is what $id is since
-	cost      []int // steps for one value, per node; 0 before it is known
-	height    []int // the longest way through subschemas for the same value, per node
+	nodes              []schemaNode
+	byMap              map[uintptr]int // a node by the address of its object
+	resources          map[string]int  // by absolute URL
+	anchors            map[string]int  // by absolute URL, "#" and name
+	dynamicAnchorCount map[string]int  // how many $dynamicAnchor have a name
+	recursiveAnchors   []int           // nodes with $recursiveAnchor
+	dynamicAnchors     map[string]int  // the node of a $dynamicAnchor, by name
+	compileBytes       int             // estimated bytes that compiling allocates so far
+	patternSizes       int             // instructions of all patterns
+	foreignTargets     int
+	usesDialect        bool  // it refers to a dialect of JSON Schema itself
+	hasUnevaluated     bool  // it has unevaluatedItems or unevaluatedProperties
+	isDraft4           bool  // the dialect is draft 4, where id has the role of $id
+	cost               []int // steps for one value, per node; 0 before it is known
+	height             []int // the longest chain of subschemas for the same value, per node
 }
 
+// schemaNode is one subschema.
 type schemaNode struct {
-	object map[string]any
-	base   string
-	at     string // the keyword path that led there first, for messages
-	same   []int  // subschemas for the same value
-	below  []int  // subschemas for values inside of it
-	refs   []schemaRef
+	object      map[string]any
+	base        string // the URL that its references are relative to
+	path        string // the first keyword path to it, for messages
+	sameValue   []int  // subschemas for the same value
+	innerValues []int  // subschemas for its members or items
+	refs        []schemaRef
 }
 
+// schemaRef is $ref, $dynamicRef or $recursiveRef with its text.
 type schemaRef struct{ keyword, text string }
 
+// schemaBase is the URL under which the library knows the document. A relative
+// $ref needs a path to be relative to.
 const schemaBase = "junctor://tool/schema"
 
+// newSchemaGraph reads a decoded schema. It returns an error as soon as a limit
+// is exceeded.
 func newSchemaGraph(doc any) (*schemaGraph, error) {
-	g := &schemaGraph{byMap: map[uintptr]int{}, resources: map[string]int{}, anchors: map[string]int{}, dynamic: map[string]int{}, byDynamic: map[string]int{}}
+	g := &schemaGraph{byMap: map[uintptr]int{}, resources: map[string]int{}, anchors: map[string]int{}, dynamicAnchorCount: map[string]int{}, dynamicAnchors: map[string]int{}}
 	if object, ok := doc.(map[string]any); ok {
 		dialect, _ := object["$schema"].(string)
-		g.oldID = strings.Contains(dialect, "draft-04")
+		g.isDraft4 = strings.Contains(dialect, "draft-04")
 	}
-	root, err := g.add(doc, schemaBase, "#", pointerSize{})
+	root, err := g.addSchema(doc, schemaBase, "#", pointerSize{})
 	if err != nil {
 		return nil, err
 	}
@@ -150,64 +158,68 @@ func newSchemaGraph(doc any) (*schemaGraph, error) {
 	}
 	g.resources[schemaBase] = root
 	for i := 0; i < len(g.nodes); i++ { //nolint:intrange // resolving may add nodes
-		if err := g.resolve(i); err != nil {
+		if err := g.resolveReferences(i); err != nil {
 			return nil, err
 		}
 	}
-	return g, g.measure(root)
+	return g, g.measureReachable(root)
 }
 
-// pointerSize is how long the JSON pointer to a subschema is.
+// pointerSize is the length of the JSON pointer to a subschema.
 type pointerSize struct{ bytes, levels int }
 
-// then is the size with one more token.
-func (p pointerSize) then(token string) pointerSize {
+// withToken is the size with one more token.
+func (p pointerSize) withToken(token string) pointerSize {
 	return pointerSize{p.bytes + len(token) + 1, p.levels + 1}
 }
 
-// spend counts what compiling allocates.
-func (g *schemaGraph) spend(bytes int, at string) error {
-	if g.work += bytes; g.work <= maxCompileBytes {
+// spendBytes counts what compiling allocates, and returns an error beyond the
+// limit.
+func (g *schemaGraph) spendBytes(bytes int, at string) error {
+	if g.compileBytes += bytes; g.compileBytes <= maxCompileBytes {
 		return nil
 	}
 	return costErrorf("compiling it takes more than %d MiB, which is reached at %s, its subschema %d; use fewer subschemas and values, shorter names, or nest them less deep",
-		maxCompileBytes>>20, clip(at), len(g.nodes))
+		maxCompileBytes>>20, clipText(at), len(g.nodes))
 }
 
-// add enters a subschema and all below it. It gives -1 for a boolean.
-func (g *schemaGraph) add(v any, base, at string, pointer pointerSize) (int, error) {
+// addSchema adds a subschema and all below it, and returns its node; -1 for a
+// boolean. An object that is known already is not added again, so cycles end.
+func (g *schemaGraph) addSchema(v any, base, at string, pointer pointerSize) (int, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return -1, g.spend(subschemaBytes+levelBytes*pointer.levels+pointerFactor*pointer.bytes+valueBytes*countValues(v), at)
+		return -1, g.spendBytes(subschemaBytes+levelBytes*pointer.levels+pointerFactor*pointer.bytes+valueBytes*countValues(v), at)
 	}
+	// The decoded document shares no objects, so an address identifies a
+	// subschema.
 	identity := reflect.ValueOf(object).Pointer()
 	if i, known := g.byMap[identity]; known {
 		return i, nil
 	}
 	i := len(g.nodes)
 	g.byMap[identity] = i
-	if err := g.spend(subschemaBytes+keywordBytes*len(object)+levelBytes*pointer.levels+pointerFactor*pointer.bytes, at); err != nil {
+	if err := g.spendBytes(subschemaBytes+keywordBytes*len(object)+levelBytes*pointer.levels+pointerFactor*pointer.bytes, at); err != nil {
 		return 0, err
 	}
-	base, err := g.identify(object, base, i)
+	base, err := g.addIdentifiers(object, base, i)
 	if err != nil {
 		return 0, err
 	}
-	g.nodes = append(g.nodes, schemaNode{object: object, base: base, at: at})
+	g.nodes = append(g.nodes, schemaNode{object: object, base: base, path: at})
 	for _, keyword := range sortedKeys(object) {
-		if err := g.addKeyword(i, keyword, object[keyword], pointer.then(keyword)); err != nil {
+		if err := g.addKeyword(i, keyword, object[keyword], pointer.withToken(keyword)); err != nil {
 			return 0, err
 		}
 	}
 	return i, nil
 }
 
-// identify enters the names that a subschema gives itself, and says what its
-// references are relative to.
-func (g *schemaGraph) identify(object map[string]any, base string, i int) (string, error) {
+// addIdentifiers registers the $id and anchors of a subschema, and returns the
+// URL that its references are relative to.
+func (g *schemaGraph) addIdentifiers(object map[string]any, base string, i int) (string, error) {
 	for _, key := range []string{"$id", "id"} {
 		id, ok := object[key].(string)
-		if !ok || strings.HasPrefix(id, "#") || g.oldID != (key == "id") {
+		if !ok || strings.HasPrefix(id, "#") || g.isDraft4 != (key == "id") {
 			continue
 		}
 		if joined, _, ok := joinReference(base, id); ok {
@@ -222,21 +234,23 @@ func (g *schemaGraph) identify(object map[string]any, base string, i int) (strin
 		if name, ok := object[key].(string); ok {
 			g.anchors[base+"#"+name] = i
 			if key == "$dynamicAnchor" {
-				g.byDynamic[name] = i
-				if g.dynamic[name]++; g.dynamic[name] > 1 {
-					return "", costErrorf("it has several $dynamicAnchor %q, and what a $dynamicRef means then cannot be told in advance", clip(name))
+				g.dynamicAnchors[name] = i
+				if g.dynamicAnchorCount[name]++; g.dynamicAnchorCount[name] > 1 {
+					return "", costErrorf("it has several $dynamicAnchor %q, and what a $dynamicRef means then cannot be told in advance", clipText(name))
 				}
 			}
 		}
 	}
 	if object["$recursiveAnchor"] == true {
-		if g.roots = append(g.roots, i); i != 0 {
+		if g.recursiveAnchors = append(g.recursiveAnchors, i); i != 0 {
 			return "", costErrorf("it has $recursiveAnchor below its root, and what a $recursiveRef means then cannot be told in advance")
 		}
 	}
 	return base, nil
 }
 
+// addKeyword adds the subschemas, references and patterns of one keyword to
+// node i.
 func (g *schemaGraph) addKeyword(i int, keyword string, value any, pointer pointerSize) error {
 	switch keyword {
 	case "allOf", "anyOf", "oneOf":
@@ -251,15 +265,15 @@ func (g *schemaGraph) addKeyword(i int, keyword string, value any, pointer point
 		}
 		return g.addOne(i, keyword, value, false, pointer)
 	case "additionalItems", "additionalProperties", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema":
-		g.unseen = g.unseen || strings.HasPrefix(keyword, "unevaluated")
+		g.hasUnevaluated = g.hasUnevaluated || strings.HasPrefix(keyword, "unevaluated")
 		return g.addOne(i, keyword, value, false, pointer)
 	case "dependentSchemas", "dependencies":
 		found, err := g.addMap(i, keyword, value, pointer)
-		g.nodes[i].same = append(g.nodes[i].same, found...)
+		g.nodes[i].sameValue = append(g.nodes[i].sameValue, found...)
 		return err
 	case "properties", "patternProperties":
 		found, err := g.addMap(i, keyword, value, pointer)
-		g.nodes[i].below = append(g.nodes[i].below, found...)
+		g.nodes[i].innerValues = append(g.nodes[i].innerValues, found...)
 		return err
 	case "$defs", "definitions": // only references lead there
 		_, err := g.addMap(i, keyword, value, pointer)
@@ -267,31 +281,32 @@ func (g *schemaGraph) addKeyword(i int, keyword string, value any, pointer point
 	case "$ref", "$dynamicRef", "$recursiveRef":
 		if text, ok := value.(string); ok {
 			g.nodes[i].refs = append(g.nodes[i].refs, schemaRef{keyword, text})
-			return g.spend(referenceFactor*(len(g.nodes[i].base)+len(text)), g.nodes[i].at)
+			return g.spendBytes(referenceFactor*(len(g.nodes[i].base)+len(text)), g.nodes[i].path)
 		}
 	case "pattern":
 		if text, ok := value.(string); ok {
-			return g.addPattern(text, g.nodes[i].at)
+			return g.addPattern(text, g.nodes[i].path)
 		}
 	default:
-		return g.spend(valueBytes*countValues(value), g.nodes[i].at)
+		return g.spendBytes(valueBytes*countValues(value), g.nodes[i].path)
 	}
 	return nil
 }
 
+// addPattern counts the cost of a pattern.
 func (g *schemaGraph) addPattern(text, at string) error {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil //nolint:nilerr // told by whoever compiles it
+		return nil //nolint:nilerr // the compiler reports it
 	}
-	size := instructions(tree)
-	if g.patterns += max(size, leastPattern); size > maxPattern || g.patterns > 8*maxPattern {
-		return costErrorf("the pattern %s at %s is too large to be matched: at most %d instructions, and %d in all patterns; use fewer or smaller repetitions", strconv.Quote(clip(text)), clip(at), maxPattern, 8*maxPattern)
+	size := countInstructions(tree)
+	if g.patternSizes += max(size, minPatternSize); size > maxPatternSize || g.patternSizes > 8*maxPatternSize {
+		return costErrorf("the pattern %s at %s is too large to be matched: at most %d instructions, and %d in all patterns; use fewer or smaller repetitions", strconv.Quote(clipText(text)), clipText(at), maxPatternSize, 8*maxPatternSize)
 	}
-	return g.spend(patternBytes+instructionBytes*size+classRangeBytes*countClassRanges(tree), at)
+	return g.spendBytes(patternBytes+instructionBytes*size+classRangeBytes*countClassRanges(tree), at)
 }
 
-// countValues counts the values inside of one, without itself where it has none.
+// countValues counts the values inside of a value, at any depth.
 func countValues(v any) (n int) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -306,40 +321,44 @@ func countValues(v any) (n int) {
 	return n
 }
 
+// addOne adds one subschema of a keyword. same means that it applies to the same
+// value as node i, not to a member or an item.
 func (g *schemaGraph) addOne(i int, keyword string, value any, same bool, pointer pointerSize) error {
-	j, err := g.add(value, g.nodes[i].base, extend(g.nodes[i].at, keyword), pointer)
+	j, err := g.addSchema(value, g.nodes[i].base, extendPath(g.nodes[i].path, keyword), pointer)
 	if err != nil || j < 0 {
 		return err
 	}
 	if same {
-		g.nodes[i].same = append(g.nodes[i].same, j)
+		g.nodes[i].sameValue = append(g.nodes[i].sameValue, j)
 	} else {
-		g.nodes[i].below = append(g.nodes[i].below, j)
+		g.nodes[i].innerValues = append(g.nodes[i].innerValues, j)
 	}
 	return nil
 }
 
+// addList adds a list of subschemas of a keyword.
 func (g *schemaGraph) addList(i int, keyword string, value any, same bool, pointer pointerSize) error {
 	list, _ := value.([]any)
 	for _, one := range list {
-		if err := g.addOne(i, keyword, one, same, pointer.then("00000")); err != nil {
+		if err := g.addOne(i, keyword, one, same, pointer.withToken("00000")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addMap enters the values of a keyword whose names are free.
+// addMap adds the subschemas of a keyword such as properties, whose members
+// have arbitrary names.
 func (g *schemaGraph) addMap(i int, keyword string, value any, pointer pointerSize) (found []int, err error) {
 	object, _ := value.(map[string]any)
 	for _, name := range sortedKeys(object) {
-		at := extend(g.nodes[i].at, keyword+"/"+clip(name))
+		at := extendPath(g.nodes[i].path, keyword+"/"+clipText(name))
 		if keyword == "patternProperties" {
 			if err := g.addPattern(name, at); err != nil {
 				return nil, err
 			}
 		}
-		j, err := g.add(object[name], g.nodes[i].base, at, pointer.then(name))
+		j, err := g.addSchema(object[name], g.nodes[i].base, at, pointer.withToken(name))
 		if err != nil {
 			return nil, err
 		}
@@ -350,55 +369,58 @@ func (g *schemaGraph) addMap(i int, keyword string, value any, pointer pointerSi
 	return found, nil
 }
 
-// extend makes a path longer, up to what a message needs.
-func extend(at, by string) string {
+// extendPath adds a keyword to a path, unless the path is long enough for a
+// message.
+func extendPath(at, by string) string {
 	if len(at) > 200 {
 		return at
 	}
 	return at + "/" + by
 }
 
-// resolve makes edges of a node's references.
-func (g *schemaGraph) resolve(i int) error {
+// resolveReferences turns the references of a node into edges.
+func (g *schemaGraph) resolveReferences(i int) error {
 	for _, ref := range g.nodes[i].refs {
-		j, err := g.target(i, ref)
+		j, err := g.findTarget(i, ref)
 		if err != nil {
 			return err
 		}
 		if j >= 0 {
-			g.nodes[i].same = append(g.nodes[i].same, j)
+			g.nodes[i].sameValue = append(g.nodes[i].sameValue, j)
 		}
 	}
 	return nil
 }
 
-// target finds what a reference names, or -1: what cannot be found makes the
-// schema fail when it is compiled.
-func (g *schemaGraph) target(i int, ref schemaRef) (int, error) {
-	if ref.keyword == "$recursiveRef" && len(g.roots) > 0 {
-		return g.roots[0], nil
+// findTarget returns the node that a reference names. It returns -1 for a
+// target that cannot be found, which makes the schema fail when it is compiled.
+func (g *schemaGraph) findTarget(i int, ref schemaRef) (int, error) {
+	if ref.keyword == "$recursiveRef" && len(g.recursiveAnchors) > 0 {
+		return g.recursiveAnchors[0], nil
 	}
 	base, fragment, ok := joinReference(g.nodes[i].base, ref.text)
 	if !ok {
 		return -1, nil
 	}
-	if ref.keyword == "$dynamicRef" && g.dynamic[fragment] == 1 {
-		return g.byDynamic[fragment], nil
+	// With exactly one anchor of the name, the dynamic reference is a static
+	// one.
+	if ref.keyword == "$dynamicRef" && g.dynamicAnchorCount[fragment] == 1 {
+		return g.dynamicAnchors[fragment], nil
 	}
 	resource, ok := g.resources[base]
 	if !ok {
-		if !g.dialects && strings.Contains(base, "//json-schema.org/draft") {
-			g.dialects = true
-			if err := g.spend(dialectBytes, g.nodes[i].at); err != nil {
+		if !g.usesDialect && strings.Contains(base, "//json-schema.org/draft") {
+			g.usesDialect = true
+			if err := g.spendBytes(dialectBytes, g.nodes[i].path); err != nil {
 				return 0, err
 			}
 		}
-		if g.dialects {
-			if strings.Contains(base, "/meta/") || g.dynamic["meta"] > 0 {
-				return 0, costErrorf("a reference to %s is not supported: refer to the dialect itself, such as https://json-schema.org/draft/2020-12/schema, and call no $dynamicAnchor of your own meta", clip(base))
+		if g.usesDialect {
+			if strings.Contains(base, "/meta/") || g.dynamicAnchorCount["meta"] > 0 {
+				return 0, costErrorf("a reference to %s is not supported: refer to the dialect itself, such as https://json-schema.org/draft/2020-12/schema, and call no $dynamicAnchor of your own meta", clipText(base))
 			}
 		}
-		return -1, nil // a dialect, whose cost is known to be small, or a document that is not fetched
+		return -1, nil // a dialect, whose cost is small, or a document that is never fetched
 	}
 	if fragment == "" {
 		return resource, nil
@@ -409,7 +431,7 @@ func (g *schemaGraph) target(i int, ref schemaRef) (int, error) {
 		}
 		return -1, nil
 	}
-	v, err := lookUp(g.nodes[resource].object, fragment)
+	v, err := followPointer(g.nodes[resource].object, fragment)
 	if err != nil {
 		return 0, err
 	}
@@ -417,18 +439,19 @@ func (g *schemaGraph) target(i int, ref schemaRef) (int, error) {
 		if j, known := g.byMap[reflect.ValueOf(object).Pointer()]; known {
 			return j, nil
 		}
-		if g.foreign++; g.foreign > maxForeignTargets {
+		if g.foreignTargets++; g.foreignTargets > maxForeignTargets {
 			return 0, costErrorf("more than %d of its references lead to places that are no subschemas; use $defs", maxForeignTargets)
 		}
-		if err := g.spend(foreignTableBytes*len(g.nodes), "#"+clip(fragment)); err != nil {
+		if err := g.spendBytes(foreignTableBytes*len(g.nodes), "#"+clipText(fragment)); err != nil {
 			return 0, err
 		}
-		return g.add(object, base, "#"+clip(fragment), pointerSize{len(fragment), strings.Count(fragment, "/")})
+		return g.addSchema(object, base, "#"+clipText(fragment), pointerSize{len(fragment), strings.Count(fragment, "/")})
 	}
 	return -1, nil
 }
 
-// joinReference resolves a reference as RFC 3986 does, and takes it apart.
+// joinReference resolves a reference against a base URL as RFC 3986 does, and
+// splits off the fragment.
 func joinReference(base, ref string) (absolute, fragment string, ok bool) {
 	ref, fragment, _ = strings.Cut(ref, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -449,9 +472,10 @@ func joinReference(base, ref string) (absolute, fragment string, ok bool) {
 	return from.ResolveReference(to).String(), fragment, true
 }
 
-// lookUp follows a JSON pointer. It refuses a second spelling of an index: the
-// library takes subschemas under two pointers for two, and compiles them twice.
-func lookUp(v any, path string) (any, error) {
+// followPointer returns the value at a JSON pointer; nil if there is none. It
+// refuses a second spelling of an index, such as 01: the library would compile
+// the subschema once for each spelling.
+func followPointer(v any, path string) (any, error) {
 	for token := range strings.SplitSeq(path[1:], "/") {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch at := v.(type) {
@@ -463,7 +487,7 @@ func lookUp(v any, path string) (any, error) {
 				return nil, nil
 			}
 			if strconv.Itoa(n) != token {
-				return nil, costErrorf("the reference to %s spells the index %d as %q", clip(path), n, clip(token))
+				return nil, costErrorf("the reference to %s spells the index %d as %q", clipText(path), n, clipText(token))
 			}
 			v = at[n]
 		default:
@@ -473,8 +497,9 @@ func lookUp(v any, path string) (any, error) {
 	return v, nil
 }
 
-// measure refuses what is reachable and costs too much.
-func (g *schemaGraph) measure(root int) error {
+// measureReachable checks the cost of every node that can be reached from the
+// root.
+func (g *schemaGraph) measureReachable(root int) error {
 	g.cost, g.height = make([]int, len(g.nodes)), make([]int, len(g.nodes))
 	reached := make([]bool, len(g.nodes))
 	reached[root] = true
@@ -484,7 +509,7 @@ func (g *schemaGraph) measure(root int) error {
 		if err := g.measureNode(i, 0); err != nil {
 			return err
 		}
-		for _, next := range [][]int{g.nodes[i].same, g.nodes[i].below} {
+		for _, next := range [][]int{g.nodes[i].sameValue, g.nodes[i].innerValues} {
 			for _, j := range next {
 				if !reached[j] {
 					reached[j] = true
@@ -496,10 +521,11 @@ func (g *schemaGraph) measure(root int) error {
 	return nil
 }
 
-// measureNode finds how many evaluations one value takes at node i.
+// measureNode computes how many evaluations one value takes at node i. It fails
+// on a cycle that never descends into the value, since the check would not end.
 func (g *schemaGraph) measureNode(i, depth int) error {
 	const underWay = -1
-	at := clip(g.nodes[i].at)
+	at := clipText(g.nodes[i].path)
 	switch known := g.cost[i]; {
 	case known == underWay:
 		return costErrorf("%s leads back to itself without going into the value that is checked", at)
@@ -510,7 +536,7 @@ func (g *schemaGraph) measureNode(i, depth int) error {
 	}
 	g.cost[i] = underWay
 	sum := 1
-	for _, j := range g.nodes[i].same {
+	for _, j := range g.nodes[i].sameValue {
 		if err := g.measureNode(j, depth+1); err != nil {
 			return err
 		}
@@ -523,6 +549,8 @@ func (g *schemaGraph) measureNode(i, depth int) error {
 	return nil
 }
 
+// sortedKeys returns the keys of an object in a fixed order, so that errors are
+// the same each time.
 func sortedKeys(object map[string]any) []string {
 	keys := make([]string, 0, len(object))
 	for key := range object {
@@ -532,6 +560,7 @@ func sortedKeys(object map[string]any) []string {
 	return keys
 }
 
+// costErrorf makes the error for a schema that exceeds a limit.
 func costErrorf(format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeTooLarge, "the schema is too expensive to check values against: "+format, args...)
 }

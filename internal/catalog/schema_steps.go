@@ -6,38 +6,41 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxLibrarySteps bounds what the library is given. It cannot be interrupted and
-// keeps every violation in memory, so this is about a tenth of a second and some
-// 20 MiB. Whatever takes more goes to evaluation.
+// maxLibrarySteps bounds the work that the library gets. It cannot be
+// interrupted and keeps every violation in memory; the limit corresponds to
+// about a tenth of a second and 20 MiB. Checks that take more go to evaluation.
 const maxLibrarySteps = 100_000
 
 // stepCounter finds out whether the library would check a value within a number
-// of steps, by going the ways that the library goes. It knows no shortcut and
-// keeps nothing: the budget is also the bound of the counting.
+// of steps, by visiting what the library visits. It has no shortcut and
+// remembers nothing, so the limit also bounds the counting. Its methods return
+// false once the steps are used up.
 type stepCounter struct {
-	c    *compiled
-	left int
+	schema    *compiledSchema
+	stepsLeft int
 }
 
-// fitsLibrary says whether the library may be asked.
-func (c *compiled) fitsLibrary(v any) bool {
-	k := stepCounter{c: c, left: maxLibrarySteps}
-	return k.count(c.full, v, 0, 0)
+// fitsLibrary reports whether the library may check a value.
+func (c *compiledSchema) fitsLibrary(v any) bool {
+	k := stepCounter{schema: c, stepsLeft: maxLibrarySteps}
+	return k.countSchema(c.library, v, 0, 0)
 }
 
-func (k *stepCounter) spend(n int) bool {
-	k.left -= n
-	return k.left >= 0
+// spendSteps uses n steps.
+func (k *stepCounter) spendSteps(n int) bool {
+	k.stepsLeft -= n
+	return k.stepsLeft >= 0
 }
 
-// count goes through one subschema for one value. depth is how deep the value
-// stands, which every violation repeats, and same how many subschemas for this
-// value led here, which the library searches for cycles.
-func (k *stepCounter) count(s *jsonschema.Schema, v any, depth, same int) bool {
+// countSchema counts one subschema for one value. depth is the depth of the
+// value, which every violation repeats in its path. same is the number of
+// subschemas for this value that led here, which the library searches for
+// cycles.
+func (k *stepCounter) countSchema(s *jsonschema.Schema, v any, depth, same int) bool {
 	if s == nil {
 		return true
 	}
-	if same > maxReferenceDepth || !k.spend(1+depth/8+same/8) {
+	if same > maxReferenceDepth || !k.spendSteps(1+depth/8+same/8) {
 		return false
 	}
 	if s.Bool != nil {
@@ -46,16 +49,16 @@ func (k *stepCounter) count(s *jsonschema.Schema, v any, depth, same int) bool {
 	if !k.countLeaf(s, v) {
 		return false
 	}
-	for one := range k.c.forSameValue(s) {
-		if !k.count(one, v, depth, same+1) {
+	for one := range k.schema.subschemasForSameValue(s) {
+		if !k.countSchema(one, v, depth, same+1) {
 			return false
 		}
 	}
-	for one := range k.c.forInnerValues(s, v, nil) {
-		if one.regexp != nil && !k.spend(1+one.regexp.size*len(one.name)/128) {
+	for one := range k.schema.innerValues(s, v, nil) {
+		if one.namePattern != nil && !k.spendSteps(1+one.namePattern.size*len(one.name)/128) {
 			return false
 		}
-		if !k.count(one.schema, one.value, depth+1, 0) {
+		if !k.countSchema(one.schema, one.value, depth+1, 0) {
 			return false
 		}
 	}
@@ -64,7 +67,7 @@ func (k *stepCounter) count(s *jsonschema.Schema, v any, depth, same int) bool {
 
 // countLeaf counts the keywords that have no subschemas.
 func (k *stepCounter) countLeaf(s *jsonschema.Schema, v any) bool {
-	n := len(s.Required)/8 + len(s.DependentRequired) + innerCount(s, v)/16
+	n := len(s.Required)/8 + len(s.DependentRequired) + countInnerValues(s, v)/16
 	if s.Enum != nil {
 		n += len(s.Enum.Values)
 	}
@@ -77,15 +80,15 @@ func (k *stepCounter) countLeaf(s *jsonschema.Schema, v any) bool {
 	case json.Number:
 		n += len(v) / 64
 	case map[string]any:
-		if k.c.unevaluated {
+		if k.schema.hasUnevaluated {
 			n += len(v) / 2
 		}
 	case []any:
-		if k.c.unevaluated {
+		if k.schema.hasUnevaluated {
 			n += len(v) / 2
 		}
 	}
-	if !k.spend(n) {
+	if !k.spendSteps(n) {
 		return false
 	}
 	compares := 0
@@ -101,18 +104,19 @@ func (k *stepCounter) countLeaf(s *jsonschema.Schema, v any) bool {
 	return compares == 0 || k.countSize(v, compares)
 }
 
-// countSize counts that a value is gone through some times.
+// countSize counts that a value is walked through a number of times, as for a
+// comparison.
 func (k *stepCounter) countSize(v any, times int) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, one := range v {
-			if !k.spend(times) || !k.countSize(one, times) {
+			if !k.spendSteps(times) || !k.countSize(one, times) {
 				return false
 			}
 		}
 	case []any:
 		for _, one := range v {
-			if !k.spend(times) || !k.countSize(one, times) {
+			if !k.spendSteps(times) || !k.countSize(one, times) {
 				return false
 			}
 		}

@@ -36,27 +36,27 @@ func agree(t interface {
 func agreeCompiled(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, c *compiled, schema, value string, complete bool,
+}, c *compiledSchema, schema, value string, complete bool,
 ) (valid bool) {
 	t.Helper()
-	v, err := wire.Value([]byte(value))
+	v, err := wire.DecodeValue([]byte(value))
 	if err != nil {
 		if complete {
 			t.Fatalf("value %s: %v", value, err)
 		}
 		return false
 	}
-	if c.shape == nil {
+	if c.fast == nil {
 		if complete {
 			t.Fatalf("schema %s has only common keywords, and no shape", schema)
 		}
 		return false
 	}
-	fast := c.shape.accepts([]byte(value))
-	if _, found := tooLarge([]byte(value)); found {
+	fast := c.fast.acceptsText([]byte(value))
+	if _, found := findOversizedNumber([]byte(value)); found {
 		return fast // the library never sees it
 	}
-	valid = c.full.Validate(v) == nil
+	valid = c.library.Validate(v) == nil
 	if fast && !valid {
 		t.Fatalf("the shortcut accepts what the library refuses\nschema %s\nvalue  %s", schema, value)
 	}
@@ -80,7 +80,7 @@ func agrees(t *rapid.T) (fit, all int) {
 	if err != nil {
 		t.Fatalf("schema %s: %v", text, err)
 	}
-	if c.shape == nil {
+	if c.fast == nil {
 		return 0, 0 // two bounds on one side, or a number too long for the shortcut
 	}
 	for range valuesPerSchema {
@@ -99,9 +99,9 @@ func decimals(raw []byte) bool {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '"':
-			i = stringEnd(raw, i)
+			i = findStringEnd(raw, i)
 		case c == '-' || c >= '0' && c <= '9':
-			end := numberEnd(raw, i)
+			end := findNumberEnd(raw, i)
 			if _, ok := parseDecimal(raw[i:end]); !ok {
 				return false
 			}
@@ -113,12 +113,12 @@ func decimals(raw []byte) bool {
 	return true
 }
 
-func compileShape(text []byte) *shape {
-	doc, err := wire.Value(text)
+func compileShape(text []byte) *fastSchema {
+	doc, err := wire.DecodeValue(text)
 	if err != nil {
 		return nil
 	}
-	return newShape(doc)
+	return newFastSchema(doc)
 }
 
 func TestShortcutAgreesWithTheLibrary(t *testing.T) {
@@ -283,7 +283,7 @@ func TestViolationsAreBounded(t *testing.T) {
 		t.Errorf("%d violations, %d bytes", len(e.Violations), len(e.Message))
 	}
 	err = newSchema([]byte(`{"pattern":"^a"}`), nil).Check(t.Context(), []byte(`"`+strings.Repeat("b", 1<<20)+`"`))
-	if e := junctor.AsError(err); len(e.Message) > 2*maxViolation {
+	if e := junctor.AsError(err); len(e.Message) > 2*maxViolationBytes {
 		t.Errorf("a message of %d bytes", len(e.Message))
 	}
 }
@@ -344,14 +344,14 @@ func TestHugeNumbers(t *testing.T) {
 func TestShortcutNeverPanics(t *testing.T) {
 	t.Parallel()
 	c, err := compileSchema([]byte(`{"type":["object","array","string","number","boolean","null"],"properties":{"a":{"items":{"maxLength":3}}},"additionalProperties":{"minimum":1},"required":["a"]}`))
-	if err != nil || c.shape == nil {
+	if err != nil || c.fast == nil {
 		t.Fatal(err)
 	}
 	whole := `{"a":["x","\u0061\\",true,null,-1.5e3,{"b":[]}],"b": 2 , "c\"":3}`
 	for i := range whole {
-		c.shape.accepts([]byte(whole[:i]))
-		c.shape.accepts([]byte(whole[i:]))
-		valueEnd([]byte(whole), i)
+		c.fast.acceptsText([]byte(whole[:i]))
+		c.fast.acceptsText([]byte(whole[i:]))
+		findValueEnd([]byte(whole), i)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestDecimals(t *testing.T) {
 			if !ok1 || !ok2 {
 				t.Fatal(a, b)
 			}
-			if got := x.compare(y); got != sign(i-j) {
+			if got := x.compareTo(y); got != sign(i-j) {
 				t.Errorf("compare(%s, %s) = %d", a, b, got)
 			}
 		}

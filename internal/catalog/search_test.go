@@ -29,7 +29,7 @@ func TestSearch(t *testing.T) {
 	}
 	find := func(query string, most int) []string {
 		var names []string
-		for _, m := range shelf(c).Search(reader("r"), catalog.View{}, query, most) {
+		for _, m := range shelf(c).Search(reader("r"), catalog.Scope{}, query, most) {
 			names = append(names, m.Tool.Name)
 		}
 		return names

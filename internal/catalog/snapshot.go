@@ -22,92 +22,93 @@ type Snapshot struct {
 	shelves map[junctor.TenantID]*Shelf
 }
 
-// Version rises with every change.
+// Version increases with every change.
 func (s *Snapshot) Version() uint64 { return s.version }
 
-// For gives the shelf of the principal's tenant; an empty one where the tenant
-// has no server.
+// For returns the shelf of a tenant; an empty one if the tenant has no server.
 func (s *Snapshot) For(tenant junctor.TenantID) *Shelf {
 	if sh, ok := s.shelves[tenant]; ok {
 		return sh
 	}
-	return &Shelf{access: &access{}, lists: &listCache{}}
+	return &Shelf{access: &accessRules{}, lists: &listCache{}}
 }
 
-// Shelf is what one tenant has, and who may see it.
+// Shelf is the part of a snapshot that belongs to one tenant: its servers, and
+// the rules that say who may see them. It never changes, apart from its cache
+// of lists.
 type Shelf struct {
-	servers []*Server // in the order of their ids
-	byID    map[string]*Server
-	tools   map[string]*Tool   // by exposed name
-	prompts map[string]*Prompt // by exposed name
-	bare    map[string]*Tool   // built-in tools by their own name, where nothing else has it
-	private []*Server          // those that have an owner
-	joined  junctor.Exposure   // of servers that say nothing, where they are joined
-	shaped  bool               // there are tools that profiles show otherwise
-	odd     bool               // there are tools that older clients are shown otherwise
-	access  *access
-	lists   *listCache
+	servers         []*Server // in the order of their ids
+	byID            map[string]*Server
+	tools           map[string]*Tool   // by exposed name
+	prompts         map[string]*Prompt // by exposed name
+	builtinByName   map[string]*Tool   // built-in tools by their own name, if no exposed name equals it
+	privateServers  []*Server          // servers with an owner
+	joinedExposure  junctor.Exposure   // of servers without an exposure of their own, on endpoints that join servers
+	hasProfileForms bool               // some tools have another form for some profiles
+	hasOlderForms   bool               // some tools have another form for older clients
+	access          *accessRules
+	lists           *listCache
 }
 
-// Server is one attached server in a snapshot.
+// Server is one attached server in a snapshot. Its fields are read-only.
 type Server struct {
 	ID       string
 	Mode     junctor.Mode
-	Exposure junctor.Exposure // "" shows all tools on its own door
-	Owner    string           // the only party that sees it, as Principal.ID says; "" is everybody
+	Exposure junctor.Exposure // "" lists all tools on its own endpoint
+	Owner    string           // the Principal.ID of the only party that sees it; "" means everybody
 	Backend  Backend
 	Offer    *Offer
 
-	// Problems says which of the tools that it lists were left out or are shown
-	// changed, and why: at most maxProblems, those that were left out first.
+	// Problems lists the tools that were left out or are shown changed, with the
+	// reason: at most maxProblems, those that were left out first.
 	Problems []ToolProblem
 
-	believed  bool // annotations of its tools count
-	tools     []*Tool
-	toolsBy   map[string]*Tool // by the server's own name
-	prompts   []*Prompt
-	promptsBy map[string]*Prompt
-	resources map[string]struct{}
-	listed    []ResourceDef      // its resources, as lists show them
-	templates []ResourceDef      // likewise
-	pages     map[string][]*Tool // by the ui:// resource that they name
+	believed        bool // its tool annotations are trusted
+	tools           []*Tool
+	toolsByName     map[string]*Tool // by the server's own name
+	prompts         []*Prompt
+	promptsByName   map[string]*Prompt
+	resourceURIs    map[string]struct{}
+	listedResources []ResourceDef      // its resources as lists show them, corrected
+	listedTemplates []ResourceDef      // likewise
+	toolsByPage     map[string][]*Tool // by the ui:// resource of their page
 }
 
-// ToolProblem is why a tool that a server lists is not in the catalog, or not as
-// the server defines it.
+// ToolProblem is the reason why a tool that a server lists is not in the
+// catalog, or not as the server defines it.
 type ToolProblem struct {
 	Tool   string        `json:"tool"`
 	Effect ProblemEffect `json:"effect"`
 	Reason string        `json:"reason"`
 }
 
-// ProblemEffect is what became of a tool that has a problem.
+// ProblemEffect is the consequence of a problem for a tool.
 type ProblemEffect string
 
 // Effects of problems.
 const (
-	EffectLeftOut      ProblemEffect = "left_out"      // nobody is shown it
-	EffectChanged      ProblemEffect = "changed"       // everybody is shown it without what breaks the specification
-	EffectOlderClients ProblemEffect = "older_clients" // clients of protocol versions before 2026-07-28 are shown another form
+	EffectLeftOut      ProblemEffect = "left_out"      // the tool is not listed
+	EffectChanged      ProblemEffect = "changed"       // the tool is listed without the members that break the specification
+	EffectOlderClients ProblemEffect = "older_clients" // clients of protocol versions before 2026-07-28 get another form
 )
 
-// maxProblems bounds how many tools a server's problems name.
+// maxProblems bounds how many problems a server has.
 const maxProblems = 100
 
-// leaveOut notes that a tool is not in the catalog.
-func (s *Server) leaveOut(tool string, why error, log *slog.Logger) {
-	log.Warn("a tool was left out", "server", s.ID, "tool", clip(tool), "error", why)
+// leaveOutTool records that a tool is not in the catalog.
+func (s *Server) leaveOutTool(tool string, why error, log *slog.Logger) {
+	log.Warn("a tool was left out", "server", s.ID, "tool", clipText(tool), "error", why)
 	if len(s.Problems) < maxProblems {
-		s.Problems = append(s.Problems, ToolProblem{Tool: clip(tool), Effect: EffectLeftOut, Reason: why.Error()})
+		s.Problems = append(s.Problems, ToolProblem{Tool: clipText(tool), Effect: EffectLeftOut, Reason: why.Error()})
 	}
 }
 
-// noteChanges adds the tools that are not shown as the server defines them to its
-// problems.
+// noteChanges adds the tools that are not shown as the server defines them to
+// Problems.
 func (s *Server) noteChanges() {
 	note := func(tool string, effect ProblemEffect, changes []string) {
 		if len(changes) > 0 && len(s.Problems) < maxProblems {
-			s.Problems = append(s.Problems, ToolProblem{Tool: clip(tool), Effect: effect, Reason: strings.Join(changes, "; ")})
+			s.Problems = append(s.Problems, ToolProblem{Tool: clipText(tool), Effect: effect, Reason: strings.Join(changes, "; ")})
 		}
 	}
 	for _, t := range s.tools {
@@ -118,8 +119,9 @@ func (s *Server) noteChanges() {
 	}
 }
 
-// correctResources gives the definitions of resources or templates as the
-// specification wants them. They are copied only where one has to change.
+// correctResources returns the definitions of resources or templates in a form
+// that follows the specification. The slice is copied only if one has to
+// change.
 func correctResources(defs []ResourceDef) []ResourceDef {
 	out := defs
 	for i, def := range defs {
@@ -138,69 +140,72 @@ func correctResources(defs []ResourceDef) []ResourceDef {
 // Tool is a tool with all its versions.
 type Tool struct {
 	Server   string
-	Name     string // the server's own
-	Exposed  string
-	Versions []*ToolVersion // oldest first; one, with Version "", where the tool has none
+	Name     string         // the server's own name
+	Exposed  string         // the name on endpoints that join servers
+	Versions []*ToolVersion // oldest first; if the tool has no versions, one with Version ""
 	Default  *ToolVersion
 
-	notModel, notApp bool // it says that it is not for these
+	hiddenFromModel, hiddenFromApp bool // as its definition says, see readVisibility
 }
 
-// ToolVersion is what runs.
+// ToolVersion is one version of a tool: the definition that is listed, and the
+// schema that arguments are checked against. It is shared by all snapshots in
+// which the definition is the same.
 type ToolVersion struct {
 	Version    string
 	Timeout    time.Duration
-	JSON       []byte // the MCP Tool object under the server's own name, as the specification wants it
+	JSON       []byte // the MCP Tool object under the server's own name, corrected by correctTool
 	Input      *Schema
-	Headers    []wire.ParamHeader // arguments that a modern client repeats as headers
-	ReadOnly   bool               // its server says so and is believed, or the operator says so
-	Idempotent bool               // its server says so and is believed
+	Headers    []wire.ParamHeader // arguments that a modern client repeats as HTTP headers
+	ReadOnly   bool               // a trusted server or the operator says so
+	Idempotent bool               // a trusted server says so
 	Digest     string             // SHA-256 of the definition as the server gave it, hex
 
-	stated  bool   // as ToolDef.ReadOnly
-	own     string // the page that its JSON names
-	page    string // as in ToolDef
-	topic   string // as in ToolDef
-	as      func(junctor.Profile) []byte
-	take    func(junctor.Profile, []byte) []byte
-	shaped  *sync.Map             // by profile, what as gave
-	changes []string              // what of the server's definition broke the specification
-	older   olderForm             // as clients of older protocol versions are shown it
-	name    []byte                // its name in JSON, quotes included; nil where it does not stand there once and plainly
-	secrets func() secretMembers  // looked for when first asked
-	class   func() *junctor.Class // what the rules make of it, found when first asked
-	terms   func() *terms
+	operatorReadOnly bool   // as ToolDef.ReadOnly
+	ownPage          string // the page that its JSON names
+	generatedPage    string // as in ToolDef
+	topic            string // as in ToolDef
+	formatFor        func(junctor.Profile) []byte
+	readArguments    func(junctor.Profile, []byte) []byte
+	byProfile        *sync.Map             // results of formatFor, by profile
+	changes          []string              // corrections of the server's definition
+	older            olderForm             // the form for older clients
+	nameJSON         []byte                // the name inside JSON, with quotes; nil if JSON does not have it exactly once
+	secrets          func() secretMembers  // computed at the first call
+	class            func() *junctor.Class // the result of the rules, computed at the first call
+	terms            func() *toolTerms     // the index for Search, computed at the first call
 }
 
-// Prompt is a prompt.
+// Prompt is a prompt of a server. Name is the server's own, Exposed the name on
+// endpoints that join servers.
 type Prompt struct {
 	Server, Name, Exposed string
 	JSON                  []byte
 }
 
-// making is what a catalog makes its snapshots with.
-type making struct {
-	limit   int
-	joined  junctor.Exposure
-	renders *atomic.Int64
-	rules   func() rules
-	log     *slog.Logger
-	schemas *schemaCache // nil keeps every compiled schema with its tool
+// snapshotBuilder holds what a catalog needs to build its snapshots.
+type snapshotBuilder struct {
+	nameLimit      int
+	joinedExposure junctor.Exposure
+	renders        *atomic.Int64
+	rules          func() wordRules
+	log            *slog.Logger
+	schemas        *schemaCache // nil keeps every compiled schema with its tool
 }
 
-// build makes the next snapshot. What did not change is kept: compiled schemas,
-// and the shelf of a tenant with its rendered lists.
-func build(servers map[serverKey]*attached, who map[junctor.TenantID]*access, old *Snapshot, in *making) *Snapshot {
+// buildSnapshot makes the next snapshot. It keeps everything that did not
+// change: compiled schemas, and the shelf of a tenant with its rendered lists.
+func buildSnapshot(servers map[serverKey]*attachedServer, who map[junctor.TenantID]*accessRules, old *Snapshot, in *snapshotBuilder) *Snapshot {
 	next := &Snapshot{version: old.version + 1, shelves: map[junctor.TenantID]*Shelf{}}
-	sorted := make([]*attached, 0, len(servers))
+	sorted := make([]*attachedServer, 0, len(servers))
 	for _, a := range servers {
 		if a.offer != nil {
 			sorted = append(sorted, a)
 		}
 	}
-	// By id, and not as they came: so every replica has the same order, and has it
-	// again after a restart, and pages of a list fit together wherever they are asked for.
-	slices.SortFunc(sorted, func(a, b *attached) int { return cmp.Compare(a.key.id, b.key.id) })
+	// Sort by id, not by time of attachment. Every replica then has the same order,
+	// also after a restart, so a client may read the pages of a list from several.
+	slices.SortFunc(sorted, func(a, b *attachedServer) int { return cmp.Compare(a.key.id, b.key.id) })
 	shown := map[junctor.TenantID][]*Server{}
 	for tenant := range who {
 		shown[tenant] = nil
@@ -212,48 +217,55 @@ func build(servers map[serverKey]*attached, who map[junctor.TenantID]*access, ol
 	for tenant, list := range shown {
 		rights := who[tenant]
 		if rights == nil {
-			rights = &access{}
+			rights = &accessRules{}
 		}
-		next.shelves[tenant] = old.For(tenant).next(list, rights, in)
+		next.shelves[tenant] = old.For(tenant).nextShelf(list, rights, in)
 	}
 	return next
 }
 
-// next is the shelf with these servers and rules. Lists are kept by who sees the
-// same, so those of other servers or tags alone are rendered anew.
-func (sh *Shelf) next(servers []*Server, who *access, in *making) *Shelf {
+// nextShelf returns the shelf with these servers and rules. Cached lists are
+// kept if the servers and the roles of tools are the same: their keys already
+// include who sees them.
+func (sh *Shelf) nextShelf(servers []*Server, who *accessRules, in *snapshotBuilder) *Shelf {
+	// The servers are the same: only the access rules changed.
 	if sh.byID != nil && slices.Equal(sh.servers, servers) {
 		same := *sh
 		same.access = who
-		if !who.sameTags(sh.access) {
+		if !who.hasSameTags(sh.access) {
 			same.lists = &listCache{renders: in.renders}
 		}
 		return &same
 	}
 	n := &Shelf{
-		servers: servers, byID: map[string]*Server{}, tools: map[string]*Tool{}, prompts: map[string]*Prompt{}, bare: map[string]*Tool{},
-		access: who, lists: &listCache{renders: in.renders}, joined: in.joined,
+		servers: servers, byID: map[string]*Server{}, tools: map[string]*Tool{}, prompts: map[string]*Prompt{}, builtinByName: map[string]*Tool{},
+		access: who, lists: &listCache{renders: in.renders}, joinedExposure: in.joinedExposure,
 	}
 	for _, s := range servers {
 		n.byID[s.ID] = s
 		if s.Owner != "" {
-			n.private = append(n.private, s)
+			n.privateServers = append(n.privateServers, s)
 		}
-		n.odd = n.odd || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.as != nil || len(t.Default.older.changes) > 0 })
-		n.shaped = n.shaped || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.as != nil })
+		n.hasOlderForms = n.hasOlderForms || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.formatFor != nil || len(t.Default.older.changes) > 0 })
+		n.hasProfileForms = n.hasProfileForms || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.formatFor != nil })
 	}
-	n.index(in.log)
+	n.indexNames(in.log)
 	return n
 }
 
-func newServer(a *attached, former *Server, in *making) *Server {
+// newServer makes a server of a snapshot, or returns the former one if nothing
+// changed. Tools and prompts that break a rule are left out and noted.
+func newServer(a *attachedServer, former *Server, in *snapshotBuilder) *Server {
 	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode && former.Owner == a.owner && former.Exposure == a.exposure {
 		return former
 	}
 	s := &Server{
 		ID: a.key.id, Mode: a.mode, Owner: a.owner, Exposure: a.exposure, Backend: a.backend, Offer: a.offer, believed: a.mode == junctor.ModeBuiltin || a.offer.Believed,
-		tools: make([]*Tool, 0, len(a.offer.Tools)), toolsBy: make(map[string]*Tool, len(a.offer.Tools)), promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{}, pages: map[string][]*Tool{},
+		tools: make([]*Tool, 0, len(a.offer.Tools)), toolsByName: make(map[string]*Tool, len(a.offer.Tools)), promptsByName: map[string]*Prompt{}, resourceURIs: map[string]struct{}{}, toolsByPage: map[string][]*Tool{},
 	}
+	// Versions with the same definition are reused, with their compiled
+	// schemas. If trust in the server changed, they are not: trust is part of a
+	// version.
 	kept := map[string]*ToolVersion{}
 	if former != nil && former.believed == s.believed {
 		for _, t := range former.tools {
@@ -265,51 +277,54 @@ func newServer(a *attached, former *Server, in *making) *Server {
 	for _, def := range a.offer.Tools {
 		v, err := newToolVersion(def, kept, s.ID, s.believed, in)
 		if err != nil {
-			s.leaveOut(def.Name, err, in.log)
+			s.leaveOutTool(def.Name, err, in.log)
 			continue
 		}
-		t := s.toolsBy[def.Name]
+		t := s.toolsByName[def.Name]
 		if t == nil {
-			t = &Tool{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.limit)}
-			s.toolsBy[def.Name] = t
+			t = &Tool{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.nameLimit)}
+			s.toolsByName[def.Name] = t
 			s.tools = append(s.tools, t)
 		}
 		t.Versions = append(t.Versions, v)
+		// Without a default the first version counts, until the backend marks
+		// one.
 		if def.Default || t.Default == nil {
 			t.Default = v
 		}
 	}
 	for _, t := range s.tools {
-		model, app := visibilityOf(t.Default.JSON)
-		t.notModel, t.notApp = !model, !app
+		model, app := readVisibility(t.Default.JSON)
+		t.hiddenFromModel, t.hiddenFromApp = !model, !app
 		if page := t.Page(); page != "" {
-			s.pages[page] = append(s.pages[page], t)
+			s.toolsByPage[page] = append(s.toolsByPage[page], t)
 		}
 	}
 	for _, def := range a.offer.Prompts {
-		if s.promptsBy[def.Name] != nil {
+		if s.promptsByName[def.Name] != nil {
 			in.log.Warn("a prompt was left out: its server has another of that name", "server", s.ID, "prompt", def.Name)
 			continue
 		}
 		corrected, _ := correctItem(def.JSON, promptRule, def.Name)
-		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.limit), JSON: corrected}
+		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.nameLimit), JSON: corrected}
 		s.prompts = append(s.prompts, p)
-		s.promptsBy[def.Name] = p
+		s.promptsByName[def.Name] = p
 	}
 	for _, def := range a.offer.Resources {
-		s.resources[def.URI] = struct{}{}
+		s.resourceURIs[def.URI] = struct{}{}
 	}
-	s.listed, s.templates = correctResources(a.offer.Resources), correctResources(a.offer.Templates)
+	s.listedResources, s.listedTemplates = correctResources(a.offer.Resources), correctResources(a.offer.Templates)
 	s.noteChanges()
 	return s
 }
 
-// newToolVersion compiles a definition. Unless its server is believed, its
-// annotations decide nothing.
-func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, believed bool, in *making) (*ToolVersion, error) {
+// newToolVersion compiles a definition, or takes an equal version from kept,
+// which is keyed by digest. Unless the server is trusted, annotations decide
+// nothing. The error says why the tool cannot be listed.
+func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, believed bool, in *snapshotBuilder) (*ToolVersion, error) {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
-	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.page == def.Page && v.topic == def.Topic && v.stated == def.ReadOnly {
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.generatedPage == def.Page && v.topic == def.Topic && v.operatorReadOnly == def.ReadOnly {
 		return v, nil
 	}
 	corrected, changes, err := correctTool(def.JSON)
@@ -327,30 +342,31 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 	}
 	v := &ToolVersion{
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema, in.schemas), Headers: headers, Digest: digest,
-		ReadOnly:   def.ReadOnly || believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
-		Idempotent: believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
-		stated:     def.ReadOnly,
-		own:        pageOf(def.JSON),
-		page:       def.Page,
-		topic:      def.Topic,
-		changes:    changes,
-		older:      formForOlder(def.JSON),
-		name:       parts.name,
-		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
-		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON, def.Topic) }),
-		terms:      sync.OnceValue(func() *terms { return termsOf(def.JSON, def.Topic) }),
+		ReadOnly:         def.ReadOnly || believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
+		Idempotent:       believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		operatorReadOnly: def.ReadOnly,
+		ownPage:          readPageURI(def.JSON),
+		generatedPage:    def.Page,
+		topic:            def.Topic,
+		changes:          changes,
+		older:            formForOlder(def.JSON),
+		nameJSON:         parts.name,
+		secrets:          sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
+		class:            sync.OnceValue(func() *junctor.Class { return in.rules().classifyTool(server, def.JSON, def.Topic) }),
+		terms:            sync.OnceValue(func() *toolTerms { return newToolTerms(def.JSON, def.Topic) }),
 	}
 	if def.As != nil {
-		v.as, v.take, v.shaped = def.As, def.Take, &sync.Map{}
+		v.formatFor, v.readArguments, v.byProfile = def.As, def.Take, &sync.Map{}
 	}
 	return v, nil
 }
 
-// toolParts are the members of a tool that the catalog looks at.
+// toolParts are the members of a tool that the catalog itself uses.
 type toolParts struct{ name, schema, annotations []byte }
 
-// partsOf finds them in one pass: at a start there may be thousands of tools. Of
-// members that stand twice the first counts, and a name that does has no place.
+// partsOf finds them in one pass: at a start there may be thousands of tools.
+// Of duplicate members the first counts, but a duplicate name has no place in
+// JSON that could be replaced.
 func partsOf(tool []byte) toolParts {
 	var p toolParts
 	names := 0
@@ -378,24 +394,25 @@ func partsOf(tool []byte) toolParts {
 	return p
 }
 
-// index fills the maps by exposed name. A name that two items claim belongs to
-// neither: it must not change its owner with who else is there.
-func (sh *Shelf) index(log *slog.Logger) {
+// indexNames fills the maps by exposed name. A name that two items claim
+// belongs to neither: otherwise its meaning would depend on which other servers
+// are attached, and a call could reach another server.
+func (sh *Shelf) indexNames(log *slog.Logger) {
 	tools, prompts := 0, 0
 	for _, s := range sh.servers {
 		tools += len(s.tools)
 		prompts += len(s.prompts)
 	}
-	sh.tools, sh.prompts, sh.bare = make(map[string]*Tool, tools), make(map[string]*Prompt, prompts), map[string]*Tool{}
+	sh.tools, sh.prompts, sh.builtinByName = make(map[string]*Tool, tools), make(map[string]*Prompt, prompts), map[string]*Tool{}
 	for _, s := range sh.servers {
 		for _, t := range s.tools {
-			claim(sh.tools, t.Exposed, t)
+			claimName(sh.tools, t.Exposed, t)
 			if s.Mode == junctor.ModeBuiltin {
-				claim(sh.bare, t.Name, t)
+				claimName(sh.builtinByName, t.Name, t)
 			}
 		}
 		for _, p := range s.prompts {
-			claim(sh.prompts, p.Exposed, p)
+			claimName(sh.prompts, p.Exposed, p)
 		}
 	}
 	for _, s := range sh.servers {
@@ -410,26 +427,28 @@ func (sh *Shelf) index(log *slog.Logger) {
 			}
 		}
 	}
-	for name, t := range sh.bare {
+	// An exposed name takes precedence over the own name of a built-in tool. A
+	// tool that is not listed has no short name either.
+	for name, t := range sh.builtinByName {
 		if _, taken := sh.tools[name]; taken || t != nil && sh.tools[t.Exposed] == nil {
-			sh.bare[name] = nil
+			sh.builtinByName[name] = nil
 		}
 	}
-	unclaimed(sh.tools)
-	unclaimed(sh.prompts)
-	unclaimed(sh.bare)
+	removeUnclaimed(sh.tools)
+	removeUnclaimed(sh.prompts)
+	removeUnclaimed(sh.builtinByName)
 }
 
-// claim enters an item under a name, or nil when it is not the first.
-func claim[T any](items map[string]*T, name string, item *T) {
+// claimName enters an item under a name, or nil if the name is taken.
+func claimName[T any](items map[string]*T, name string, item *T) {
 	if _, taken := items[name]; taken {
 		item = nil
 	}
 	items[name] = item
 }
 
-// unclaimed takes out the names that belong to nobody.
-func unclaimed[T any](items map[string]*T) {
+// removeUnclaimed deletes the names that belong to no item.
+func removeUnclaimed[T any](items map[string]*T) {
 	for name, item := range items {
 		if item == nil {
 			delete(items, name)

@@ -8,30 +8,33 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// unknownTool is the error for a name that p cannot see, whether it exists or
-// not, with the closest names that p can.
-func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) *junctor.Error {
+// unknownTool returns the error for a name that p cannot see, whether the tool
+// exists or not: both get the same text. It names up to three similar tools
+// that p can see. While the scope's server has not listed its tools, the error
+// is unavailable, so that callers try again.
+func (sh *Shelf) unknownTool(p *junctor.Principal, scope Scope, name string) *junctor.Error {
 	type near struct {
 		name     string
 		distance int
 	}
+	// A third of the letters may differ.
 	most := max(2, len(name)/3)
-	if v.Audience == AudienceHost {
-		v.Audience = AudienceModel // who may be the one that reads it
+	if scope.Audience == AudienceHost {
+		scope.Audience = AudienceModel // a model may read the error
 	}
 	var found []near
 	for _, s := range sh.servers {
-		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {
+		if scope.Server != "" && s.ID != scope.Server || sh.Visible(p, scope, s, "", "") != "" {
 			continue
 		}
 		for _, t := range s.tools {
-			if v.Server == "" && sh.tools[t.Exposed] != t || sh.Visible(p, v, s, junctor.KindTool, t.Name) != "" {
-				continue // two claim the name, or it is not for p
+			if scope.Server == "" && sh.tools[t.Exposed] != t || sh.Visible(p, scope, s, junctor.KindTool, t.Name) != "" {
+				continue // two tools claim the name, or p may not see it
 			}
-			shown := sh.shownName(v, s, t)
-			d := min(distance(name, shown, most), distance(name, t.Name, most-1)+1)
-			if v.Plain {
-				if e := distance(name, t.Exposed, most); e < d { // it answers to both
+			shown := sh.shownName(scope, s, t)
+			d := min(Distance(name, shown, most), Distance(name, t.Name, most-1)+1)
+			if scope.Plain {
+				if e := Distance(name, t.Exposed, most); e < d { // the tool has both names
 					shown, d = t.Exposed, e
 				}
 			}
@@ -43,56 +46,46 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) *junctor
 	slices.SortFunc(found, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
-	if s := sh.byID[v.Server]; s != nil && s.Offer.Awaited && sh.Visible(p, v, s, junctor.KindTool, name) == "" {
-		// A delivery that comes too early is tried again; an unknown tool would end it.
-		return junctor.Errorf(junctor.CodeUnavailable, "the server %q has not listed its tools yet; try again in a moment", v.Server)
+	if s := sh.byID[scope.Server]; s != nil && s.Offer.Awaited && sh.Visible(p, scope, s, junctor.KindTool, name) == "" {
+		// A delivery is retried after unavailable; not_found would end it.
+		return junctor.Errorf(junctor.CodeUnavailable, "the server %q has not listed its tools yet; try again in a moment", scope.Server)
 	}
 	if len(found) == 0 {
-		return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; tools/list shows what there is", clip(name))
+		return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; tools/list shows what there is", clipText(name))
 	}
 	names := make([]string, 0, 3)
 	for _, n := range found[:min(3, len(found))] {
 		names = append(names, n.name)
 	}
-	return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; did you mean %s?", clip(name), strings.Join(names, ", "))
+	return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; did you mean %s?", clipText(name), strings.Join(names, ", "))
 }
 
-// shownName is the name under which a view shows a tool.
-func (sh *Shelf) shownName(v View, s *Server, t *Tool) string {
+// shownName returns the name of a tool in a scope.
+func (sh *Shelf) shownName(scope Scope, s *Server, t *Tool) string {
 	switch {
-	case v.Server != "":
+	case scope.Server != "":
 		return t.Name
-	case v.Plain && s.Mode == junctor.ModeBuiltin && sh.bare[t.Name] == t:
+	case scope.Plain && s.Mode == junctor.ModeBuiltin && sh.builtinByName[t.Name] == t:
 		return t.Name
 	}
 	return t.Exposed
 }
 
-// clip keeps a hostile name from filling the answer.
-func clip(s string) string { return clipTo(s, 128) }
+// clipText shortens text from outside, so that a hostile name cannot fill an
+// error message.
+func clipText(s string) string { return junctor.ShortenText(s, 128) }
 
-func clipTo(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+// maxComparedName is the longest name, in bytes, that Distance compares.
+const maxComparedName = 128
 
-// maxName is the longest name that is compared.
-const maxName = 128
-
-// Distance counts single-character edits between two short names, up to most:
-// beyond it gives some number above.
-func Distance(a, b string, most int) int { return distance(a, b, most) }
-
-// distance counts single-character edits between two names. Beyond most it
-// stops counting and gives some number above it: names come from callers, and
-// there are many tools.
-func distance(a, b string, most int) int {
-	if len(a) > maxName || len(b) > maxName || max(len(a)-len(b), len(b)-len(a)) > most {
+// Distance counts the single-byte edits between two short names. Beyond most it
+// stops counting and returns a larger number: names come from callers, and
+// there may be many tools to compare with.
+func Distance(a, b string, most int) int {
+	if len(a) > maxComparedName || len(b) > maxComparedName || max(len(a)-len(b), len(b)-len(a)) > most {
 		return most + 1
 	}
-	var rows [maxName + 1]int
+	var rows [maxComparedName + 1]int
 	row := rows[:len(b)+1]
 	for j := range row {
 		row[j] = j

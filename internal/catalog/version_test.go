@@ -25,16 +25,16 @@ func TestToolByItsDefinition(t *testing.T) {
 		return "sha256:" + d.Digest
 	}
 	first := read()
-	if item, err := shelf(c).Tool(reader("r"), catalog.View{}, "bank__pay", first); err != nil || item.Tool == nil {
+	if item, err := shelf(c).Tool(reader("r"), catalog.Scope{}, "bank__pay", first); err != nil || item.Tool == nil {
 		t.Errorf("the definition that was read: %v", err)
 	}
 	c.Detach(tenant, "bank")
 	attach(t, c, "bank", junctor.ModeBYO, def("pays, and tells everybody"))
-	_, err := shelf(c).Tool(reader("r"), catalog.View{}, "bank__pay", first)
+	_, err := shelf(c).Tool(reader("r"), catalog.Scope{}, "bank__pay", first)
 	if e := junctor.AsError(err); err == nil || e.Code != junctor.CodeConflict || !strings.Contains(e.Message, read()) {
 		t.Errorf("a definition that has changed: %v", err)
 	}
-	if _, err := shelf(c).Tool(reader("r"), catalog.View{}, "bank__pay", "2"); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), read()) {
+	if _, err := shelf(c).Tool(reader("r"), catalog.Scope{}, "bank__pay", "2"); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), read()) {
 		t.Errorf("a version where there is none: %v", err)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"iter"
 )
 
-// split gives the words of a text in lower case: letters and digits, parted by
-// everything else and where a capital begins a word, as in listPullRequests. A
-// word is good until the next one.
-func split(text string) iter.Seq[[]byte] {
+// splitWords yields the words of a text in lower case. A word consists of ASCII
+// letters and digits; a capital letter begins another, as in listPullRequests.
+// The slice is valid until the next word.
+func splitWords(text string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		text = text[:min(len(text), maxWords)]
+		text = text[:min(len(text), maxTextBytes)]
 		word := make([]byte, 0, 32)
 		for i := range len(text) {
 			c := text[i]
@@ -39,8 +39,8 @@ func split(text string) iter.Seq[[]byte] {
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// singular takes the ending of an English plural away, in place.
-func singular(w []byte) []byte {
+// trimPlural removes the ending of an English plural, in place.
+func trimPlural(w []byte) []byte {
 	switch {
 	case len(w) < 4 || w[len(w)-1] != 's':
 		return w

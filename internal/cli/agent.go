@@ -13,22 +13,28 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// agentCommand returns the group `junctor agent`.
 func (c *cli) agentCommand() *cobra.Command {
-	cmd := noun("agent", "Add, list, show, change and remove agents", "junctor agent ls")
+	cmd := newGroupCommand("agent", "Add, list, show, change and remove agents", "junctor agent ls")
 	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey(), c.agentToken(), c.agentRun())
 	return cmd
 }
 
-// agentFlags are what describes an agent on the command line.
+// agentFlags are the flags that describe an agent, for `agent add` and `agent
+// set`.
 type agentFlags struct {
-	title, role, tier         string
-	publish                   bool
+	title, role, tier string
+	publish           bool // by A2A
+
+	// Grants. A single empty one empties the list.
 	tools, resources, prompts []string
+
 	limitFlags
 	brainFlags
 }
 
-func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
+// addAgentFlags adds the flags of f to a command, with their completions.
+func (c *cli) addAgentFlags(cmd *cobra.Command, f *agentFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.role, "role", "", "the work it does, such as QA: it is given tools of this role and those for all; without it General")
 	flags.StringArrayVar(&f.tools, "tool", nil, "what it may call: `server/tool`, or server/* for all that the server has now and later; may be given several times")
@@ -37,14 +43,15 @@ func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
 	flags.StringVar(&f.title, "title", "", "its name for people")
 	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
 	flags.BoolVar(&f.publish, "publish", false, "let other agents reach it by A2A, at /a2a/NAME/")
-	f.limitFlags.add(cmd)
-	f.brainFlags.add(c, cmd)
+	f.limitFlags.addTo(cmd)
+	f.brainFlags.addTo(c, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
 }
 
-// body is what was said on the command line, and nothing else.
-func (f *agentFlags) body(cmd *cobra.Command) map[string]any {
+// requestBody returns the members of an agent whose flags were given, and no
+// others: a PATCH with it leaves the rest as it is.
+func (f *agentFlags) requestBody(cmd *cobra.Command) map[string]any {
 	body := map[string]any{}
 	for name, value := range map[string]any{"title": f.title, "role": f.role, "tier": f.tier} {
 		if cmd.Flags().Changed(name) {
@@ -53,29 +60,32 @@ func (f *agentFlags) body(cmd *cobra.Command) map[string]any {
 	}
 	for flag, list := range map[string][]string{"tool": f.tools, "resource": f.resources, "prompt": f.prompts} {
 		if cmd.Flags().Changed(flag) {
-			body[flag+"s"] = slices.DeleteFunc(list, func(s string) bool { return s == "" }) // --tool '' empties the list
+			// An empty value, as in --tool '', empties the list.
+			body[flag+"s"] = slices.DeleteFunc(list, func(s string) bool { return s == "" })
 		}
 	}
 	if f.publish {
 		body["published"] = true
 	}
-	if f.given(cmd) {
-		body["limits"] = f.patch(cmd)
+	if f.anyLimitGiven(cmd) {
+		body["limits"] = f.makePatch(cmd)
 	}
 	return body
 }
 
+// agentAdd returns `agent add`, which posts to /agents. The key of the new
+// agent is the only output, since it cannot be shown again.
 func (c *cli) agentAdd() *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add an agent; its key is shown once",
 		Long: "Add an agent and make its key, which goes to standard output, once.\n\n" +
-			"An agent sees what its lists name and nothing else, through every door; /mcp/a/NAME is its own.",
+			"An agent sees what its lists name and nothing else, through every endpoint; /mcp/a/NAME is its own.",
 		Example: "  junctor agent add qa-bot --role QA --tool notes/search --tool 'pets/*'", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body := f.body(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			body := f.requestBody(cmd)
 			body["name"] = args[0]
-			brain, err := f.brain(cmd, nil)
+			brain, err := f.readBrain(cmd, nil)
 			if err != nil {
 				return err
 			}
@@ -83,35 +93,37 @@ func (c *cli) agentAdd() *cobra.Command {
 				body["brain"] = brain
 			}
 			var a admin.CreatedAgent
-			if err := c.ask(cmd, http.MethodPost, "/agents", body, &a); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/agents", body, &a); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(a)
 			}
-			c.say("agent %s for %s, at /mcp/a/%s; its key is shown this once:", a.Name, a.Role, a.Name)
+			c.printNote("agent %s for %s, at /mcp/a/%s; its key is shown this once:", a.Name, a.Role, a.Name)
 			_, err = fmt.Fprintln(c.out, a.Token)
 			return err
 		}),
 	}
-	c.describeAgent(cmd, &f)
-	c.remote(cmd)
+	c.addAgentFlags(cmd, &f)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// agentList returns `agent ls`, which lists /agents.
 func (c *cli) agentList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List agents", Example: "  junctor agent ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/agents", []string{"NAME", "ROLE", "STATE", "TIER", "OWNER", "TOOLS"}, func(a junctor.Agent) []string {
 				return []string{a.Name, string(a.Role), agentState(a), a.Tier, a.Owner, firstLine(joinGrants(a.Tools), 60)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// agentState returns whether an agent is switched on, for people.
 func agentState(a junctor.Agent) string {
 	if a.Disabled {
 		return "off"
@@ -119,6 +131,7 @@ func agentState(a junctor.Agent) string {
 	return "on"
 }
 
+// joinGrants returns grants as one text.
 func joinGrants(list []junctor.Grant) string {
 	texts := make([]string, len(list))
 	for i, g := range list {
@@ -127,19 +140,22 @@ func joinGrants(list []junctor.Grant) string {
 	return strings.Join(texts, ", ")
 }
 
+// agentShow returns `agent show`. For people it also requests the tools that
+// the agent can call, which are fewer than its grants if a server is
+// unavailable.
 func (c *cli) agentShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show an agent, and the tools it can call", Example: "  junctor agent show qa-bot", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var a junctor.Agent
-			if err := c.ask(cmd, http.MethodGet, path("agents", args[0]), nil, &a); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("agents", args[0]), nil, &a); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(a)
 			}
-			var tools list[junctor.Tool]
-			if err := c.ask(cmd, http.MethodGet, path("agents", args[0], "tools"), nil, &tools); err != nil {
+			var tools listPage[junctor.Tool]
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("agents", args[0], "tools"), nil, &tools); err != nil {
 				return err
 			}
 			at, err := c.publishedAt(cmd, a)
@@ -149,23 +165,25 @@ func (c *cli) agentShow() *cobra.Command {
 			return c.printAgent(a, at, tools.Items)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// printAgent prints an agent. published is its A2A path, or "".
 func (c *cli) printAgent(a junctor.Agent, published string, tools []junctor.Tool) error {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Exposed
 	}
-	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name, "published", published,
+	return c.printFacts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "endpoint", "/mcp/a/"+a.Name, "published", published,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
-		"can call", strings.Join(names, ", "), "thinks with", thinksWith(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
-		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
+		"can call", strings.Join(names, ", "), "thinks with", describeBrain(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
+		"created", formatTime(a.CreatedAt), "updated", formatTime(a.UpdatedAt))
 }
 
-// publishedAt is where other agents reach an agent; "" where they do not. Its name
-// alone is that of whoever published one first.
+// publishedAt returns the path at which other agents reach an agent by A2A; ""
+// if it is not published. Agents of another tenant than the default one have
+// the tenant in the path, because two tenants may use one name.
 func (c *cli) publishedAt(cmd *cobra.Command, a junctor.Agent) (string, error) {
 	if !a.Published {
 		return "", nil
@@ -173,7 +191,7 @@ func (c *cli) publishedAt(cmd *cobra.Command, a junctor.Agent) (string, error) {
 	var me struct {
 		Tenant junctor.TenantID `json:"tenant"`
 	}
-	if err := c.ask(cmd, http.MethodGet, "/me", nil, &me); err != nil {
+	if err := c.requestAPI(cmd, http.MethodGet, "/me", nil, &me); err != nil {
 		return "", err
 	}
 	if me.Tenant == junctor.DefaultTenant {
@@ -182,8 +200,9 @@ func (c *cli) publishedAt(cmd *cobra.Command, a junctor.Agent) (string, error) {
 	return "/a2a/" + string(me.Tenant) + "." + a.Name + "/", nil
 }
 
-// thinksWith names what an agent thinks with.
-func thinksWith(b *junctor.Brain) string {
+// describeBrain returns what an agent answers with: a model or rules; "" for
+// neither.
+func describeBrain(b *junctor.Brain) string {
 	switch {
 	case b == nil:
 		return ""
@@ -193,6 +212,10 @@ func thinksWith(b *junctor.Brain) string {
 	return "rules"
 }
 
+// agentSet returns `agent set`, which patches /agents/NAME. Flags that change a
+// part of a list or of the brain need the agent as it is. It is then read
+// first, and the change is refused if somebody else changes the agent
+// meanwhile.
 func (c *cli) agentSet() *cobra.Command {
 	var f agentFlags
 	var add, drop []string
@@ -202,8 +225,8 @@ func (c *cli) agentSet() *cobra.Command {
 		Long: "Change what is named of an agent. --tool, --resource and --prompt replace the whole list ('' empties it);\n" +
 			"--add-tool and --drop-tool change the list of tools.",
 		Example: "  junctor agent set qa-bot --add-tool notes/read --drop-tool 'pets/*'", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body := f.body(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			body := f.requestBody(cmd)
 			if on || off {
 				body["disabled"] = off
 			}
@@ -211,14 +234,15 @@ func (c *cli) agentSet() *cobra.Command {
 				body["published"] = false
 			}
 			if noLimits {
-				if f.given(cmd) {
-					return usagef("--no-limits goes with no limit")
+				if f.anyLimitGiven(cmd) {
+					return usageErrorf("--no-limits goes with no limit")
 				}
 				body["limits"] = nil
 			}
-			var had junctor.Agent // what is changed in part is read first
+			var had junctor.Agent // read only if a part of it is changed
+			// Without such a flag the PATCH needs nothing of the present state.
 			if len(add)+len(drop) > 0 || !noBrain && f.changesBrain(cmd) {
-				if err := c.ask(cmd, http.MethodGet, path("agents", args[0]), nil, &had); err != nil {
+				if err := c.requestAPI(cmd, http.MethodGet, apiPath("agents", args[0]), nil, &had); err != nil {
 					return err
 				}
 			}
@@ -226,27 +250,27 @@ func (c *cli) agentSet() *cobra.Command {
 				return err
 			}
 			if len(add)+len(drop) > 0 {
-				tools, err := editedTools(&had, add, drop)
+				tools, err := editTools(&had, add, drop)
 				if err != nil {
 					return err
 				}
 				body["tools"] = tools
 			}
 			if len(body) == 0 {
-				return usagef("nothing is to be changed: name at least one flag")
+				return usageErrorf("nothing is to be changed: name at least one flag")
 			}
 			var a junctor.Agent
-			if err := c.change(cmd, had.UpdatedAt, path("agents", args[0]), body, &a); err != nil {
+			if err := c.patchIfUnchanged(cmd, had.UpdatedAt, apiPath("agents", args[0]), body, &a); err != nil {
 				return err
 			}
-			return c.done(a)
+			return c.printIfJSON(a)
 		}),
 	}
-	c.describeAgent(cmd, &f)
+	c.addAgentFlags(cmd, &f)
 	cmd.Flags().StringArrayVar(&add, "add-tool", nil, "a tool more: `server/tool` or server/*; may be given several times")
 	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "a tool less, as the list has it; may be given several times")
 	cmd.Flags().BoolVar(&on, "on", false, "switch it on")
-	cmd.Flags().BoolVar(&off, "off", false, "switch it off: it opens no door")
+	cmd.Flags().BoolVar(&off, "off", false, "switch it off: no endpoint accepts its keys")
 	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "take its own limits away: those of its tier hold again")
 	cmd.Flags().BoolVar(&noBrain, "no-brain", false, "take away what it thinks with")
 	cmd.Flags().BoolVar(&unpublish, "no-publish", false, "let no other agent reach it")
@@ -258,23 +282,26 @@ func (c *cli) agentSet() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("tool", "add-tool")
 	cmd.MarkFlagsMutuallyExclusive("tool", "drop-tool")
 	_ = cmd.RegisterFlagCompletionFunc("add-tool", c.completeGrants)
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// change is ask for a change of what was read, by its updated_at: it is refused where
-// somebody else changed that since. A zero version is whatever is stored.
-func (c *cli) change(cmd *cobra.Command, version time.Time, path string, in, out any) error {
-	client, err := c.client(cmd)
+// patchIfUnchanged sends a PATCH for a thing that was read with this version,
+// its updated_at. If somebody has changed the thing since, the error is
+// CodePrecondition and nothing is changed. A zero version skips that check.
+func (c *cli) patchIfUnchanged(cmd *cobra.Command, version time.Time, path string, in, out any) error {
+	client, err := c.newClient(cmd)
 	if err != nil {
 		return err
 	}
 	client.version = version
-	return client.do(cmd.Context(), http.MethodPatch, path, in, out)
+	return client.exchange(cmd.Context(), http.MethodPatch, path, in, out)
 }
 
-// editedTools is the agent's list with some more and some less.
-func editedTools(a *junctor.Agent, add, drop []string) ([]string, error) {
+// editTools returns the tools of an agent, without those of drop and with those
+// of add. A tool to drop that is not in the list is CodeNotFound: it is
+// probably misspelled.
+func editTools(a *junctor.Agent, add, drop []string) ([]string, error) {
 	tools := make([]string, 0, len(a.Tools)+len(add))
 	for _, g := range a.Tools {
 		tools = append(tools, g.String())
@@ -289,62 +316,59 @@ func editedTools(a *junctor.Agent, add, drop []string) ([]string, error) {
 	return append(tools, add...), nil
 }
 
+// agentRemove returns `agent rm`.
 func (c *cli) agentRemove() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "rm NAME", Short: "Remove an agent: its keys and sessions end, its records stay", Example: "  junctor agent rm qa-bot",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodDelete, path("agents", args[0]), nil, nil); err != nil {
-				return err
-			}
-			return c.done(map[string]string{"name": args[0], "state": "removed"})
-		}),
-	}
-	c.remote(cmd)
-	return cmd
+	return c.newDeleteCommand(deletion{
+		use: "rm NAME", short: "Remove an agent: its keys and sessions end, its records stay", example: "agent rm qa-bot",
+		collection: "agents", key: "name", state: "removed", complete: c.completeAgents,
+	})
 }
 
+// agentKey returns `agent key`, which creates another key of an agent. Existing
+// keys stay valid, so that a key can be exchanged without an interruption.
 func (c *cli) agentKey() *cobra.Command {
 	var expires string
 	cmd := &cobra.Command{
 		Use: "key NAME", Short: "Make another key for an agent; it is shown once",
 		Long:    "Make another key for an agent. Those it has go on to work: junctor key ls lists them, junctor key revoke ends one.",
 		Example: "  junctor agent key qa-bot --expires 90d", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"name": args[0], "agent": args[0], "scopes": []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall}}
 			if expires != "" {
-				at, err := readExpiry(expires, time.Now())
+				at, err := parseExpiry(expires, time.Now())
 				if err != nil {
 					return err
 				}
 				body["expires_at"] = at
 			}
 			var key admin.CreatedKey
-			if err := c.ask(cmd, http.MethodPost, "/keys", body, &key); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/keys", body, &key); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(key)
 			}
-			c.say("key %s of the agent %s; it is shown this once:", key.ID, args[0])
+			c.printNote("key %s of the agent %s; it is shown this once:", key.ID, args[0])
 			_, err := fmt.Fprintln(c.out, key.Token)
 			return err
 		}),
 	}
 	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// completeAgents suggests the names of agents.
 func (c *cli) completeAgents(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/agents", func(a junctor.Agent) (string, string) { return a.Name, string(a.Role) })(cmd, args, prefix)
 }
 
-// completeGrants offers tools as grants name them.
+// completeGrants suggests tools in the form of a grant, server/tool.
 func (c *cli) completeGrants(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/tools", func(t junctor.Tool) (string, string) { return t.Server + "/" + t.Name, t.Description })(cmd, nil, prefix)
 }
 
+// completeRoles suggests the names of roles.
 func (c *cli) completeRoles(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/roles", func(r admin.RoleInfo) (string, string) { return string(r.Name), "" })(cmd, nil, prefix)
 }

@@ -13,25 +13,33 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// brainFlags are what an agent thinks with, on the command line.
-type brainFlags struct{ model, instructions, rules string }
+// brainFlags are the flags for what an agent answers with: a model with
+// instructions, or rules.
+type brainFlags struct {
+	model        string // by its name
+	instructions string // the text, or @file
+	rules        string // a file; excludes the other two
+}
 
-func (f *brainFlags) add(c *cli, cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (f *brainFlags) addTo(c *cli, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.model, "model", "", "what it thinks with when somebody talks to it, by `name` (junctor model ls)")
-	flags.StringVar(&f.instructions, "instructions", "", "what the model is told before all else; `@file` reads it from there")
+	flags.StringVar(&f.instructions, "instructions", "", "system prompt of the model; `@file` reads it from a file")
 	flags.StringVar(&f.rules, "rules", "", "`file` with rules to answer by, without a model")
 	cmd.MarkFlagsMutuallyExclusive("model", "rules")
 	cmd.MarkFlagsMutuallyExclusive("instructions", "rules")
 	_ = cmd.RegisterFlagCompletionFunc("model", c.completeModels)
 }
 
-// brain is what was said; nil where nothing was. had is what the agent has, which
-// flags that are not given leave.
-func (f *brainFlags) brain(cmd *cobra.Command, had *junctor.Brain) (*junctor.Brain, error) {
+// readBrain returns the brain that the flags describe; nil if none of them was
+// given. had is the agent's present brain, which may be nil. Flags that were
+// not given keep its values, but a model replaces rules and rules replace a
+// model.
+func (f *brainFlags) readBrain(cmd *cobra.Command, had *junctor.Brain) (*junctor.Brain, error) {
 	given := cmd.Flags().Changed
 	if !given("model") && !given("instructions") && !given("rules") {
-		return nil, nil //nolint:nilnil // nothing was said of it
+		return nil, nil //nolint:nilnil // no flag was given
 	}
 	b := junctor.Brain{}
 	if had != nil {
@@ -40,7 +48,7 @@ func (f *brainFlags) brain(cmd *cobra.Command, had *junctor.Brain) (*junctor.Bra
 	if given("rules") {
 		text, err := os.ReadFile(f.rules)
 		if err != nil {
-			return nil, usagef("--rules: %s cannot be read: %v", f.rules, err)
+			return nil, usageErrorf("--rules: %s cannot be read: %v", f.rules, err)
 		}
 		b.Model, b.Instructions, b.Rules = "", "", string(text)
 		return &b, nil
@@ -54,7 +62,7 @@ func (f *brainFlags) brain(cmd *cobra.Command, had *junctor.Brain) (*junctor.Bra
 		if name, ok := strings.CutPrefix(f.instructions, "@"); ok {
 			text, err := os.ReadFile(name)
 			if err != nil {
-				return nil, usagef("--instructions: %s cannot be read: %v", name, err)
+				return nil, usageErrorf("--instructions: %s cannot be read: %v", name, err)
 			}
 			b.Instructions = string(text)
 		}
@@ -62,57 +70,65 @@ func (f *brainFlags) brain(cmd *cobra.Command, had *junctor.Brain) (*junctor.Bra
 	return &b, nil
 }
 
-// setBrain adds to a change what the flags say of an agent's brain.
+// setBrain adds the brain that the flags describe to the body of a change. none
+// takes the brain away.
 func (f *brainFlags) setBrain(cmd *cobra.Command, had *junctor.Brain, none bool, body map[string]any) error {
 	if none {
 		body["brain"] = nil
 		return nil
 	}
-	brain, err := f.brain(cmd, had)
+	brain, err := f.readBrain(cmd, had)
 	if err == nil && brain != nil {
 		body["brain"] = brain
 	}
 	return err
 }
 
-// changesBrain says whether the flags change a part of what an agent thinks with.
+// changesBrain reports whether one of the flags was given.
 func (f *brainFlags) changesBrain(cmd *cobra.Command) bool {
 	return cmd.Flags().Changed("instructions") || cmd.Flags().Changed("model") || cmd.Flags().Changed("rules")
 }
 
+// agentRun returns `agent run`, which gives an agent one turn. The answer goes
+// to standard output, the calls that the agent makes to standard error. A turn
+// that ended early, at a limit for example, is a failure although its text is
+// printed.
 func (c *cli) agentRun() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run NAME MESSAGE...", Short: "Say something to an agent, and have its answer",
-		Long: "Give an agent one turn: it thinks with its model or its rules, calls tools of its list, and answers. What it\n" +
-			"calls is told on standard error; the answer goes to standard output.",
+		Use: "run NAME MESSAGE...", Short: "Send an agent a message and print its answer",
+		Long: "Run one turn of an agent: it asks its model or follows its rules, calls its allowed tools, and answers. Its calls\n" +
+			"are listed on standard error; the answer goes to standard output.",
 		Example: "  junctor agent run qa-bot 'Which notes are about the release?'", Args: cobra.MinimumNArgs(2), ValidArgsFunction: c.completeAgents,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var end admin.TurnEnd
-			if err := c.ask(cmd, http.MethodPost, path("agents", args[0], "runs"), map[string]any{"message": strings.Join(args[1:], " ")}, &end); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, apiPath("agents", args[0], "runs"), map[string]any{"message": strings.Join(args[1:], " ")}, &end); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				if err := c.printJSON(end); err != nil {
 					return err
 				}
 			} else {
-				c.sayCalls(end.Messages)
+				c.printCallNotes(end.Messages)
 				if _, err := fmt.Fprintln(c.out, end.Text); err != nil {
 					return err
 				}
 			}
-			if end.Outcome != agent.Done {
+			if end.Outcome != agent.OutcomeDone {
 				return junctor.Errorf(junctor.CodeUpstream, "the turn ended early: %s", end.Reason)
 			}
 			return nil
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// sayCalls tells which calls a turn made and what it showed, each in a line.
-func (c *cli) sayCalls(story []agent.Message) {
+// printCallNotes prints the calls and the interface surfaces of a turn, one per
+// line.
+func (c *cli) printCallNotes(story []agent.Message) {
+	// Results are in later messages than their calls, so they are collected
+	// first.
 	results := map[string]agent.Result{}
 	for _, m := range story {
 		for _, res := range m.Results {
@@ -125,14 +141,15 @@ func (c *cli) sayCalls(story []agent.Message) {
 			if results[call.ID].IsError {
 				state = "failed: " + firstLine(results[call.ID].Text, 100)
 			}
-			c.say("%s %s: %s", call.Name, firstLine(string(call.Arguments), 100), state)
+			c.printNote("%s %s: %s", call.Name, firstLine(string(call.Arguments), 100), state)
 		}
 		for i := range m.Surfaces {
-			c.say("%s", m.Surfaces[i].Describe())
+			c.printNote("%s", m.Surfaces[i].Describe())
 		}
 	}
 }
 
+// completeModels suggests the names of models.
 func (c *cli) completeModels(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/models", func(m junctor.Model) (string, string) { return m.Name, m.Model })(cmd, nil, prefix)
 }

@@ -12,13 +12,18 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// agentToken returns the group `agent token`: endpoints of remote agents, and
+// the tokens that Junctor sends there.
 func (c *cli) agentToken() *cobra.Command {
-	cmd := noun("token", "Enter, list, rotate and remove agents' own endpoints and the tokens for them", "junctor agent token ls")
+	cmd := newGroupCommand("token", "Enter, list, rotate and remove agents' own endpoints and the tokens for them", "junctor agent token ls")
 	cmd.AddCommand(c.agentTokenSet("set", "Enter an agent's own MCP endpoint and its token, read from standard input"), c.agentTokenList(),
 		c.agentTokenSet("rotate", "Replace the token of an agent's endpoint, or with --sign the secret to sign with"), c.agentTokenRemove())
 	return cmd
 }
 
+// agentTokenSet returns `agent token set` or `agent token rotate`, which what
+// names. Both put /agent-tokens/AGENT. They differ in one point: rotate with
+// --sign alone replaces the signing secret and keeps the token.
 func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 	var address, header, transport, file, reference string
 	var sign, none bool
@@ -29,7 +34,7 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 			"token, --reference names where the instance reads it whenever it sends it: env:NAME, file:/path or cmd:program.\n" +
 			"Deliveries that were held for the want of it go on.",
 		Example: "  junctor agent token " + what + " 42 --url https://agent.example/mcp --header X-Agent-Token < token.txt",
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"url": address, "sign": sign}
 			for name, value := range map[string]string{"header": header, "transport": transport} {
 				if value != "" {
@@ -37,11 +42,14 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 				}
 			}
 			switch {
+			// A reference is checked here, since the instance would store any
+			// other text as the token itself.
 			case reference != "":
 				if !junctor.IsReference("", reference) {
-					return usagef("--reference: %q names no place to read a token from: use env:NAME, file:/path or cmd:program", reference)
+					return usageErrorf("--reference: %q names no place to read a token from: use env:NAME, file:/path or cmd:program", reference)
 				}
 				body["token"] = reference
+			// rotate --sign without --file replaces only the signing secret.
 			case !none && (what == "set" || !sign || file != ""):
 				token, err := c.readSecret("file", file)
 				if err != nil {
@@ -50,17 +58,17 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 				body["token"] = token
 			}
 			var stored admin.StoredToken
-			if err := c.ask(cmd, http.MethodPut, path("agent-tokens", args[0]), body, &stored); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("agent-tokens", args[0]), body, &stored); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(stored)
 			}
-			c.say("agent %s is called at %s", stored.Agent, stored.URL)
+			c.printNote("agent %s is called at %s", stored.Agent, stored.URL)
 			if stored.Signing == "" {
 				return nil
 			}
-			c.say("the secret to check signatures with is shown this once:")
+			c.printNote("the secret to check signatures with is shown this once:")
 			_, err := fmt.Fprintln(c.out, stored.Signing)
 			return err
 		}),
@@ -76,14 +84,16 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 	_ = cmd.MarkFlagRequired("url")
 	cmd.MarkFlagsMutuallyExclusive("file", "reference", "no-token")
 	_ = cmd.RegisterFlagCompletionFunc("header", cobra.FixedCompletions(append(junctor.TokenHeaders(), junctor.TokenHeaderAuto), cobra.ShellCompDirectiveNoFileComp))
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// agentTokenList returns `agent token ls`. Tokens are never listed, only where
+// they are read from.
 func (c *cli) agentTokenList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls [AGENT]", Short: "List agents' own endpoints, without their tokens", Example: "  junctor agent token ls", Args: cobra.MaximumNArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := ""
 			if len(args) == 1 {
 				query = "?" + url.Values{"agent": {args[0]}}.Encode()
@@ -93,14 +103,15 @@ func (c *cli) agentTokenList() *cobra.Command {
 				if e.Signed {
 					signed = "yes"
 				}
-				return []string{e.Agent, e.URL, e.Header, cmp.Or(e.Reference, "sealed"), signed, moment(e.CreatedAt), moment(e.UpdatedAt)}
+				return []string{e.Agent, e.URL, e.Header, cmp.Or(e.Reference, "sealed"), signed, formatTime(e.CreatedAt), formatTime(e.UpdatedAt)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// agentTokenRemove returns `agent token rm`.
 func (c *cli) agentTokenRemove() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
@@ -108,18 +119,18 @@ func (c *cli) agentTokenRemove() *cobra.Command {
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return completeFrom(c, "/agent-tokens", func(e junctor.AgentEndpoint) (string, string) { return e.Agent, e.URL })(cmd, args, prefix)
 		},
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := ""
 			if address != "" {
 				query = "?" + url.Values{"url": {address}}.Encode()
 			}
-			if err := c.ask(cmd, http.MethodDelete, path("agent-tokens", args[0])+query, nil, nil); err != nil {
+			if err := c.requestAPI(cmd, http.MethodDelete, apiPath("agent-tokens", args[0])+query, nil, nil); err != nil {
 				return err
 			}
-			return c.done(map[string]string{"agent": args[0], "state": "removed"})
+			return c.printIfJSON(map[string]string{"agent": args[0], "state": "removed"})
 		}),
 	}
 	cmd.Flags().StringVar(&address, "url", "", "which of the agent's endpoints, where there are several")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

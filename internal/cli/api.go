@@ -12,9 +12,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/config"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
+// apiCommand returns `junctor api`, which serves one API document as an MCP
+// server without an instance.
 func (c *cli) apiCommand() *cobra.Command {
 	var baseURL, mode, listen string
 	var headers, include []string
@@ -26,20 +28,20 @@ func (c *cli) apiCommand() *cobra.Command {
 		Example: "  junctor api openapi.yaml --base-url https://pets.example.com/v1 --header 'X-API-Key: env:PETS_KEY'\n" +
 			"  junctor api https://pets.example.com/openapi.json --listen 127.0.0.1:9000",
 		Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			given, err := c.pairs("header", ":", headers)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			given, err := c.readPairs("header", ":", headers)
 			if err != nil {
 				return err
 			}
-			address, err := addressOf(args[0])
+			address, err := documentAddress(args[0])
 			if err != nil {
 				return err
 			}
 			in := admin.ServerInput{Server: junctor.Server{
-				Mode: junctor.ModeGenerated, API: &junctor.API{DocumentURL: address, Exposure: junctor.Exposure(mode), Include: include, Mutations: "all"},
+				Mode: junctor.ModeGenerated, API: &junctor.API{APISettings: junctor.APISettings{DocumentURL: address, Exposure: junctor.Exposure(mode), Include: include, Mutations: "all"}},
 			}}
-			in.Server.Connection, in.Credentials = credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: baseURL, Headers: given})
-			return c.api(cmd, in, listen)
+			in.Server.Connection, in.Credentials = upstreamauth.SplitLiterals(junctor.Connection{Transport: junctor.TransportHTTP, URL: baseURL, Headers: given})
+			return c.serveAPI(cmd, in, listen)
 		}),
 	}
 	flags := cmd.Flags()
@@ -51,28 +53,33 @@ func (c *cli) apiCommand() *cobra.Command {
 	return cmd
 }
 
-// addressOf is the address of a document: of a file, by its whole path.
-func addressOf(where string) (string, error) {
+// documentAddress returns the URL of a document. A file gets a file: URL with
+// its absolute path.
+func documentAddress(where string) (string, error) {
 	if isURL(where) {
 		return where, nil
 	}
 	if !isFile(where) {
-		return "", usagef("%s is neither a file nor a URL", where)
+		return "", usageErrorf("%s is neither a file nor a URL", where)
 	}
 	path, err := filepath.Abs(where)
 	if err != nil {
-		return "", usagef("%s: %v", where, err)
+		return "", usageErrorf("%s: %v", where, err)
 	}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), nil
 }
 
-// api serves a document out of a folder that is gone afterwards.
-func (c *cli) api(cmd *cobra.Command, in admin.ServerInput, listen string) (err error) {
+// serveAPI serves a document from a temporary data directory, which is deleted
+// afterwards. The environment is ignored, so that settings meant for an
+// instance, such as a database, do not apply.
+func (c *cli) serveAPI(cmd *cobra.Command, in admin.ServerInput, listen string) (err error) {
 	dir, err := os.MkdirTemp("", "junctor-api-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// Only warnings are logged: standard error is shown to the user of the MCP
+	// host.
 	flags := map[string]string{"data-dir": dir, "log-level": "warn"}
 	if listen != "" {
 		flags["listen"], flags["open"] = listen, "true"
@@ -89,15 +96,15 @@ func (c *cli) api(cmd *cobra.Command, in admin.ServerInput, listen string) (err 
 	defer func() { err = errors.Join(err, a.Close()) }()
 	made, err := a.AddAPI(ctx, in)
 	if err != nil {
-		return namingFlags(err, ". Correct the document, or set allow_empty", "") // it would have nothing to serve
+		return replaceFieldNames(err, ". Correct the document, or set allow_empty", "") // without a tool there is nothing to serve, so the flag is not offered
 	}
-	c.say("%s: %s at %s, %d problems", made.Title, toolCounts(&made), made.BaseURL, len(made.Problems))
+	c.printNote("%s: %s at %s, %d problems", made.Title, countTools(&made), made.BaseURL, len(made.Problems))
 	if listen == "" {
 		return a.ServeAPI(ctx, c.in, c.out)
 	}
 	if err := a.Listen(ctx); err != nil {
 		return err
 	}
-	c.say("MCP: %s/mcp/s/%s", a.URL(), app.OneAPI)
+	c.printNote("MCP: %s/mcp/s/%s", a.URL(), app.OneAPI)
 	return a.Run(ctx)
 }

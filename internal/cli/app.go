@@ -10,16 +10,19 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// appCommand returns the group `junctor app`: MCP Apps and the approval of
+// their pages.
 func (c *cli) appCommand() *cobra.Command {
-	cmd := noun("app", "List the Apps that tools bring, and approve pages that need eval", "junctor app ls")
+	cmd := newGroupCommand("app", "List the Apps that tools bring, and approve pages that need eval", "junctor app ls")
 	cmd.AddCommand(c.appList(), c.appApprove(), c.appRevoke())
 	return cmd
 }
 
+// appList returns `app ls`.
 func (c *cli) appList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the Apps of all servers", Example: "  junctor app ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/apps", []string{"NAME", "PAGE", "FOR", "APPROVAL", "ABOUT"}, func(a junctor.App) []string {
 				about := a.Description
 				if about == "" {
@@ -29,29 +32,32 @@ func (c *cli) appList() *cobra.Command {
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// appApprove returns `app approve`. An approval is for one digest of the page:
+// if the server changes the page, it needs a new one. Without --digest the
+// present page is approved.
 func (c *cli) appApprove() *cobra.Command {
 	var digest string
 	cmd := &cobra.Command{
 		Use: "approve NAME", Short: "Let an App's page, as it is now, make code of text (eval)",
 		Example: "  junctor app approve map__show-map", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeApps,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			in := map[string]string{"digest": digest}
 			if digest == "" {
 				var now junctor.App
-				if err := c.ask(cmd, http.MethodGet, path("apps", args[0]), nil, &now); err != nil {
+				if err := c.requestAPI(cmd, http.MethodGet, apiPath("apps", args[0]), nil, &now); err != nil {
 					return err
 				}
 				in["digest"] = now.Digest
 			}
 			var app junctor.App
-			if err := c.ask(cmd, http.MethodPut, path("apps", args[0], "approval"), in, &app); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("apps", args[0], "approval"), in, &app); err != nil {
 				return err
 			}
-			if !c.json() {
+			if !c.wantsJSON() {
 				_, err := fmt.Fprintf(c.out, "%s has the %s profile: its page %s is approved\n", app.Name, app.Profile, app.Digest)
 				return err
 			}
@@ -59,24 +65,19 @@ func (c *cli) appApprove() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&digest, "digest", "", "approve this page and no other, by its `SHA-256`")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// appRevoke returns `app revoke`.
 func (c *cli) appRevoke() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "revoke NAME", Short: "Take the approval of an App's page back", Example: "  junctor app revoke map__show-map", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeApps,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodDelete, path("apps", args[0], "approval"), nil, nil); err != nil {
-				return err
-			}
-			return c.done(map[string]string{"name": args[0], "state": string(junctor.ApprovalNone)})
-		}),
-	}
-	c.remote(cmd)
-	return cmd
+	return c.newDeleteCommand(deletion{
+		use: "revoke NAME", short: "Take the approval of an App's page back", example: "app revoke map__show-map",
+		collection: "apps", below: []string{"approval"}, key: "name", state: string(junctor.ApprovalNone), complete: c.completeApps,
+	})
 }
 
+// completeApps suggests the names of Apps.
 func (c *cli) completeApps(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/apps", func(a junctor.App) (string, string) { return a.Name, a.Title })(cmd, args, prefix)
 }

@@ -15,15 +15,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// maxApplied bounds what is read of a file; config has a closer bound of its own
-// for what an instance reads.
-const maxApplied = 48 << 20
+// maxApplyFile bounds the bytes that are read of a file. It is larger than the
+// limit of a settings file, since API documents may be in it as text.
+const maxApplyFile = 48 << 20
 
-// applying is what apply was told.
-type applying struct{ dry, prune, unseen, yes bool }
+// applyOptions are the flags of `junctor apply`.
+type applyOptions struct {
+	dryRun    bool // show the changes, and make none
+	prune     bool // remove what the file does not declare
+	skipCheck bool // store servers without connecting to them
+	assumeYes bool // run commands without asking
+}
 
+// applyCommand returns `junctor apply`, which makes an instance have what a
+// file declares.
 func (c *cli) applyCommand() *cobra.Command {
-	var o applying
+	var o applyOptions
 	cmd := &cobra.Command{
 		Use: "apply FILE|-", Short: "Make an instance have what a file declares, and show what differs",
 		Long: "Make an instance have what a file declares under servers, agents, sources, triggers and schedules, as a settings\n" +
@@ -35,22 +42,25 @@ func (c *cli) applyCommand() *cobra.Command {
 			"Exits 0 when the instance is as the file says, also with --dry-run when it would be; 1 when something could not be\n" +
 			"done; 2 when the file is wrong.",
 		Example: "  junctor apply servers.yaml --dry-run\n  junctor export | junctor apply - --data-dir /srv/other", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			d, err := c.readDeclared(args[0])
 			if err != nil {
 				return err
 			}
-			return c.apply(cmd, d, o)
+			return c.applyDeclared(cmd, d, o)
 		}),
 	}
-	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "show what differs, and change nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what differs, and change nothing")
 	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove what the file does not have, of the kinds that it speaks of")
-	cmd.Flags().BoolVar(&o.unseen, "no-check", false, "store servers without reaching them first")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run commands without asking")
-	c.remote(cmd)
+	cmd.Flags().BoolVar(&o.skipCheck, "no-check", false, "store servers without reaching them first")
+	cmd.Flags().BoolVarP(&o.assumeYes, "yes", "y", false, "run commands without asking")
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// readDeclared reads the declarations of a file, or of standard input.
+// Documents that the file names by their paths are read here, since the
+// instance may be on another machine.
 func (c *cli) readDeclared(name string) (config.Declared, error) {
 	from, folder, shown := c.in, ".", name
 	if name == "-" {
@@ -58,28 +68,30 @@ func (c *cli) readDeclared(name string) (config.Declared, error) {
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
-			return config.Declared{}, usagef("%s cannot be read: %v", name, err)
+			return config.Declared{}, usageErrorf("%s cannot be read: %v", name, err)
 		}
 		defer f.Close()
 		from, folder = f, filepath.Dir(name)
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxApplied+1))
+	text, err := io.ReadAll(io.LimitReader(from, maxApplyFile+1))
 	switch {
 	case err != nil:
-		return config.Declared{}, usagef("%s cannot be read: %v", shown, err)
-	case len(text) > maxApplied:
-		return config.Declared{}, usagef("%s is too large", shown)
+		return config.Declared{}, usageErrorf("%s cannot be read: %v", shown, err)
+	case len(text) > maxApplyFile:
+		return config.Declared{}, usageErrorf("%s is too large", shown)
 	}
 	return config.ParseIn(folder, shown, text)
 }
 
-// changes asks for the changes, or for what they would be.
-func (c *cli) changes(cmd *cobra.Command, d config.Declared, o applying) ([]admin.Change, error) {
-	text, err := d.JSON() // which is the form of the API, too
+// requestChanges posts the declarations to /apply, and returns the changes that
+// were made, or with dryRun would be.
+func (c *cli) requestChanges(cmd *cobra.Command, d config.Declared, o applyOptions) ([]admin.Change, error) {
+	// The JSON form of a file is also the form of the API.
+	text, err := d.JSON()
 	if err != nil {
 		return nil, err
 	}
-	body := map[string]any{"prune": o.prune, "dry_run": o.dry, "unseen": o.unseen}
+	body := map[string]any{"prune": o.prune, "dry_run": o.dryRun, "unseen": o.skipCheck}
 	var declared map[string]json.RawMessage
 	if err := json.Unmarshal(text, &declared); err != nil {
 		return nil, err
@@ -90,45 +102,52 @@ func (c *cli) changes(cmd *cobra.Command, d config.Declared, o applying) ([]admi
 	var answer struct {
 		Changes []admin.Change `json:"changes"`
 	}
-	err = c.waiting("waiting for servers to answer", func() error { return c.ask(cmd, http.MethodPost, "/apply", body, &answer) })
+	err = c.runWithProgress("waiting for servers to answer", func() error { return c.requestAPI(cmd, http.MethodPost, "/apply", body, &answer) })
 	return answer.Changes, err
 }
 
-func (c *cli) apply(cmd *cobra.Command, d config.Declared, o applying) error {
+// applyDeclared shows the differences, asks for consent if commands would be
+// run, and makes the changes. The preview is a request of its own, so the user
+// sees all of it before anything happens.
+func (c *cli) applyDeclared(cmd *cobra.Command, d config.Declared, o applyOptions) error {
 	preview := o
-	preview.dry = true
-	planned, err := c.changes(cmd, d, preview)
+	preview.dryRun = true
+	planned, err := c.requestChanges(cmd, d, preview)
 	if err != nil {
 		return err
 	}
-	if o.dry || len(planned) == 0 {
+	if o.dryRun || len(planned) == 0 {
 		return c.printChanges(planned, true)
 	}
-	if !c.json() {
-		if err := c.printChanges(planned, true); err != nil && !slices.ContainsFunc(planned, doable) {
+	if !c.wantsJSON() {
+		// Changes that are not possible do not keep the others from being made.
+		if err := c.printChanges(planned, true); err != nil && !slices.ContainsFunc(planned, isPossible) {
 			return err
 		}
 	}
-	if commands := commandsOf(d, planned); len(commands) > 0 {
-		if err := c.consent(o.yes, commands...); err != nil {
+	if commands := newCommands(d, planned); len(commands) > 0 {
+		if err := c.askConsent(o.assumeYes, commands...); err != nil {
 			return err
 		}
 	}
-	done, err := c.changes(cmd, d, o)
+	done, err := c.requestChanges(cmd, d, o)
 	if err != nil {
 		return err
 	}
 	return c.printChanges(done, false)
 }
 
-func doable(ch admin.Change) bool { return ch.Error == "" }
+// isPossible reports whether a change can be made, or was made.
+func isPossible(ch admin.Change) bool { return ch.Error == "" }
 
-// commandsOf are the commands that the changes would have run for the first time.
-func commandsOf(d config.Declared, planned []admin.Change) (commands [][]string) {
+// newCommands returns the commands that the changes would run for the first
+// time: these need the user's consent.
+func newCommands(d config.Declared, planned []admin.Change) (commands [][]string) {
 	for _, ch := range planned {
+		// A command that runs already was consented to before.
 		changed := ch.Action == admin.ActionAdd || slices.ContainsFunc(ch.Fields, func(f admin.FieldChange) bool { return f.Field == "command" })
 		i := slices.IndexFunc(d.Servers, func(s config.Server) bool { return ch.Kind == "server" && s.ID == ch.ID })
-		if i < 0 || !changed || !doable(ch) {
+		if i < 0 || !changed || !isPossible(ch) {
 			continue
 		}
 		if words := d.Servers[i].Connection().Command; len(words) > 0 {
@@ -138,11 +157,12 @@ func commandsOf(d config.Declared, planned []admin.Change) (commands [][]string)
 	return commands
 }
 
-// printChanges shows what differs, or what was done about it. What could not be
-// done is an error.
+// printChanges prints the changes: planned ones with their fields, others with
+// their results. If one of them is not possible, it returns an error that
+// prints nothing more.
 func (c *cli) printChanges(changes []admin.Change, planned bool) error {
-	failed := slices.ContainsFunc(changes, func(ch admin.Change) bool { return !doable(ch) })
-	if c.json() {
+	failed := slices.ContainsFunc(changes, func(ch admin.Change) bool { return !isPossible(ch) })
+	if c.wantsJSON() {
 		if err := c.printJSON(map[string]any{"changes": append([]admin.Change{}, changes...)}); err != nil {
 			return err
 		}
@@ -150,12 +170,14 @@ func (c *cli) printChanges(changes []admin.Change, planned bool) error {
 		c.describeChanges(changes, planned)
 	}
 	if failed {
-		return said("some changes cannot be made")
+		return silentFailure("some changes cannot be made")
 	}
 	return nil
 }
 
+// describeChanges prints the changes for people.
 func (c *cli) describeChanges(changes []admin.Change, planned bool) {
+	// The signs are those of a diff, with ~ for a change and ! for a problem.
 	signs := map[admin.Action]struct{ sign, colour, done string }{
 		admin.ActionAdd: {"+", green, "added"}, admin.ActionChange: {"~", yellow, "changed"}, admin.ActionRemove: {"-", red, "removed"}, admin.ActionConflict: {"!", red, ""},
 	}
@@ -166,23 +188,24 @@ func (c *cli) describeChanges(changes []admin.Change, planned bool) {
 		s := signs[ch.Action]
 		switch {
 		case ch.Error != "":
-			fmt.Fprintf(c.out, "%s\n", c.paint(red, fmt.Sprintf("! %s %s: %s", ch.Kind, ch.ID, cell(ch.Error))))
+			fmt.Fprintf(c.out, "%s\n", c.colourText(red, fmt.Sprintf("! %s %s: %s", ch.Kind, ch.ID, toCell(ch.Error))))
 		case !planned && ch.Kind == "agent" && ch.Action == admin.ActionAdd:
-			c.say("agent %s: added; it has no key yet, make one with: junctor agent key %s", ch.ID, ch.ID)
+			c.printNote("agent %s: added; it has no key yet, make one with: junctor agent key %s", ch.ID, ch.ID)
 		case !planned:
-			c.say("%s %s: %s", ch.Kind, ch.ID, s.done)
+			c.printNote("%s %s: %s", ch.Kind, ch.ID, s.done)
 		default:
-			fmt.Fprintf(c.out, "%s\n", c.paint(s.colour, fmt.Sprintf("%s %s %s", s.sign, ch.Kind, ch.ID)))
+			fmt.Fprintf(c.out, "%s\n", c.colourText(s.colour, fmt.Sprintf("%s %s %s", s.sign, ch.Kind, ch.ID)))
 			for _, f := range ch.Fields {
-				fmt.Fprintf(c.out, "    %s: %s -> %s\n", f.Field, orNothing(f.From), orNothing(f.To))
+				fmt.Fprintf(c.out, "    %s: %s -> %s\n", f.Field, textOrNone(f.From), textOrNone(f.To))
 			}
 		}
 	}
 }
 
-func orNothing(text string) string {
+// textOrNone returns the text of a field for people.
+func textOrNone(text string) string {
 	if text == "" {
 		return "(none)"
 	}
-	return cell(text)
+	return toCell(text)
 }

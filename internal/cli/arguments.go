@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// argument is what a tool's schema says about one of its arguments, as far as
-// a command line needs to know.
+// argument is the part of a tool's input schema that concerns one argument, as
+// far as the command line needs it.
 type argument struct {
 	Types       typeNames         `json:"type"`
 	Enum        []json.RawMessage `json:"enum"`
@@ -16,17 +16,17 @@ type argument struct {
 	Default     json.RawMessage   `json:"default"`
 }
 
-// signature is a tool's input schema.
+// signature is the part of a tool's input schema that the command line needs.
 type signature struct {
 	Properties map[string]*argument `json:"properties"`
 	Required   []string             `json:"required"`
 }
 
-// typeNames is the type keyword: one name, or a list of them.
+// typeNames is the keyword type of a JSON Schema: one name, or a list of names.
 type typeNames []string
 
-// UnmarshalJSON takes both forms. Whatever else stands there says nothing
-// about the type, and is not this program's to refuse.
+// UnmarshalJSON accepts both forms. Any other value says nothing about the
+// type; the tool itself has to judge the argument then.
 func (t *typeNames) UnmarshalJSON(data []byte) error {
 	var one string
 	if json.Unmarshal(data, &one) == nil {
@@ -40,8 +40,8 @@ func (t *typeNames) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readSignature reads what it can of a schema: one that it cannot read knows
-// no arguments, and the tool itself will judge.
+// readSignature decodes a schema. One that cannot be decoded has no known
+// arguments, and the tool itself has to judge them.
 func readSignature(schema json.RawMessage) signature {
 	var s signature
 	if json.Unmarshal(schema, &s) != nil {
@@ -50,22 +50,22 @@ func readSignature(schema json.RawMessage) signature {
 	return s
 }
 
-// buildArguments makes the JSON object of several k=v. A value is read as the
-// schema's type wants it: text stays text even where it looks like a number.
-// An argument that takes a list may be given several times.
+// buildArguments returns the JSON object for arguments of the form name=value.
+// A value is parsed as the schema's type requires, so text stays text even if
+// it looks like a number. An argument that is a list may be repeated.
 func buildArguments(schema json.RawMessage, pairs []string) (json.RawMessage, error) {
 	sig := readSignature(schema)
 	given := map[string][]string{}
 	for _, pair := range pairs {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("--arg %q: write it as name=value", pair)
+			return nil, usageErrorf("--arg %q: write it as name=value", pair)
 		}
 		given[name] = append(given[name], value)
 	}
 	out := map[string]json.RawMessage{}
 	for name, values := range given {
-		v, err := sig.Properties[name].read(name, values)
+		v, err := sig.Properties[name].parseValues(name, values)
 		if err != nil {
 			return nil, err
 		}
@@ -74,11 +74,14 @@ func buildArguments(schema json.RawMessage, pairs []string) (json.RawMessage, er
 	return json.Marshal(out)
 }
 
-func (a *argument) read(name string, values []string) (json.RawMessage, error) {
-	if a.is("array") && (len(values) > 1 || !isJSON(values[0], '[')) {
+// parseValues returns the JSON of the values that were given for one argument.
+// The receiver is nil if the schema does not have the argument. A single value
+// for a list may be the JSON of the whole list.
+func (a *argument) parseValues(name string, values []string) (json.RawMessage, error) {
+	if a.hasType("array") && (len(values) > 1 || !isJSON(values[0], '[')) {
 		items := make([]json.RawMessage, len(values))
 		for i, value := range values {
-			v, err := a.Items.readOne(name, value)
+			v, err := a.Items.parseValue(name, value)
 			if err != nil {
 				return nil, err
 			}
@@ -87,37 +90,42 @@ func (a *argument) read(name string, values []string) (json.RawMessage, error) {
 		return json.Marshal(items)
 	}
 	if len(values) > 1 {
-		return nil, usagef("--arg %s is given %d times, and the tool takes it once", name, len(values))
+		return nil, usageErrorf("--arg %s is given %d times, and the tool takes it once", name, len(values))
 	}
-	return a.readOne(name, values[0])
+	return a.parseValue(name, values[0])
 }
 
-func (a *argument) readOne(name, value string) (json.RawMessage, error) {
+// parseValue returns the JSON of one value.
+func (a *argument) parseValue(name, value string) (json.RawMessage, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case a.is("string"):
-		// Null is what a nullable text has no other way to say.
-		if value == "null" && a.is("null") {
+	case a.hasType("string"):
+		// There is no other way to give null for an argument that is a text or
+		// null.
+		if value == "null" && a.hasType("null") {
 			return json.RawMessage("null"), nil
 		}
 		return text, nil
 	case a == nil || len(a.Types) == 0:
-		// The schema does not say: an allowed word is text, JSON is JSON, and
-		// anything else is text again.
+		// The schema does not say the type. An allowed word is text, valid JSON
+		// is JSON, and anything else is text again.
 		if a != nil && slices.ContainsFunc(a.Enum, func(e json.RawMessage) bool { return string(e) == string(text) }) || !json.Valid([]byte(value)) {
 			return text, nil
 		}
 	case !json.Valid([]byte(value)):
-		return nil, usagef("--arg %s: the tool wants %s", name, strings.Join(a.Types, " or "))
+		return nil, usageErrorf("--arg %s: the tool wants %s", name, strings.Join(a.Types, " or "))
 	}
 	return json.RawMessage(value), nil
 }
 
-func (a *argument) is(name string) bool { return a != nil && slices.Contains(a.Types, name) }
+// hasType reports whether the schema names a type for the argument. It may be
+// called on nil.
+func (a *argument) hasType(name string) bool { return a != nil && slices.Contains(a.Types, name) }
 
+// isJSON reports whether a value is valid JSON that begins with a character.
 func isJSON(value string, first byte) bool {
 	value = strings.TrimSpace(value)
 	return value != "" && value[0] == first && json.Valid([]byte(value))

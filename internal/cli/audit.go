@@ -20,24 +20,31 @@ import (
 // The journal is files: these commands read them, whether an instance runs or
 // not.
 
+// The journal consists of files. These commands read them directly, so they
+// work whether an instance runs or not.
+//
+// auditCommand returns the group `junctor audit`.
 func (c *cli) auditCommand() *cobra.Command {
-	cmd := noun("audit", "Read and verify the journal of calls", "junctor audit verify")
+	cmd := newGroupCommand("audit", "Read and verify the journal of calls", "junctor audit verify")
 	cmd.AddCommand(c.auditList(), c.auditVerify(), c.auditExport(), c.auditShip())
 	return cmd
 }
 
-// journal is the folder of the journal that the command line means.
-func (c *cli) journal(cmd *cobra.Command) (string, error) {
-	cfg, err := c.load(cmd)
+// journalFolder returns the folder of the journal. A data directory that does
+// not exist is CodeNotFound: an empty journal would otherwise look verified.
+func (c *cli) journalFolder(cmd *cobra.Command) (string, error) {
+	cfg, err := c.loadConfig(cmd)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
 		return "", junctor.Errorf(junctor.CodeNotFound, "there is no journal, since there is no data directory at %s: name another with --data-dir", cfg.DataDir)
 	}
-	return journalOf(cfg.DataDir), nil
+	return journalPath(cfg.DataDir), nil
 }
 
+// auditList returns `audit ls`. It asks for one record more than the limit, in
+// order to know whether there are more.
 func (c *cli) auditList() *cobra.Command {
 	var f audit.Filter
 	var tool, status, since, until string
@@ -46,29 +53,32 @@ func (c *cli) auditList() *cobra.Command {
 		Long: "List the records of the journal, newest first. A call has one when it starts and one when it ends; a refused\n" +
 			"call has one. Records are not verified: junctor audit verify does that.",
 		Example: "  junctor audit ls --status denied --since 24h", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			dir, err := c.journal(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
+			dir, err := c.journalFolder(cmd)
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			if f.Since, err = momentOf("since", since, now); err != nil {
+			if f.Since, err = parseMoment("since", since, now); err != nil {
 				return err
 			}
-			if f.Until, err = momentOf("until", until, now); err != nil {
+			if f.Until, err = parseMoment("until", until, now); err != nil {
 				return err
 			}
 			f.Status, f.Name = junctor.Status(status), tool
+			// An exposed name consists of the server and the server's own name.
 			if server, name, ok := strings.Cut(tool, "__"); ok {
 				f.Server, f.Name = server, name
 			}
 			limit := f.Limit
 			if limit < 1 {
-				return usagef("--limit %d: it is 1 or more", limit)
+				return usageErrorf("--limit %d: it is 1 or more", limit)
 			}
+			// One record more than is printed tells whether there are further
+			// ones.
 			ask := f
 			ask.Limit++
-			records, err := audit.List(cmd.Context(), dir, ask)
+			records, err := audit.ListRecords(cmd.Context(), dir, ask)
 			if err != nil {
 				return err
 			}
@@ -84,26 +94,28 @@ func (c *cli) auditList() *cobra.Command {
 	cmd.Flags().Uint64Var(&f.Before, "before", 0, "only records with a lower number than this")
 	cmd.Flags().IntVar(&f.Limit, "limit", 50, "at most this many")
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// journalRecord is a record for programs: the exact text, and its hash.
+// journalRecord is a record for programs: its exact text, which the hash is of,
+// and the hash.
 type journalRecord struct {
 	Hash   string          `json:"hash"`
 	Record json.RawMessage `json:"record"`
 }
 
-// printRecords shows up to limit records, and says so when there are more.
+// printRecords prints up to limit records, and says how to see the next ones if
+// there are more.
 func (c *cli) printRecords(records []audit.Record, limit int) error {
-	out := list[journalRecord]{Items: []journalRecord{}}
+	out := listPage[journalRecord]{Items: []journalRecord{}}
 	if len(records) > limit {
 		records = records[:limit]
 		out.Next = strconv.FormatUint(records[limit-1].Seq, 10)
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		for _, r := range records {
-			out.Items = append(out.Items, journalRecord{Hash: r.Hash, Record: json.RawMessage(r.Line)})
+			out.Items = append(out.Items, journalRecord{Hash: r.Hash, Record: json.RawMessage(r.JSON)})
 		}
 		return c.printJSON(out)
 	}
@@ -113,17 +125,19 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 		if r.Server != "" {
 			name = r.Server + "/" + r.Name
 		}
-		rows[i] = []string{strconv.FormatUint(r.Seq, 10), moment(r.Time), string(r.Phase), name, string(r.Status), r.Subject, r.Call}
+		rows[i] = []string{strconv.FormatUint(r.Seq, 10), formatTime(r.Time), string(r.Phase), name, string(r.Status), r.Subject, r.Call}
 	}
-	if err := c.table([]string{"RECORD", "TIME", "PHASE", "NAME", "STATUS", "BY", "CALL"}, rows); err != nil {
+	if err := c.printTable([]string{"RECORD", "TIME", "PHASE", "NAME", "STATUS", "BY", "CALL"}, rows); err != nil {
 		return err
 	}
 	if out.Next != "" {
-		c.say("there are more: add --before %s", out.Next)
+		c.printNote("there are more: add --before %s", out.Next)
 	}
 	return nil
 }
 
+// auditVerify returns `audit verify`, which checks the chain of hashes and the
+// signed heads of the journal, and compares them with the database.
 func (c *cli) auditVerify() *cobra.Command {
 	var exports []string
 	var inDatabase, filesOnly, all bool
@@ -133,12 +147,12 @@ func (c *cli) auditVerify() *cobra.Command {
 			"knows: the last copied record and the highest signed head. Records that the database knows and the journal does\n" +
 			"not have are named, so a journal that was put back to an older state is found. The first record that does not\n" +
 			"hold is named, and the exit code is 1. If the database and the data directory were put back together, nothing\n" +
-			"here shows it; an export from earlier, kept elsewhere, does, and convicts even who could sign.\n" +
-			"With --all, the journals of all nodes that share the database: this one's, and the copy of each, which must\n" +
-			"have all that its node once said it had.",
+			"here shows it. An earlier export that you kept on another machine does, even against a party that could sign.\n" +
+			"With --all, the journals of all replicas that share the database: this one's, and the copy of each, which must\n" +
+			"have all records that its replica once reported.",
 		Example: "  junctor audit verify --against audit-2026-01.jsonl", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			if _, err := c.journal(cmd); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
+			if _, err := c.journalFolder(cmd); err != nil {
 				return err
 			}
 			if all {
@@ -152,7 +166,7 @@ func (c *cli) auditVerify() *cobra.Command {
 				}
 				o.Heads = append(o.Heads, heads...)
 			}
-			report, err := c.verify(cmd, o, inDatabase, filesOnly)
+			report, err := c.verifyJournal(cmd, o, inDatabase, filesOnly)
 			if err != nil {
 				return err
 			}
@@ -162,91 +176,96 @@ func (c *cli) auditVerify() *cobra.Command {
 	cmd.Flags().StringSliceVar(&exports, "against", nil, "an export from earlier, whose signed head must hold; may be given several times")
 	_ = cmd.MarkFlagFilename("against", "jsonl")
 	cmd.Flags().BoolVar(&inDatabase, "copy", false, "verify the copy in the database instead, against the journal")
-	cmd.Flags().BoolVar(&all, "all", false, "verify the journal here, and the copies of all nodes in the database")
+	cmd.Flags().BoolVar(&all, "all", false, "verify the journal here, and the copies of all replicas in the database")
 	cmd.Flags().BoolVar(&filesOnly, "files-only", false, "verify the files alone, when the database cannot be reached: a journal that was put back to an older state is then not found")
 	cmd.MarkFlagsMutuallyExclusive("all", "copy", "files-only")
 	cmd.MarkFlagsMutuallyExclusive("all", "against")
-	c.settings(cmd, "data-dir", "db")
+	c.addSettings(cmd, "data-dir", "db")
 	return cmd
 }
 
+// printReport prints the result of a verification. A journal that does not
+// verify is a failure.
 func (c *cli) printReport(r audit.Report) error {
-	if c.json() {
+	if c.wantsJSON() {
 		if err := c.printJSON(r); err != nil {
 			return err
 		}
 	} else {
 		for _, note := range r.Notes {
-			c.say("note: %s", printable(note))
+			c.printNote("note: %s", stripControls(note))
 		}
 		if r.OK {
-			_, err := fmt.Fprintf(c.out, "%s: %d records hold (%d to %d)\n", c.paint(green, "ok"), r.Records, r.First, r.Last)
+			_, err := fmt.Fprintf(c.out, "%s: %d records hold (%d to %d)\n", c.colourText(green, "ok"), r.Records, r.First, r.Last)
 			return err
 		}
-		if _, err := fmt.Fprintf(c.out, "%s: %s\n", c.paint(red, "bad"), printable(r.Bad.String())); err != nil {
+		if _, err := fmt.Fprintf(c.out, "%s: %s\n", c.colourText(red, "bad"), stripControls(r.FirstBad.String())); err != nil {
 			return err
 		}
 	}
 	if !r.OK {
-		return said("the journal does not hold")
+		return silentFailure("the journal does not hold")
 	}
 	return nil
 }
 
-// readHeads takes the signed heads out of an export.
+// readHeads returns the signed heads in an export. An export without one is
+// refused, since it could not prove anything.
 func readHeads(file string) ([]audit.Head, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usagef("--against: %v", err)
+		return nil, usageErrorf("--against: %v", err)
 	}
 	defer f.Close()
 	var heads []audit.Head
 	lines := bufio.NewScanner(f)
+	// A record can be longer than the scanner's default of 64 KiB.
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct{ Head *audit.Head }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			return nil, usagef("--against: %s is not an export of the journal: %v", file, err)
+			return nil, usageErrorf("--against: %s is not an export of the journal: %v", file, err)
 		}
 		if line.Head != nil {
 			heads = append(heads, *line.Head)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, usagef("--against: %s cannot be read: %v", file, err)
+		return nil, usageErrorf("--against: %s cannot be read: %v", file, err)
 	}
 	if len(heads) == 0 {
-		return nil, usagef("--against: %s has no signed head; its last line should hold one", file)
+		return nil, usageErrorf("--against: %s has no signed head; its last line should hold one", file)
 	}
 	return heads, nil
 }
 
+// auditExport returns `audit export`.
 func (c *cli) auditExport() *cobra.Command {
 	var since, until string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write the journal to standard output, with its signed head",
 		Long: "Write the records of the journal, oldest first, an object a line: the hash, and the exact record that it is of.\n" +
-			"The last line is the signed head. Kept elsewhere, it shows later whether the journal was cut or rewritten.",
+			"The last line is the signed head. If you keep it on another machine, it shows later whether the journal was cut or rewritten.",
 		Example: "  junctor audit export --since 30d > audit-2026-01.jsonl", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			dir, err := c.journal(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
+			dir, err := c.journalFolder(cmd)
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			from, err := momentOf("since", since, now)
+			from, err := parseMoment("since", since, now)
 			if err != nil {
 				return err
 			}
-			to, err := momentOf("until", until, now)
+			to, err := parseMoment("until", until, now)
 			if err != nil {
 				return err
 			}
-			return audit.Export(cmd.Context(), c.out, dir, from, to)
+			return audit.ExportRecords(cmd.Context(), c.out, dir, from, to)
 		}),
 	}
 	cmd.Flags().StringVar(&since, "since", "", "only records since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
 	cmd.Flags().StringVar(&until, "until", "", "only records before then, in the same forms")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

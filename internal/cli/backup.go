@@ -16,47 +16,50 @@ import (
 	"github.com/junctor-mcp/junctor/internal/backup"
 )
 
+// backupCommand returns `junctor backup`, which works with and without a
+// running instance.
 func (c *cli) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Copy an instance, which may be running, into one file",
 		Long: "Copy the databases, the journal and its signed heads into one archive; - is standard output. The instance may go\n" +
-			"on running. Key files are not in it: keep copies of seal.key and heads/signing.key elsewhere. Without the first,\n" +
+			"on running. Key files are not in it: keep copies of seal.key and heads/signing.key in another place. Without the first,\n" +
 			"the secrets in a backup cannot be opened.\n" +
 			"The backup is authenticated with the sealing key, so restore notices any change. If the key is not in the data\n" +
 			"directory, name it as the instance does: --seal-key-file, or JUNCTOR_SEAL_KEY.",
 		Example: "  junctor backup junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			cfg, err := c.load(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
 			var m backup.Manifest
-			err = c.writeWhole(args[0], func(w io.Writer) error {
-				m, err = c.archive(cmd.Context(), cfg, w)
+			err = c.writeNewFile(args[0], func(w io.Writer) error {
+				m, err = c.writeBackup(cmd.Context(), cfg, w)
 				return err
 			})
 			if err != nil {
 				return err
 			}
 			if m.SealKey == "" {
-				c.say("warning: this backup is not authenticated, because there is no sealing key here: junctor restore will ask for --unverified. Name the key with --seal-key-file, or set JUNCTOR_SEAL_KEY, and make the backup again.")
+				c.printNote("warning: this backup is not authenticated, because there is no sealing key here: junctor restore will ask for --unverified. Name the key with --seal-key-file, or set JUNCTOR_SEAL_KEY, and make the backup again.")
 			}
 			return c.printManifest(args[0], m)
 		}),
 	}
-	c.settings(cmd, "data-dir", "db", "seal-key-file")
+	c.addSettings(cmd, "data-dir", "db", "seal-key-file")
 	cmd.AddCommand(c.backupVerify())
 	return cmd
 }
 
+// backupVerify returns `backup verify`.
 func (c *cli) backupVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify FILE", Short: "Check that a backup is whole and authentic, without restoring it",
 		Long: "Read the whole backup; - is standard input. Every file must be what the manifest says, and the manifest must be\n" +
 			"authenticated by a sealing key that is known here. Otherwise the command says why, and the exit code is 1.",
 		Example: "  junctor backup verify junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			cfg, err := c.load(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
@@ -65,30 +68,33 @@ func (c *cli) backupVerify() *cobra.Command {
 				return err
 			}
 			defer done()
-			m, err := c.verifyArchive(cmd.Context(), cfg, in)
+			m, err := c.verifyBackup(cmd.Context(), cfg, in)
 			if err != nil {
 				return err
 			}
-			c.say("the backup is whole, and authenticated by the sealing key %s", m.SealKey)
+			c.printNote("the backup is whole, and authenticated by the sealing key %s", m.SealKey)
 			return c.printManifest(args[0], m)
 		}),
 	}
-	c.settings(cmd, "data-dir", "seal-key-file")
+	c.addSettings(cmd, "data-dir", "seal-key-file")
 	return cmd
 }
 
-// openArchive opens a backup to be read; - is standard input.
+// openArchive opens a backup for reading; - is standard input. The caller calls
+// done.
 func (c *cli) openArchive(file string) (in io.Reader, done func(), err error) {
 	if file == "-" {
 		return c.in, func() {}, nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, nil, usagef("the backup cannot be read: %v", err)
+		return nil, nil, usageErrorf("the backup cannot be read: %v", err)
 	}
 	return f, func() { _ = f.Close() }, nil
 }
 
+// restoreCommand returns `junctor restore`. It refuses a data directory on
+// which an instance runs, because both would write to the same database.
 func (c *cli) restoreCommand() *cobra.Command {
 	var unverified bool
 	cmd := &cobra.Command{
@@ -98,12 +104,12 @@ func (c *cli) restoreCommand() *cobra.Command {
 			"anything is written. First put seal.key and heads/signing.key into the data directory from where you keep them:\n" +
 			"the sealing key also shows that nobody changed the backup. After a rotation, the key from before is needed.",
 		Example: "  junctor restore junctor-2026-01-31.tar.gz --data-dir /var/lib/junctor", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			cfg, err := c.load(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			if _, err := c.probe(cmd.Context(), cfg.DataDir); err == nil {
+			if _, err := c.probeInstance(cmd.Context(), cfg.DataDir); err == nil {
 				return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 			}
 			in, done, err := c.openArchive(args[0])
@@ -111,33 +117,35 @@ func (c *cli) restoreCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			m, err := c.unarchive(cmd.Context(), cfg, in, unverified)
+			m, err := c.restoreBackup(cmd.Context(), cfg, in, unverified)
 			if err != nil {
 				return err
 			}
 			if unverified {
-				c.say("warning: it was not verified who made this backup: look at the keys, users, agents and servers that it has before you use it")
+				c.printNote("warning: it was not verified who made this backup: look at the keys, users, agents and servers that it has before you use it")
 			}
-			return c.printManifest(absolute(cfg.DataDir), m)
+			return c.printManifest(absolutePath(cfg.DataDir), m)
 		}),
 	}
 	cmd.Flags().BoolVar(&unverified, "unverified", false, "restore a backup although nothing shows who made it: one of an older Junctor, or whose sealing key is lost")
-	c.settings(cmd, "data-dir", "db", "seal-key-file")
+	c.addSettings(cmd, "data-dir", "db", "seal-key-file")
 	return cmd
 }
 
-// writeWhole writes a file that is there whole or not at all, for this user
-// alone. What is there already is not replaced: it may be the last good one.
-func (c *cli) writeWhole(file string, write func(io.Writer) error) error {
+// writeNewFile writes a file as a whole or not at all, readable by this user
+// only. An existing file is not replaced: it may be the last good backup. - is
+// standard output.
+func (c *cli) writeNewFile(file string, write func(io.Writer) error) error {
 	if file == "-" {
 		return write(c.out)
 	}
+	// Checked before the backup is made, which may take long.
 	if _, err := os.Lstat(file); err == nil {
 		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".junctor-*") // 0600
 	if err != nil {
-		return usagef("%s cannot be written: %v", file, err)
+		return usageErrorf("%s cannot be written: %v", file, err)
 	}
 	defer os.Remove(f.Name())
 	err = write(f)
@@ -147,12 +155,12 @@ func (c *cli) writeWhole(file string, write func(io.Writer) error) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", file, err)
 	}
-	// A link, unlike a rename, replaces nothing.
+	// Unlike a rename, a link fails if the file has appeared meanwhile.
 	err = os.Link(f.Name(), file)
 	if errors.Is(err, fs.ErrExist) {
 		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
 	}
-	if err != nil { // some file systems have no links
+	if err != nil { // some file systems do not support links
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
@@ -161,12 +169,13 @@ func (c *cli) writeWhole(file string, write func(io.Writer) error) error {
 	return nil
 }
 
-// printManifest says what a backup holds. With standard output as the file, it
-// is talk.
+// printManifest prints what a backup contains. If the backup itself is on
+// standard output, the summary goes to standard error.
 func (c *cli) printManifest(place string, m backup.Manifest) error {
-	c.say("%s", m.Keys)
+	c.printNote("%s", m.KeysNote)
 	var rows, size int64
 	tables, files := 0, 0
+	// Members below the folder of a schema are tables, all others are files.
 	for _, member := range m.Members {
 		size += member.Size
 		if folder, _, _ := strings.Cut(member.Name, "/"); m.Schemas[folder] > 0 {
@@ -177,12 +186,12 @@ func (c *cli) printManifest(place string, m backup.Manifest) error {
 		}
 	}
 	if place == "-" {
-		c.say("%d rows of %d tables and %d files, %d bytes", rows, tables, files, size)
+		c.printNote("%d rows of %d tables and %d files, %d bytes", rows, tables, files, size)
 		return nil
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(m)
 	}
-	return c.facts("at", place, "made", moment(m.CreatedAt), "of", "junctor "+m.Version+" on "+m.Engine,
+	return c.printFacts("at", place, "made", formatTime(m.CreatedAt), "of", "junctor "+m.Version+" on "+m.Engine,
 		"tables", strconv.Itoa(tables), "rows", strconv.FormatInt(rows, 10), "files", strconv.Itoa(files), "bytes", strconv.FormatInt(size, 10))
 }

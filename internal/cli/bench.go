@@ -10,6 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/bench"
 )
 
+// benchCommand returns `junctor bench`, which measures the gateway on this
+// machine and compares the figures with their goals. --from prints a saved
+// report instead.
 func (c *cli) benchCommand() *cobra.Command {
 	var opt bench.Options
 	var from string
@@ -19,10 +22,10 @@ func (c *cli) benchCommand() *cobra.Command {
 			"reverse proxy before it, and a Junctor without gates; long lists, starts and memory too. Everything runs in a\n" +
 			"process of its own, and each figure stands with its goal. All of it takes a quarter of an hour or more.\n\n" +
 			"It exits 0 when nothing is unbearable, with --strict when every goal is reached; 1 when that is not so or\n" +
-			"something could not be measured; 2 when the command line is wrong.\n\nWhat is measured: " + strings.Join(bench.Names(), ", ") + ".",
+			"something could not be measured; 2 when the command line is wrong.\n\nWhat is measured: " + strings.Join(bench.MeasurementNames(), ", ") + ".",
 		Example: "  junctor bench --short\n  junctor bench --only stdio --only 'C=32 modern' --rounds 5\n  junctor bench --format json >report.json && junctor bench --from report.json --format markdown",
 		Args:    cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			var report *bench.Report
 			var err error
 			if from != "" {
@@ -35,7 +38,7 @@ func (c *cli) benchCommand() *cobra.Command {
 				err = c.printBench(report)
 			}
 			if err == nil && report.Failed() {
-				return said("a goal was missed")
+				return silentFailure("a goal was missed")
 			}
 			return err
 		}),
@@ -49,22 +52,24 @@ func (c *cli) benchCommand() *cobra.Command {
 	flags.BoolVar(&opt.Short, "short", false, "a quick look: too few rounds to settle small differences")
 	flags.BoolVar(&opt.Strict, "strict", false, "fail at the goals, and where they could not be judged, instead of where it is unbearable")
 	flags.StringVar(&from, "from", "", "measure nothing, and print the report in this `file`, which --format json wrote")
-	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(bench.Names(), cobra.ShellCompDirectiveNoFileComp))
-	return c.alsoMarkdown(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(bench.MeasurementNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c.allowMarkdown(cmd)
 }
 
+// savedReport reads a report that --format json wrote.
 func savedReport(path string) (*bench.Report, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usagef("--from: %s", err)
+		return nil, usageErrorf("--from: %s", err)
 	}
 	var r bench.Report
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, usagef("--from: %s holds no report of junctor bench --format json: %s", path, err)
+		return nil, usageErrorf("--from: %s holds no report of junctor bench --format json: %s", path, err)
 	}
 	return &r, nil
 }
 
+// printBench prints a report in the format of the command line.
 func (c *cli) printBench(r *bench.Report) error {
 	switch c.format {
 	case formatJSON:
@@ -75,18 +80,20 @@ func (c *cli) printBench(r *bench.Report) error {
 	return r.WriteTable(c.out)
 }
 
-// benchChildCommand is how bench starts its own helpers.
+// benchChildCommand returns the hidden command that internal/bench starts as a
+// child process: a load generator, an upstream server or a variant of the
+// gateway.
 func (c *cli) benchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "bench-child ROLE", Short: "A helper process of junctor bench", Example: "  junctor bench-child echo",
 		Hidden: true, DisableFlagParsing: true,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if missing, ok := twins()[args[0]]; ok {
-					return c.twin(cmd.Context(), missing)
+				if missing, ok := benchVariants()[args[0]]; ok {
+					return c.serveBenchVariant(cmd.Context(), missing)
 				}
 			}
-			return bench.Child(cmd.Context(), args)
+			return bench.RunChild(cmd.Context(), args)
 		}),
 	}
 }

@@ -9,40 +9,44 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 )
 
+// callShow returns `call show`, which prints a call with its redacted
+// parameters and result.
 func (c *cli) callShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a call with what was said in it",
+		Use: "show ID", Short: "Show a call with its payloads",
 		Long:    "Show a call with its parameters and its result, as the history keeps them: secrets are taken out, and long\ntexts are cut.",
 		Example: "  junctor call show 01JZ3K8Q6M", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var e history.Entry
-			if err := c.ask(cmd, http.MethodGet, path("calls", args[0]), nil, &e); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("calls", args[0]), nil, &e); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(e)
 			}
-			return c.facts("id", e.ID, "start", moment(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
-				"door", string(e.Door), "by", callerOf(&e.Call), "user", e.User, "agent", e.Agent, "view", e.View, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
+			return c.printFacts("id", e.ID, "start", formatTime(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
+				"entry_point", string(e.EntryPoint), "by", describeCaller(&e.Call), "user", e.User, "agent", e.Agent, "view", e.View, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
 				"took", e.Duration.String(), "parameters", string(e.Params), "result", string(e.Result))
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// callExport returns `call export`. The response is streamed, because it may be
+// larger than the memory.
 func (c *cli) callExport() *cobra.Command {
 	filter := map[string]*string{}
-	var of callsOf
+	var of callFilter
 	var until, format string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write calls with what was said in them to standard output",
+		Use: "export", Short: "Write calls with their payloads to standard output",
 		Long: "Write the calls that match, newest first, with their parameters and results as the history keeps them: secrets\n" +
 			"are taken out, and long texts are cut. As jsonl each line is an object; csv has a heading.",
 		Example: "  junctor call export --since 7d --format csv > calls.csv", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if format != "jsonl" && format != "csv" {
-				return usagef("--format %q: an export is jsonl or csv", format)
+				return usageErrorf("--format %q: an export is jsonl or csv", format)
 			}
 			query := url.Values{"format": {format}}
 			for name, value := range filter {
@@ -50,25 +54,26 @@ func (c *cli) callExport() *cobra.Command {
 					query.Set(name, *value)
 				}
 			}
-			if err := of.set(query, until); err != nil {
+			if err := of.setQuery(query, until); err != nil {
 				return err
 			}
-			client, err := c.client(cmd)
+			client, err := c.newClient(cmd)
 			if err != nil {
 				return err
 			}
-			return client.copy(cmd.Context(), "/calls/export?"+query.Encode(), c.out)
+			return client.copyTo(cmd.Context(), "/calls/export?"+query.Encode(), c.out)
 		}),
 	}
+	// These filters are only for the export; the others are in callFilter.
 	for name, help := range map[string]string{
 		"view": "only calls that this View made, by its `id`", "status": "only calls that ended so, such as success, error or denied", "text": "only calls that have this text in parameters, result or reason",
 	} {
 		filter[name] = cmd.Flags().String(name, "", help)
 	}
-	c.callsOf(cmd, &of)
+	c.addCallFilter(cmd, &of)
 	cmd.Flags().StringVar(&until, "until", "", "only calls before then, in the same forms")
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`jsonl` or csv")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "csv"}, cobra.ShellCompDirectiveNoFileComp))
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

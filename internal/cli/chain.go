@@ -13,34 +13,37 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// chainCommand returns the group `junctor chain`: agent registries on chains.
 func (c *cli) chainCommand() *cobra.Command {
-	cmd := noun("chain", "See what is read of chains: registries, events, agents", "junctor chain ls")
+	cmd := newGroupCommand("chain", "See what is read of chains: registries, events, agents", "junctor chain ls")
 	cmd.AddCommand(c.chainList(), c.chainEvents(), c.chainAgents(), c.chainFind(), c.chainRewind())
 	return cmd
 }
 
+// chainList returns `chain ls`.
 func (c *cli) chainList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the chains that are followed, and how far they were read",
 		Long:    "List the chains that are followed, and how far they were read. Chains are declared in the file, below chains.",
 		Example: "  junctor chain ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/chains", []string{"NAME", "ID", "NODE", "HEAD", "READ", "COUNTS TO", "REORGS", "PROBLEM"}, func(s junctor.ChainStatus) []string {
 				return []string{s.Name, strconv.FormatUint(s.ID, 10), s.Node, strconv.FormatUint(s.Head, 10), strconv.FormatUint(s.Read, 10), strconv.FormatUint(s.Final, 10), strconv.FormatUint(s.Reorgs, 10), s.Error}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// chainEvents returns `chain events`.
 func (c *cli) chainEvents() *cobra.Command {
 	var chain, agent, state string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "events", Short: "List what registries said, newest first",
+		Use: "events", Short: "List the events of registries, newest first",
 		Example: "  junctor chain events --state counted", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
 			for name, value := range map[string]string{"chain": chain, "agent": agent, "state": state} {
 				if value != "" {
@@ -50,9 +53,11 @@ func (c *cli) chainEvents() *cobra.Command {
 			return printList(c, cmd, "/chains/events?"+query.Encode(), []string{"CHAIN", "BLOCK", "LOG", "EVENT", "AGENT", "STATE", "SEEN"}, func(e junctor.ChainEvent) []string {
 				state := e.State
 				if e.Retracted > 0 {
+					// A reorganisation of the chain has removed the event
+					// before.
 					state += fmt.Sprintf(", taken back %d×", e.Retracted)
 				}
-				return []string{e.Chain, strconv.FormatUint(e.Block, 10), strconv.FormatUint(e.LogIndex, 10), e.Type, e.Agent, state, moment(e.SeenAt)}
+				return []string{e.Chain, strconv.FormatUint(e.Block, 10), strconv.FormatUint(e.LogIndex, 10), e.Type, e.Agent, state, formatTime(e.SeenAt)}
 			})
 		}),
 	}
@@ -60,35 +65,38 @@ func (c *cli) chainEvents() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "only events about this agent, as eip155:CHAIN:REGISTRY/ID")
 	cmd.Flags().StringVar(&state, "state", "", "only events that are seen, counted or orphaned")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// chainAgents returns `chain agents`.
 func (c *cli) chainAgents() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "agents", Short: "List agents on chains, with what was found of them",
 		Example: "  junctor chain agents", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/chains/agents", []string{"AGENT", "NAME", "ENDPOINT", "DOMAIN", "WHY NOT"}, func(a junctor.ChainAgent) []string {
 				return []string{a.Agent, a.Name, a.Endpoint, a.Domain, a.Reason}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// chainRewind returns `chain rewind`, which makes the instance read a chain
+// again above a block.
 func (c *cli) chainRewind() *cobra.Command {
 	var to uint64
 	cmd := &cobra.Command{
 		Use: "rewind NAME --to BLOCK", Short: "Read a chain again above a block",
 		Long:    "Read a chain again above a block. Missed events are delivered, events that were delivered before are not delivered again, and delivered events that the chain does not hold are retracted.",
 		Example: "  junctor chain rewind base --to 41000000", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodPost, "/chains/"+url.PathEscape(args[0])+"/rewind", map[string]uint64{"to": to}, nil); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if err := c.requestAPI(cmd, http.MethodPost, "/chains/"+url.PathEscape(args[0])+"/rewind", map[string]uint64{"to": to}, nil); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return nil
 			}
 			_, err := fmt.Fprintf(c.out, "the chain %s is read again above block %d\n", args[0], to)
@@ -97,26 +105,30 @@ func (c *cli) chainRewind() *cobra.Command {
 	}
 	cmd.Flags().Uint64Var(&to, "to", 0, "the last `block` that counts as read (required)")
 	_ = cmd.MarkFlagRequired("to") // the flag is there
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// chainFind returns `chain find`, which looks up the MCP endpoint of an agent
+// on a chain. If there is none, the reasons are printed first, and the error
+// gives exit code 3.
 func (c *cli) chainFind() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "find AGENT", Short: "Look for an agent's MCP endpoint now, and say what stands in the way",
 		Long:    "Look for an agent's MCP endpoint now, and say what stands in the way. The exit code is 3 where there is none.",
 		Example: "  junctor chain find eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/42", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var found junctor.ChainAgent
-			if err := c.ask(cmd, http.MethodPost, "/chains/agents/find", map[string]string{"agent": args[0]}, &found); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/chains/agents/find", map[string]string{"agent": args[0]}, &found); err != nil {
 				return err
 			}
-			// What stands in the way is shown in full; the exit code says that nothing was found.
+			// The problems are printed in full; the exit code says that there
+			// is no endpoint.
 			missing := error(nil)
 			if found.Endpoint == "" && found.Server == "" {
 				missing = junctor.Errorf(junctor.CodeNotFound, "no MCP endpoint of %s was found: %s", found.Agent, cmp.Or(found.Reason, "its registration names none"))
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return errors.Join(c.printJSON(found), missing)
 			}
 			facts := []string{"agent", found.Agent, "name", found.Name, "registration", found.URI, "proved by", found.Proof, "endpoint", found.Endpoint, "domain", found.Domain, "why not", found.Reason}
@@ -126,12 +138,12 @@ func (c *cli) chainFind() *cobra.Command {
 			for _, b := range found.Blocked {
 				facts = append(facts, "never run", b.Where+" "+b.Text)
 			}
-			if err := c.facts(facts...); err != nil {
+			if err := c.printFacts(facts...); err != nil {
 				return err
 			}
 			return missing
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

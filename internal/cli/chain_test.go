@@ -9,7 +9,7 @@ import (
 )
 
 // A script learns from the exit code whether an agent's endpoint was found.
-func TestChainFindSaysWhetherSomethingWasFound(t *testing.T) {
+func TestChainFindReportsMatches(t *testing.T) {
 	t.Parallel()
 	const agent = "eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/42"
 	for name, c := range map[string]struct {

@@ -1,8 +1,18 @@
-// Package cli is the command line: it reads flags, asks a running instance
-// through the admin API, and prints. Commands are thin, a file per noun; what
-// they do is done by internal/admin on the other side of the operator's socket,
-// or by internal/app when the command is to run an instance. cmd/junctor calls
-// Main and nothing else.
+// Package cli is the command line of Junctor. A command reads its flags, sends
+// requests to the admin API of a running instance, and prints the answer.
+// Commands that run an instance, or that work on its files while none runs,
+// call internal/app instead. cmd/junctor calls Protect and Main, and nothing
+// else calls this package.
+//
+// Answers go to standard output: text for people, or JSON with --format json.
+// Notes, progress and errors go to standard error, so that scripts can use the
+// output. A new key is printed alone on standard output, once.
+//
+// Read cli.go for the root command and the conventions, then admin_client.go
+// (requests), find_instance.go (which instance), output.go (printing), exit.go
+// (exit codes) and settings.go (flags of settings). instance.go has everything
+// that needs internal/app. All other files have the commands of one noun each;
+// a method such as agentAdd returns the command `junctor agent add`.
 package cli
 
 import (
@@ -14,49 +24,62 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// cli is one command line being run.
+// cli is one run of the command line: its environment, its streams and its
+// format. All commands are methods of it, so tests can run them without
+// touching the process.
 type cli struct {
-	env    []string
-	in     io.Reader
-	out    io.Writer // answers
-	err    io.Writer // talk
+	// env is in the form of os.Environ. Commands read variables from here and
+	// never from the process, because Protect removes Junctor's own ones there.
+	env []string
+	in  io.Reader
+	out io.Writer // for answers
+	err io.Writer // for notes, progress and errors
+	// format is the value of --format.
 	format string
+
+	stdinReader string // the flag that has read standard input; "" if none has
 }
 
-// Main runs one command line, without the program's name, and gives its exit
-// code. env is as os.Environ has it. Nothing outside of what is passed in is
-// read or written but files and sockets.
+// Main runs one command line, without the program's name, and returns its exit
+// code. env is in the form of os.Environ. Apart from files and sockets, Main
+// reads and writes only what is passed in. It returns when the command ends;
+// canceling ctx ends a running instance.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &cli{env: env, in: stdin, out: stdout, err: stderr}
-	root := c.root()                          //nolint:contextcheck // commands take the context from cobra
-	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take the process's own
+	root := c.newRootCommand()                //nolint:contextcheck // commands take the context from cobra
+	root.SetArgs(append([]string{}, args...)) // never nil, because cobra would use the arguments of the process
 	cmd, err := root.ExecuteContextC(ctx)
-	c.complain(cmd, err)
-	return exitOf(err)
+	c.printError(cmd, err)
+	return exitCode(err)
 }
 
-// complain says what went wrong, and on a wrong command line where help is.
-func (c *cli) complain(cmd *cobra.Command, err error) {
-	if f, ok := err.(*failure); err == nil || ok && f.silent { //nolint:errorlint // only the outermost may be silent
+// printError prints the error of a command to standard error. If the command
+// line itself is wrong, it also says how to get help.
+func (c *cli) printError(cmd *cobra.Command, err error) {
+	if f, ok := err.(*failure); err == nil || ok && f.silent { //nolint:errorlint // a failure is never wrapped
 		return
 	}
-	c.say("error: %s", explain(err))
-	if isUsage(err) {
-		c.say("%s --help says more", cmd.CommandPath())
+	c.printNote("error: %s", formatError(err))
+	if isUsageError(err) {
+		c.printNote("%s --help says more", cmd.CommandPath())
 	}
 }
 
-func (c *cli) root() *cobra.Command {
+// newRootCommand returns the root command with all others below it. Without a
+// command it does what `junctor up` does.
+func (c *cli) newRootCommand() *cobra.Command {
 	up := c.upCommand()
 	root := &cobra.Command{
 		Use:   "junctor",
-		Short: "One door between AI agents and everything they may act on",
+		Short: "One gateway between AI agents and everything they may act on",
 		Long: "Junctor is an MCP gateway in one binary: clients of every protocol version on one side, servers on the\n" +
 			"other, and one pipeline of checks and records between them.\n\nWithout a command it starts, as junctor up does.",
-		Example:           "  junctor demo\n  junctor up\n  junctor tool call demo__add --arg a=2 --arg b=40",
-		Version:           version(),
-		Args:              noArgs,
-		RunE:              up.RunE,
+		Example: "  junctor demo\n  junctor up\n  junctor tool call demo__add --arg a=2 --arg b=40",
+		Version: version(),
+		Args:    rejectUnknownCommand,
+		RunE:    up.RunE,
+		// printError prints errors, in the same way for those of cobra and of
+		// commands.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -68,76 +91,82 @@ func (c *cli) root() *cobra.Command {
 	root.SetErr(c.err)
 	root.PersistentFlags().StringVar(&c.format, "format", formatText, "`text` for people or json for programs")
 	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formatText, formatJSON}, cobra.ShellCompDirectiveNoFileComp))
-	c.settings(root)
-	root.AddCommand(up, c.demoCommand(), c.toolCommand(), c.appCommand(), c.serverCommand(), c.packCommand(), c.exportCommand(), c.applyCommand(), c.connectCommand(), c.agentCommand(), c.roomCommand(), c.modelCommand(), c.componentCatalogCommand(), c.roleCommand(), c.keyCommand(), c.userCommand(), c.loginCommand(), c.consentCommand(), c.chainCommand(), c.tenantCommand(), c.callCommand(), c.deliveryCommand(), c.usageCommand(), c.eventCommand(), c.triggerCommand(), c.sourceCommand(), c.scheduleCommand(), c.limitCommand(),
+	c.addSettings(root)
+	root.AddCommand(up, c.demoCommand(), c.setupCommand(), c.stopCommand(), c.toolCommand(), c.appCommand(), c.serverCommand(), c.packCommand(), c.exportCommand(), c.applyCommand(), c.connectCommand(), c.agentCommand(), c.roomCommand(), c.modelCommand(), c.componentCatalogCommand(), c.roleCommand(), c.keyCommand(), c.userCommand(), c.loginCommand(), c.consentCommand(), c.chainCommand(), c.tenantCommand(), c.callCommand(), c.deliveryCommand(), c.usageCommand(), c.eventCommand(), c.triggerCommand(), c.sourceCommand(), c.scheduleCommand(), c.limitCommand(),
 		c.secretCommand(), c.auditCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(),
 		c.configCommand(), c.stdioCommand(), c.apiCommand(), c.benchCommand(), c.benchChildCommand(), c.bankCommand(), c.reapCommand(), c.completionCommand(), c.versionCommand())
 	return root
 }
 
-// Values of --format.
+// The values of --format.
 const (
 	formatText     = "text"
 	formatJSON     = "json"
-	formatMarkdown = "markdown" // of commands that say so
+	formatMarkdown = "markdown" // only for commands that call allowMarkdown
 )
 
-// markdown marks a command that knows that format too.
-const markdown = "markdown"
+// markdownAnnotation is the annotation of commands that also have --format
+// markdown.
+const markdownAnnotation = "markdown"
 
-func (c *cli) alsoMarkdown(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations = map[string]string{markdown: "yes"}
+// allowMarkdown gives a command the format markdown, and returns the command.
+func (c *cli) allowMarkdown(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{markdownAnnotation: "yes"}
 	cmd.Long += "\n\n--format markdown gives the tables of a document."
 	return cmd
 }
 
+// checkFormat refuses an unknown --format. It runs before every command.
 func (c *cli) checkFormat(cmd *cobra.Command) error {
 	switch {
-	case c.format == formatText, c.format == formatJSON, c.format == formatMarkdown && cmd.Annotations[markdown] != "":
+	case c.format == formatText, c.format == formatJSON, c.format == formatMarkdown && cmd.Annotations[markdownAnnotation] != "":
 		return nil
-	case cmd.Annotations[markdown] != "":
-		return usagef("--format %q: it is text, json or markdown", c.format)
+	case cmd.Annotations[markdownAnnotation] != "":
+		return usageErrorf("--format %q: it is text, json or markdown", c.format)
 	}
-	return usagef("--format %q: it is text or json", c.format)
+	return usageErrorf("--format %q: it is text or json", c.format)
 }
 
-// json says whether a program reads the answer.
-func (c *cli) json() bool { return c.format == formatJSON }
+// wantsJSON reports whether the answer must be JSON, for programs.
+func (c *cli) wantsJSON() bool { return c.format == formatJSON }
 
-// done ends a command that changed something: silently for people, with what
-// is now for programs.
-func (c *cli) done(v any) error {
-	if c.json() {
+// printIfJSON ends a command that changed something. People see nothing, as
+// usual for a command that succeeds; programs get the new state.
+func (c *cli) printIfJSON(v any) error {
+	if c.wantsJSON() {
 		return c.printJSON(v)
 	}
 	return nil
 }
 
-// run marks what a command returns as the failure of a command that ran: all
-// else that Execute returns is about the command line.
-func run(do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+// runCommand wraps the function of a command. It marks its error as the failure
+// of a command that ran. Every other error that cobra returns is about the
+// command line, which decides the exit code and the hint to --help.
+func runCommand(do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := do(cmd, args)
 		if err == nil {
 			return nil
 		}
-		if f, ok := err.(*failure); ok { //nolint:errorlint // made by said, not wrapped
+		if f, ok := err.(*failure); ok { //nolint:errorlint // made by silentFailure, not wrapped
 			return f
 		}
 		return &failure{err: err}
 	}
 }
 
-// noun is a command that only holds verbs.
-func noun(name, short, example string) *cobra.Command {
+// newGroupCommand returns a command that only groups others, such as `junctor
+// agent`. Run alone, it prints its help.
+func newGroupCommand(name, short, example string) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: short, Example: "  " + example, Args: noArgs,
+		Use: name, Short: short, Example: "  " + example, Args: rejectUnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 }
 
-// noArgs refuses a word that is no command, with those that come near.
-func noArgs(cmd *cobra.Command, args []string) error {
+// rejectUnknownCommand refuses a word that is no command, and suggests similar
+// ones. It is the Args function of commands with subcommands.
+func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -148,5 +177,5 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return usagef("%s", text)
+	return usageErrorf("%s", text)
 }

@@ -14,7 +14,7 @@ import (
 // --format.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
-	root := (&cli{}).root()
+	root := (&cli{}).newRootCommand()
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		if cmd.Short == "" {
@@ -36,7 +36,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 // A setting is a flag of every command that runs or judges an instance.
 func TestEverySettingIsAFlag(t *testing.T) {
 	t.Parallel()
-	root := (&cli{}).root()
+	root := (&cli{}).newRootCommand()
 	for _, args := range [][]string{nil, {"up"}, {"demo"}, {"stdio"}, {"doctor"}, {"config", "print"}, {"config", "check"}} {
 		cmd, _, err := root.Find(args)
 		if err != nil {
@@ -64,7 +64,7 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"tol"}, "did you mean tool"},
+		{[]string{"tol"}, "tool or role?"},
 		{[]string{"tool", "cal"}, "did you mean call"},
 		{[]string{"tool", "show"}, "accepts 1 arg"},
 		{[]string{"tool", "ls", "--nope"}, "--nope"},
@@ -84,10 +84,14 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"server", "add", "x", "https://x", "--bearer", "@"}, "--bearer: give the secret as"},
 		{[]string{"server", "add", "x", "https://x", "--bearer", "@-"}, "there is no secret in standard input"},
 		{[]string{"server", "add", "x", "https://x", "--bearer", "@/no/such/file"}, "--bearer: /no/such/file cannot be read"},
-		{[]string{"server", "add", "x", "https://x", "--header", "X: @/no/such/file"}, "--header: /no/such/file cannot be read"},
+		{[]string{"server", "add", "x", "https://x", "--header", "X: @/no/such/file"}, "--header X: /no/such/file cannot be read"},
 		{[]string{"source", "add", "x", "--style", "github", "--secret", "@/no/such/file"}, "--secret: /no/such/file cannot be read"},
 		{[]string{"model", "add", "x", "--kind", "openai", "--key-file", "/no/such/file"}, "--key-file: /no/such/file cannot be read"},
 		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--basic", "u"}, "exclude each other"},
+		{[]string{"server", "add", "x", "https://x", "--basic", "u", "--password", "env:A", "--client-secret", "@-"}, "--client-secret, --client-key, --issuer and --oauth-scope with --oauth-client or --oauth"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--api-key-header", "X-Key"}, "--api-key-header goes with --api-key"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--password", "env:B"}, "--password with --basic"},
+		{[]string{"server", "add", "x", "https://x", "--oauth", "--token-url", "https://x/token"}, "--token-url with --oauth-client"},
 		{[]string{"server", "add", "x", "https://x", "--password", "env:A"}, "--basic"},
 		{[]string{"server", "add", "x", "https://x", "--header", "odd"}, "--header"},
 		{[]string{"server", "add", "x", "--", "run", "me"}, "--yes"},
@@ -106,6 +110,29 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// Standard input is read once: of two flags that name it, the second would find nothing.
+func TestTwoFlagsReadStandardInput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"server", "add", "x", "https://x", "--header", "A: @-", "--bearer", "-"}, "--header A and --bearer both read standard input"},
+		{[]string{"server", "add", "x", "https://x", "--header", "A: -", "--header", "B: @-"}, "--header A and --header B both read standard input"},
+		{[]string{"server", "add", "x", "--openapi", "-", "--bearer", "@-"}, "--bearer and the document both read standard input"},
+		{[]string{"server", "add", "x", "https://x", "--oauth-client", "id", "--client-secret", "-", "--grant", "jwt-bearer", "--subject", "-"}, "--client-secret and --subject both read standard input"},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr strings.Builder
+			code := Main(t.Context(), tt.args, []string{"HOME=" + t.TempDir()}, strings.NewReader("secret\n"), &stdout, &stderr)
+			if code != exitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), tt.says) {
+				t.Errorf("exit %d, stdout %q, stderr %q", code, stdout.String(), stderr.String())
+			}
+		})
+	}
+}
+
 func TestHelpGoesToStandardOutput(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--help"}, {"help"}, {"tool"}, {"tool", "call", "--help"}} {
@@ -119,7 +146,7 @@ func TestHelpGoesToStandardOutput(t *testing.T) {
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"/a/b-c.d": "/a/b-c.d", "/a b": "'/a b'", "it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'"} {
-		if got := quote(in); got != want {
+		if got := quoteShellWord(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
 	}

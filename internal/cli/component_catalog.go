@@ -13,13 +13,17 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// componentCatalogCommand returns the group `junctor component-catalog`: A2UI
+// catalogs of interface components.
 func (c *cli) componentCatalogCommand() *cobra.Command {
-	cmd := noun("component-catalog", "Register, list and remove catalogues of interface components that agents answer with", "junctor component-catalog ls")
+	cmd := newGroupCommand("component-catalog", "Register, list and remove catalogues of interface components that agents answer with", "junctor component-catalog ls")
 	cmd.AddCommand(c.componentCatalogAdd(), c.componentCatalogList(), c.componentCatalogShow(),
-		c.removal("component-catalog", "component-catalogs", "Remove a component catalogue that was registered", "fleet"))
+		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a component catalogue that was registered", "fleet"))
 	return cmd
 }
 
+// componentCatalogAdd returns `component-catalog add`. Size and syntax are
+// checked here, so that the error names the file.
 func (c *cli) componentCatalogAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add NAME FILE", Short: "Register a component catalogue, or replace it",
@@ -28,33 +32,34 @@ func (c *cli) componentCatalogAdd() *cobra.Command {
 			"which basic components stand for it; clients that do not know the catalogue, and the console, draw these. Agents may\n" +
 			"use the components at once. docs/a2ui.md has an example.",
 		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MostCatalogBytes {
-				return usagef("%s is too large for a component catalogue: %d KiB are the most", args[1], a2ui.MostCatalogBytes>>10)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MaxCatalogBytes {
+				return usageErrorf("%s is too large for a component catalogue: %d KiB are the most", args[1], a2ui.MaxCatalogBytes>>10)
 			}
 			text, err := os.ReadFile(args[1])
 			if err != nil {
-				return usagef("%s cannot be read: %v", args[1], err)
+				return usageErrorf("%s cannot be read: %v", args[1], err)
 			}
 			if !json.Valid(text) {
-				return usagef("%s is no JSON: a component catalogue is a JSON document", args[1])
+				return usageErrorf("%s is no JSON: a component catalogue is a JSON document", args[1])
 			}
 			var added admin.ComponentCatalog
-			if err := c.ask(cmd, http.MethodPut, path("component-catalogs", args[0]), map[string]any{"document": json.RawMessage(text)}, &added); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("component-catalogs", args[0]), map[string]any{"document": json.RawMessage(text)}, &added); err != nil {
 				return err
 			}
-			c.say("registered %s with %s; it is served at %s", added.ID, strings.Join(added.Components, ", "), added.URL)
-			return c.done(added)
+			c.printNote("registered %s with %s; it is served at %s", added.ID, strings.Join(added.Components, ", "), added.URL)
+			return c.printIfJSON(added)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// componentCatalogList returns `component-catalog ls`.
 func (c *cli) componentCatalogList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List component catalogues", Example: "  junctor component-catalog ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/component-catalogs", []string{"NAME", "FROM", "ID", "COMPONENTS"}, func(one admin.ComponentCatalog) []string {
 				from := "registered"
 				switch {
@@ -67,25 +72,27 @@ func (c *cli) componentCatalogList() *cobra.Command {
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// componentCatalogShow returns `component-catalog show`, which prints the
+// document alone.
 func (c *cli) componentCatalogShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Print the document of a component catalogue", Example: "  junctor component-catalog show banking-v1", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var one admin.ComponentCatalog
-			if err := c.ask(cmd, http.MethodGet, path("component-catalogs", args[0]), nil, &one); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("component-catalogs", args[0]), nil, &one); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(one)
 			}
 			_, err := fmt.Fprintf(c.out, "%s\n", one.Document)
 			return err
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

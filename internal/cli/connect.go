@@ -1,78 +1,173 @@
 package cli
 
 import (
-	"context"
-	"fmt"
-	"net/url"
+	"net/http"
+	"path/filepath"
+	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
-	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/clients"
+	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// probeTime is how long an instance on this machine may take to say that it is
-// there.
-const probeTime = 3 * time.Second
-
-// client is the instance that this command line means: the one that --data-dir
-// names, else JUNCTOR_URL with JUNCTOR_KEY, else the one on the usual data
-// directory.
-func (c *cli) client(cmd *cobra.Command) (*client, error) {
-	_, named := c.sources(cmd).Flags["data-dir"]
-	if base := c.getenv("JUNCTOR_URL"); base != "" && !named {
-		return c.remoteClient(base)
+// connectCommand returns `junctor connect`, which writes Junctor into the
+// configuration file of an MCP client.
+func (c *cli) connectCommand() *cobra.Command {
+	var undo bool
+	var file string
+	cmd := &cobra.Command{
+		Use: "connect CLIENT", Short: "Put Junctor into the configuration of an MCP client, or take it out",
+		Long: "Put Junctor into the configuration of an MCP client:\n" + strings.Join(clients.Names(), ", ") + ".\n" +
+			"The client gets a key of its own, which may list and call tools, so that its calls can be\n" +
+			"distinguished and its access revoked. A copy of the file is kept beside it. --undo removes the entry again\n" +
+			"and revokes the key.",
+		Example: "  junctor connect cursor\n  junctor connect cursor --undo", Args: cobra.ExactArgs(1), ValidArgsFunction: completeClients,
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			client, err := clients.Find(args[0])
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				if file, err = client.File(runtime.GOOS, c.getenv); err != nil {
+					return err
+				}
+			}
+			if undo {
+				return c.disconnectClient(cmd, client, file)
+			}
+			return c.connectClient(cmd, client, file)
+		}),
 	}
-	cfg, err := c.load(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return localClient(cfg.DataDir), nil
+	cmd.Flags().BoolVar(&undo, "undo", false, "take Junctor out again")
+	cmd.Flags().StringVar(&file, "file", "", "the client's `file`, where it is not the usual one")
+	c.addInstanceFlags(cmd)
+	return cmd
 }
 
-func (c *cli) remoteClient(base string) (*client, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "JUNCTOR_URL is not the URL of an instance; write it as http://127.0.0.1:8717")
+// completeClients suggests the names of known clients.
+func completeClients(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) == 0 {
+		for _, k := range clients.All() {
+			names = append(names, k.Name+"\t"+k.Title)
+		}
 	}
-	http, err := egress.Remote(u)
-	if err != nil {
-		return nil, err
-	}
-	return &client{http: http, base: strings.TrimRight(base, "/"), key: c.getenv("JUNCTOR_KEY"), name: base}, nil
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func localClient(dataDir string) *client {
-	return &client{
-		http: egress.Local(socketOf(dataDir)), base: "http://localhost", name: "the instance on " + dataDir,
-		hint: fmt.Sprintf("junctor is not running on %s: start it with `junctor up`, or name another instance with --data-dir or JUNCTOR_URL", dataDir),
-	}
+// clientKeyName returns the name of the key that a client gets. Keys of earlier
+// connects are found by it.
+func clientKeyName(client clients.Client) string { return "client " + client.Name }
+
+// connectResult is the output of connect for programs.
+type connectResult struct {
+	Client string `json:"client"`
+	File   string `json:"file"`
+	Backup string `json:"backup,omitempty"`
+	State  string `json:"state"` // connected, disconnected
 }
 
-// ask sends one request to the instance that is meant.
-func (c *cli) ask(cmd *cobra.Command, method, path string, in, out any) error {
-	client, err := c.client(cmd)
+// connectClient creates a key for a client, writes it into the client's file,
+// and revokes the keys that the client had before. If the file cannot be
+// written, the new key is revoked again.
+func (c *cli) connectClient(cmd *cobra.Command, client clients.Client, file string) error {
+	t, err := c.findTarget(cmd)
 	if err != nil {
 		return err
 	}
-	return client.do(cmd.Context(), method, path, in, out)
+	key, err := c.createClientKey(cmd, client)
+	if err != nil {
+		return err
+	}
+	t.Key = key.Token
+	backup, err := client.Connect(file, t)
+	if err != nil {
+		_ = c.requestAPI(cmd, http.MethodDelete, apiPath("keys", key.ID), nil, nil) // nobody knows it
+		return err
+	}
+	// Only now is the former key of no use: the file has the new one.
+	if err := c.revokeOthers(cmd, client, key.ID); err != nil {
+		return err
+	}
+	if !c.wantsJSON() {
+		c.printNote("%s is connected by %s; restart it. junctor connect %s --undo takes it out again", client.Title, file, client.Name)
+	}
+	return c.printIfJSON(connectResult{Client: client.Name, File: file, Backup: backup, State: "connected"})
 }
 
-// probe asks the instance on a data directory where it listens.
-func (c *cli) probe(ctx context.Context, dataDir string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	var settings list[admin.Setting]
-	if err := localClient(dataDir).get(ctx, "/settings", &settings); err != nil {
-		return "", err
+// createClientKey creates the key of a client. It can list and call tools, and nothing
+// else: it is in a file in plain text.
+func (c *cli) createClientKey(cmd *cobra.Command, client clients.Client) (key admin.CreatedKey, err error) {
+	body := map[string]any{"name": clientKeyName(client), "scopes": []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall}}
+	err = c.requestAPI(cmd, http.MethodPost, "/keys", body, &key)
+	return key, err
+}
+
+// findTarget returns how clients reach the instance that the command line
+// means, from its settings. The key is not set.
+func (c *cli) findTarget(cmd *cobra.Command) (clients.Target, error) {
+	var settings listPage[admin.Setting]
+	if err := c.requestAPI(cmd, http.MethodGet, "/settings", nil, &settings); err != nil {
+		return clients.Target{}, err
 	}
+	value := map[string]string{}
 	for _, s := range settings.Items {
-		if s.Name == "listen" {
-			return s.Value, nil
+		value[s.Name] = s.Value
+	}
+	// The instance itself knows how it is reached. The settings of this command
+	// line may be those of another one.
+	base := value["public-url"]
+	if base == "" {
+		scheme := "http://"
+		if value["tls-cert"] != "" {
+			scheme = "https://"
+		}
+		base = scheme + value["listen"]
+	}
+	self, err := proc.ExecutablePath()
+	if err != nil {
+		return clients.Target{}, err
+	}
+	dir, err := filepath.Abs(value["data-dir"])
+	if err != nil {
+		return clients.Target{}, err
+	}
+	return clients.Target{URL: base + "/mcp", Command: []string{self, "stdio", "--data-dir", dir}}, nil
+}
+
+// disconnectClient removes Junctor from a client's file and revokes the
+// client's keys. The file is changed even if no instance answers; the user is
+// then warned that a key is left.
+func (c *cli) disconnectClient(cmd *cobra.Command, client clients.Client, file string) error {
+	found, err := client.Undo(file)
+	if err != nil {
+		return err
+	}
+	if err := c.revokeOthers(cmd, client, ""); err != nil {
+		c.printNote("warning: the key %q was not revoked: %s", clientKeyName(client), formatError(err))
+	}
+	if !found {
+		return junctor.Errorf(junctor.CodeNotFound, "Junctor is not in %s", file)
+	}
+	return c.printIfJSON(connectResult{Client: client.Name, File: file, State: "disconnected"})
+}
+
+// revokeOthers revokes the keys of a client, except the one with the id but.
+func (c *cli) revokeOthers(cmd *cobra.Command, client clients.Client, but string) error {
+	var keys listPage[junctor.Key]
+	if err := c.requestAPI(cmd, http.MethodGet, "/keys", nil, &keys); err != nil {
+		return err
+	}
+	for _, k := range keys.Items {
+		if k.Name == clientKeyName(client) && k.ID != but && k.RevokedAt.IsZero() {
+			if err := c.requestAPI(cmd, http.MethodDelete, apiPath("keys", k.ID), nil, nil); err != nil {
+				return err
+			}
 		}
 	}
-	return "", nil
+	return nil
 }

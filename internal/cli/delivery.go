@@ -14,8 +14,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
+// deliveryCommand returns the group `junctor delivery`: calls that triggers
+// make of events.
 func (c *cli) deliveryCommand() *cobra.Command {
-	cmd := noun("delivery", "List, show, replay, hold, release and drop deliveries of events", "junctor delivery ls --state dead")
+	cmd := newGroupCommand("delivery", "List, show, replay, hold, release and drop deliveries of events", "junctor delivery ls --state dead")
 	cmd.AddCommand(c.deliveryList(), c.deliveryShow(),
 		c.deliveryChange("replay", "Make deliveries again, under the ids that they have", "  junctor delivery replay --state dead --trigger on-feedback --since 24h"),
 		c.deliveryChange("hold", "Keep deliveries from being attempted, and what is behind them in order", "  junctor delivery hold --agent 42"),
@@ -25,10 +27,16 @@ func (c *cli) deliveryCommand() *cobra.Command {
 	return cmd
 }
 
-// deliveryFlags choose deliveries.
-type deliveryFlags struct{ state, event, trigger, agent, tool, endpoint, since, until string }
+// deliveryFlags are the flags that select deliveries.
+type deliveryFlags struct {
+	state                 string // of queue.State
+	event, trigger        string // what the delivery comes from
+	agent, tool, endpoint string // where it goes
+	since, until          string // when it was created: a time, or a span before now
+}
 
-func (f *deliveryFlags) add(cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (f *deliveryFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.state, "state", "", "waiting, ready, leased, held, done, dead or dropped")
 	flags.StringVar(&f.event, "event", "", "of this event, by `id`")
@@ -41,8 +49,9 @@ func (f *deliveryFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"waiting", "ready", "leased", "held", "done", "dead", "dropped"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// values are what was said, by the names of the API.
-func (f *deliveryFlags) values() (map[string]string, error) {
+// readValues returns the values of the flags that were given, by their names in
+// the API. Spans before now become times.
+func (f *deliveryFlags) readValues() (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range map[string]string{"state": f.state, "event": f.event, "trigger": f.trigger, "agent": f.agent, "tool": f.tool, "endpoint": f.endpoint} {
 		if value != "" {
@@ -55,9 +64,9 @@ func (f *deliveryFlags) values() (map[string]string, error) {
 		}
 		at, err := time.Parse(time.RFC3339, value)
 		if err != nil {
-			span, err := readSpan(value)
+			span, err := parseSpan(value)
 			if err != nil || span < 0 {
-				return nil, usagef("--%s %q: write a span such as 24h or 7d, or a time such as 2030-01-31T00:00:00Z", name, value)
+				return nil, usageErrorf("--%s %q: write a span such as 24h or 7d, or a time such as 2030-01-31T00:00:00Z", name, value)
 			}
 			at = time.Now().Add(-span).UTC().Truncate(time.Second)
 		}
@@ -66,13 +75,14 @@ func (f *deliveryFlags) values() (map[string]string, error) {
 	return all, nil
 }
 
+// deliveryList returns `delivery ls`.
 func (c *cli) deliveryList() *cobra.Command {
 	var f deliveryFlags
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List deliveries, newest first", Example: "  junctor delivery ls --state dead --since 7d", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			values, err := f.values()
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
+			values, err := f.readValues()
 			if err != nil {
 				return err
 			}
@@ -81,42 +91,47 @@ func (c *cli) deliveryList() *cobra.Command {
 				query.Set(name, value)
 			}
 			return printList(c, cmd, "/deliveries?"+query.Encode(), []string{"ID", "STATE", "AGENT", "TOOL", "ENDPOINT", "TRIGGER", "ATTEMPTS", "CREATED", "ERROR"}, func(d worker.Delivery) []string {
-				return []string{d.ID, standing(&d), d.Agent, d.Tool, d.Endpoint, d.Trigger, strconv.Itoa(d.Attempts), moment(d.CreatedAt), d.Error}
+				return []string{d.ID, describeDeliveryState(&d), d.Agent, d.Tool, d.Endpoint, d.Trigger, strconv.Itoa(d.Attempts), formatTime(d.CreatedAt), d.Error}
 			})
 		}),
 	}
-	f.add(cmd)
+	f.addTo(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// standing is a delivery's state in words.
-func standing(d *worker.Delivery) string {
-	if d.State == queue.Held {
+// describeDeliveryState returns the state of a delivery, and why it is held.
+func describeDeliveryState(d *worker.Delivery) string {
+	if d.State == queue.StateHeld {
 		return "held: " + d.Held
 	}
 	return string(d.State)
 }
 
+// completeDeliveries suggests the ids of deliveries.
 func (c *cli) completeDeliveries(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return completeFrom(c, "/deliveries", func(d worker.Delivery) (string, string) { return d.ID, d.Agent + " " + d.Tool + " " + standing(&d) })(cmd, args, prefix)
+	return completeFrom(c, "/deliveries", func(d worker.Delivery) (string, string) {
+		return d.ID, d.Agent + " " + d.Tool + " " + describeDeliveryState(&d)
+	})(cmd, args, prefix)
 }
 
+// deliveryShow returns `delivery show`, which prints a delivery and its
+// attempts.
 func (c *cli) deliveryShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a delivery with its attempts", Example: "  junctor delivery show 18ac773d48a53400551d805bb5637803", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeDeliveries,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var d worker.Delivery
-			if err := c.ask(cmd, http.MethodGet, path("deliveries", args[0]), nil, &d); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("deliveries", args[0]), nil, &d); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(d)
 			}
 			for _, line := range [][2]string{
 				{"id", d.ID},
-				{"state", standing(&d)},
+				{"state", describeDeliveryState(&d)},
 				{"event", d.Event},
 				{"type", d.EventType},
 				{"trigger", d.Trigger},
@@ -124,11 +139,12 @@ func (c *cli) deliveryShow() *cobra.Command {
 				{"tool", d.Tool},
 				{"endpoint", d.Endpoint},
 				{"order", d.Key},
-				{"created", moment(d.CreatedAt)},
-				{"next", moment(d.NextAt)},
-				{"ended", moment(d.EndedAt)},
+				{"created", formatTime(d.CreatedAt)},
+				{"next", formatTime(d.NextAt)},
+				{"ended", formatTime(d.EndedAt)},
 				{"arguments", string(d.Arguments)},
 			} {
+				// Empty values are left out, as in printFacts.
 				if line[1] == "" || line[1] == "-" {
 					continue
 				}
@@ -137,33 +153,37 @@ func (c *cli) deliveryShow() *cobra.Command {
 				}
 			}
 			for _, a := range d.Tried {
+				// An attempt that failed has a kind and an error.
 				said := a.Outcome
 				if a.Kind != "" {
 					said = a.Kind + ": " + a.Error
 				}
-				if _, err := fmt.Fprintf(c.out, "attempt %-3d %s  %d ms  %s\n", a.N, moment(a.BegunAt), a.MS, said); err != nil {
+				if _, err := fmt.Fprintf(c.out, "attempt %-3d %s  %d ms  %s\n", a.Number, formatTime(a.StartedAt), a.DurationMS, said); err != nil {
 					return err
 				}
 			}
 			return nil
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// deliveryChange returns a command that does something with several deliveries:
+// replay, hold, release or drop, which what names. Without ids and flags it is
+// refused, because it would concern all deliveries.
 func (c *cli) deliveryChange(what, short, example string) *cobra.Command {
 	var f deliveryFlags
 	cmd := &cobra.Command{
 		Use: what + " [ID...]", Short: short, Example: example, ValidArgsFunction: c.completeDeliveries,
 		Long: short + ": those that are named, or all that the flags choose.",
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			values, err := f.values()
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			values, err := f.readValues()
 			if err != nil {
 				return err
 			}
 			if len(values) == 0 && len(args) == 0 {
-				return usagef("name deliveries, or choose them with --state, --event, --trigger, --agent, --tool, --endpoint, --since or --until")
+				return usageErrorf("name deliveries, or choose them with --state, --event, --trigger, --agent, --tool, --endpoint, --since or --until")
 			}
 			body := map[string]any{"action": what}
 			if len(args) > 0 {
@@ -173,47 +193,50 @@ func (c *cli) deliveryChange(what, short, example string) *cobra.Command {
 				body[name] = value
 			}
 			var changed admin.Changed
-			if err := c.ask(cmd, http.MethodPost, "/deliveries/actions", body, &changed); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/deliveries/actions", body, &changed); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(changed)
 			}
 			_, err = fmt.Fprintf(c.out, "%s: %d\n", what, changed.Count)
 			return err
 		}),
 	}
-	f.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// deliveryEndpoints returns `delivery endpoints`, which lists the lanes of the
+// queue.
 func (c *cli) deliveryEndpoints() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "endpoints", Short: "List the endpoints that deliveries wait for, or that are left alone", Example: "  junctor delivery endpoints", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/endpoints", []string{"ENDPOINT", "STATE", "DELIVERIES", "UNTIL", "WHY"}, func(l queue.Lane) []string {
-				return []string{l.Name, string(l.State), strconv.Itoa(l.Jobs), moment(l.Until), l.Why}
+				return []string{l.Name, string(l.State), strconv.Itoa(l.Jobs), formatTime(l.Until), l.Reason}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// deliverySwitch returns `delivery stop` or `delivery start` for one endpoint.
 func (c *cli) deliverySwitch(what, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: what + " ENDPOINT", Short: short, Example: "  junctor delivery " + what + " agent:42", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return completeFrom(c, "/endpoints", func(l queue.Lane) (string, string) { return l.Name, string(l.State) })(cmd, args, prefix)
 		},
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodPost, "/endpoints/"+what, map[string]string{"endpoint": args[0]}, nil); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if err := c.requestAPI(cmd, http.MethodPost, "/endpoints/"+what, map[string]string{"endpoint": args[0]}, nil); err != nil {
 				return err
 			}
-			return c.done(map[string]string{"endpoint": args[0], "state": map[string]string{"stop": "stopped", "start": "started"}[what]})
+			return c.printIfJSON(map[string]string{"endpoint": args[0], "state": map[string]string{"stop": "stopped", "start": "started"}[what]})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -4,7 +4,8 @@ package cli
 
 import "syscall"
 
-// freeBytes is how much can still be written at path.
+// freeBytes returns how many bytes can still be written at path, and whether
+// that is known.
 func freeBytes(path string) (uint64, bool) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {

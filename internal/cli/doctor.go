@@ -18,38 +18,50 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
-// minFree is how little disk space is too little to run on.
-const minFree = 256 << 20
+// minFreeBytes is the disk space below which the check of the disk fails.
+const minFreeBytes = 256 << 20
 
-// verdict is how a check came out.
-type verdict string
+// checkState is the result of a check.
+type checkState string
 
 const (
-	good    verdict = "ok"
-	warning verdict = "warn"
-	bad     verdict = "fail"
+	stateOK   checkState = "ok"
+	stateWarn checkState = "warn"
+	stateFail checkState = "fail"
 )
 
-// finding is what one check found, and what to do about it.
+// finding is the result of one check, and what to do about it. Its fields are
+// in the order of the composite literals below: name, state, detail, fix.
 type finding struct {
-	Check  string  `json:"check"`
-	State  verdict `json:"state"`
-	Detail string  `json:"detail"`
-	Fix    string  `json:"fix,omitempty"`
+	Check  string     `json:"check"`
+	State  checkState `json:"state"`
+	Detail string     `json:"detail"`
+	Fix    string     `json:"fix,omitempty"`
 }
 
-// patient is what the checks look at.
-type patient struct {
+// instanceChecks is what the checks of `junctor doctor` look at. Everything
+// that needs an instance is a function, so tests can replace it.
+type instanceChecks struct {
 	dataDir string
 	listen  string
-	running func(context.Context) (address string, err error)   // asks the instance on this data directory
-	open    func(context.Context) (journal []string, err error) // opens the database and the journal, and closes them; journal is what is wrong with that
-	file    func(context.Context) (admin.FileState, error)      // asks the instance for its settings file
-	exposed func(context.Context, bool) (*exposure, error)      // what decides how safe it is, asked of the instance where one runs
-	cluster func(context.Context) (*admin.ClusterState, error)  // asks the instance for all that share its database; nil is not asked
-	now     time.Time
+	// askAddress returns the listen address of the instance on the data
+	// directory; "" if none runs.
+	askAddress func(context.Context) (address string, err error)
+	// openDatabase opens the database and the journal, closes them, and returns
+	// the problems of the journal.
+	openDatabase func(context.Context) (journal []string, err error)
+	// askSettingsFile asks the instance for the state of its settings file.
+	askSettingsFile func(context.Context) (admin.FileState, error)
+	// loadExposure returns what decides how safe the instance is; the argument
+	// says whether one runs.
+	loadExposure func(context.Context, bool) (*exposure, error)
+	// askCluster asks the instance for all replicas that share its database.
+	// nil skips these checks.
+	askCluster func(context.Context) (*admin.ClusterState, error)
+	now        time.Time
 }
 
+// doctorCommand returns `junctor doctor`.
 func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that an instance can run here, or does", Example: "  junctor doctor --format json", Args: cobra.NoArgs,
@@ -58,33 +70,33 @@ func (c *cli) doctorCommand() *cobra.Command {
 			"PostgreSQL, all that share the database are looked at: whether they reach each other, their versions,\n" +
 			"clocks, sealing keys, Redis, journals and leases. Every check is printed, with what to do; the command\n" +
 			"exits 1 if any fails.",
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			findings := []finding{}
-			p, first := c.patient(cmd)
+			i, first := c.newInstanceChecks(cmd)
 			findings = append(findings, first)
 			var cluster *admin.ClusterState
-			if p != nil {
+			if i != nil {
 				var more []finding
-				more, cluster = p.examine(cmd.Context())
+				more, cluster = i.runChecks(cmd.Context())
 				findings = append(findings, more...)
 			}
 			return c.printFindings(findings, cluster)
 		}),
 	}
-	c.settings(cmd)
+	c.addSettings(cmd)
 	return cmd
 }
 
-// printFindings prints what was found, and for programs the cluster as well; it may
-// be nil.
+// printFindings prints the findings, and for programs also the cluster, which
+// may be nil. If a check failed, it returns an error that prints nothing more.
 func (c *cli) printFindings(findings []finding, cluster *admin.ClusterState) error {
 	failed := 0
 	for _, f := range findings {
-		if f.State == bad {
+		if f.State == stateFail {
 			failed++
 		}
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		all := map[string]any{"ok": failed == 0, "checks": findings}
 		if cluster != nil {
 			all["cluster"] = cluster
@@ -93,224 +105,247 @@ func (c *cli) printFindings(findings []finding, cluster *admin.ClusterState) err
 			return err
 		}
 	} else {
-		colours := map[verdict]string{good: green, warning: yellow, bad: red}
+		colours := map[checkState]string{stateOK: green, stateWarn: yellow, stateFail: red}
 		for _, f := range findings {
-			fmt.Fprintf(c.out, "%s  %-11s  %s\n", c.paint(colours[f.State], fmt.Sprintf("%-4s", f.State)), f.Check, cell(f.Detail))
+			fmt.Fprintf(c.out, "%s  %-11s  %s\n", c.colourText(colours[f.State], fmt.Sprintf("%-4s", f.State)), f.Check, toCell(f.Detail))
 			if f.Fix != "" {
 				fmt.Fprintf(c.out, "      %-11s  %s\n", "", f.Fix)
 			}
 		}
 	}
 	if failed > 0 {
-		return said(fmt.Sprintf("%d checks failed", failed))
+		return silentFailure(fmt.Sprintf("%d checks failed", failed))
 	}
 	return nil
 }
 
-// examine makes every check, whatever the others found. cluster is nil where the
-// database is nobody else's.
-func (p *patient) examine(ctx context.Context) (found []finding, cluster *admin.ClusterState) {
-	address, err := p.running(ctx)
-	e, unknown := p.exposed(ctx, address != "")
+// runChecks makes every check, whatever the others found. cluster is nil if the
+// database is not shared.
+func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluster *admin.ClusterState) {
+	// An instance that does not answer is a finding. It does not end the other
+	// checks.
+	address, err := i.askAddress(ctx)
+	e, unknown := i.loadExposure(ctx, address != "")
 	if unknown != nil {
+		// The checks below read the exposure; an empty one stands for unknown.
 		e = &exposure{}
 	}
-	database, journal := p.database(ctx)
+	database, journal := i.checkDatabase(ctx)
 	found = []finding{
-		p.directory(), p.files(), database, p.instance(address, err), p.settingsFile(ctx, address),
-		p.port(ctx, address), p.bind(e), p.clock(), p.disk(),
+		i.checkDirectory(), i.checkFiles(), database, i.checkInstance(address, err), i.checkSettingsFile(ctx, address),
+		i.checkPort(ctx, address), i.checkListenAddress(e), i.checkClock(), i.checkDisk(),
 	}
 	if unknown != nil {
-		return append(found, finding{"safety", bad, unknown.Error(), "junctor doctor asks the instance through its socket: is it of this version?"}), nil
+		return append(found, finding{"safety", stateFail, unknown.Error(), "junctor doctor asks the instance through its socket: is it of this version?"}), nil
 	}
-	found = append(found, e.judge(p.dataDir)...)
-	if address == "" || p.cluster == nil {
-		return append(found, judgeJournal(journal)), nil
+	// Without the settings of the instance, these checks would report what they
+	// do not know as safe.
+	found = append(found, e.runChecks(i.dataDir)...)
+	if address == "" || i.askCluster == nil {
+		return append(found, checkJournal(journal)), nil
 	}
-	cluster, err = p.cluster(ctx)
+	cluster, err = i.askCluster(ctx)
 	switch {
 	case err != nil:
-		return append(found, finding{"cluster", bad, err.Error(), "see whether the instance reaches its database, and is of this version"}), nil
+		return append(found, finding{"cluster", stateFail, err.Error(), "see whether the instance reaches its database, and is of this version"}), nil
+	// Only this replica's journal counts if the database is its own.
 	case !cluster.Shared:
 		for _, j := range cluster.Journals {
 			if j.Writing {
 				journal = append(journal, j.Problems...)
 			}
 		}
-		return append(found, judgeJournal(journal)), nil
+		return append(found, checkJournal(journal)), nil
 	}
-	return append(found, judgeCluster(cluster)...), cluster
+	return append(found, checkCluster(cluster)...), cluster
 }
 
-// directory must be there and writable, or possible to make.
-func (p *patient) directory() finding {
+// checkDirectory checks that the data directory is writable. One that does not
+// exist is fine: the first start creates it.
+func (i *instanceChecks) checkDirectory() finding {
 	const name = "directory"
-	info, err := os.Stat(p.dataDir)
+	info, err := os.Stat(i.dataDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return finding{name, good, p.dataDir + " is not there yet; the first start makes it", ""}
+		return finding{name, stateOK, i.dataDir + " is not there yet; the first start makes it", ""}
 	case err != nil:
-		return finding{name, bad, err.Error(), "make it readable, or name another one with --data-dir"}
+		return finding{name, stateFail, err.Error(), "make it readable, or name another one with --data-dir"}
 	case !info.IsDir():
-		return finding{name, bad, p.dataDir + " is not a directory", "name another one with --data-dir"}
+		return finding{name, stateFail, i.dataDir + " is not a directory", "name another one with --data-dir"}
 	}
-	f, err := os.CreateTemp(p.dataDir, ".doctor-*")
+	// Only an attempt shows whether writing is possible: permissions, quotas
+	// and read-only mounts all count.
+	f, err := os.CreateTemp(i.dataDir, ".doctor-*")
 	if err != nil {
-		return finding{name, bad, p.dataDir + " cannot be written: " + err.Error(), "give this user the right to write there, or name another one with --data-dir"}
+		return finding{name, stateFail, i.dataDir + " cannot be written: " + err.Error(), "give this user the right to write there, or name another one with --data-dir"}
 	}
 	err = errors.Join(f.Close(), os.Remove(f.Name()))
 	if err != nil {
-		return finding{name, bad, err.Error(), ""}
+		return finding{name, stateFail, err.Error(), ""}
 	}
-	return finding{name, good, p.dataDir + " is writable", ""}
+	return finding{name, stateOK, i.dataDir + " is writable", ""}
 }
 
-// files below the data directory hold keys, hashes and records: they are for
-// this user alone.
-func (p *patient) files() finding {
+// checkFiles checks that only this user can read the files of the data
+// directory. They contain keys, hashes and records.
+func (i *instanceChecks) checkFiles() finding {
 	const name = "files"
 	if runtime.GOOS == "windows" {
-		return finding{name, good, "not checked on this system", ""}
+		return finding{name, stateOK, "not checked on this system", ""}
 	}
-	entries, err := os.ReadDir(p.dataDir)
+	entries, err := os.ReadDir(i.dataDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return finding{name, bad, err.Error(), ""}
+		return finding{name, stateFail, err.Error(), ""}
 	}
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSocket {
-			continue // gone meanwhile, or nothing of ours
+			continue // deleted meanwhile, or not one of Junctor's files
 		}
+		// Neither the group nor others may have any right.
 		if info.Mode().Perm()&0o077 != 0 {
-			file := filepath.Join(p.dataDir, e.Name())
-			return finding{name, bad, fmt.Sprintf("%s has mode %04o: others can read it", file, info.Mode().Perm()), "chmod 600 '" + file + "'"}
+			file := filepath.Join(i.dataDir, e.Name())
+			return finding{name, stateFail, fmt.Sprintf("%s has mode %04o: others can read it", file, info.Mode().Perm()), "chmod 600 '" + file + "'"}
 		}
 	}
-	return finding{name, good, fmt.Sprintf("all %d are this user's alone", len(entries)), ""}
+	return finding{name, stateOK, fmt.Sprintf("all %d are this user's alone", len(entries)), ""}
 }
 
-func (p *patient) database(ctx context.Context) (f finding, journal []string) {
+// checkDatabase checks that the database opens. journal has the problems of the
+// journal.
+func (i *instanceChecks) checkDatabase(ctx context.Context) (f finding, journal []string) {
 	const name = "database"
-	if _, err := os.Stat(p.dataDir); errors.Is(err, fs.ErrNotExist) {
-		return finding{name, good, "is not there yet; the first start makes it", ""}, nil
+	if _, err := os.Stat(i.dataDir); errors.Is(err, fs.ErrNotExist) {
+		return finding{name, stateOK, "is not there yet; the first start makes it", ""}, nil
 	}
-	journal, err := p.open(ctx)
+	journal, err := i.openDatabase(ctx)
 	if err != nil {
-		return finding{name, bad, err.Error(), "restore the data directory from a backup, or start afresh with another --data-dir"}, nil
+		return finding{name, stateFail, err.Error(), "restore the data directory from a backup, or start afresh with another --data-dir"}, nil
 	}
-	return finding{name, good, "opens", ""}, journal
+	return finding{name, stateOK, "opens", ""}, journal
 }
 
-// judgeJournal is about the journal here: records that the database knows must be in
-// it, and its chain must hold.
-func judgeJournal(problems []string) finding {
+// checkJournal reports the known problems of the journal of this replica.
+func checkJournal(problems []string) finding {
 	const name = "journal"
 	if len(problems) > 0 {
-		return finding{name, warning, strings.Join(problems, "; "), "run junctor audit verify, and keep the files and the database as they are until you know what happened"}
+		return finding{name, stateWarn, strings.Join(problems, "; "), "run junctor audit verify, and keep the files and the database as they are until you know what happened"}
 	}
-	return finding{name, good, "nothing is known to be wrong; junctor audit verify reads all of it", ""}
+	return finding{name, stateOK, "nothing is known to be wrong; junctor audit verify reads all of it", ""}
 }
 
-// instance says whether one runs here. None is no fault.
-func (p *patient) instance(address string, err error) finding {
+// checkInstance reports whether an instance runs here. It is a failure if one
+// holds the data directory and does not answer.
+func (i *instanceChecks) checkInstance(address string, err error) finding {
 	const name = "instance"
 	switch {
 	case err != nil:
-		return finding{name, bad, err.Error(), "stop it and start it again: it holds the data directory and does not answer"}
+		return finding{name, stateFail, err.Error(), "stop it and start it again: it holds the data directory and does not answer"}
 	case address == "":
-		return finding{name, good, "none is running on this data directory", ""}
+		return finding{name, stateOK, "none is running on this data directory", ""}
 	}
-	return finding{name, good, "answers; it was told to listen on " + address, ""}
+	return finding{name, stateOK, "answers; it was told to listen on " + address, ""}
 }
 
-// settingsFile must be in force where an instance reads one.
-func (p *patient) settingsFile(ctx context.Context, address string) finding {
+// checkSettingsFile checks that the settings file of the running instance is in
+// force.
+func (i *instanceChecks) checkSettingsFile(ctx context.Context, address string) finding {
 	const name = "file"
 	if address == "" {
-		return finding{name, good, "no instance runs that reads one", ""}
+		return finding{name, stateOK, "no instance runs that reads one", ""}
 	}
-	state, err := p.file(ctx)
+	state, err := i.askSettingsFile(ctx)
 	switch {
 	case err != nil:
-		return finding{name, bad, err.Error(), ""}
+		return finding{name, stateFail, err.Error(), ""}
+	// Settings may come from flags and variables alone.
 	case state.Path == "":
-		return finding{name, good, "the instance was started without one", ""}
+		return finding{name, stateOK, "the instance was started without one", ""}
 	case !state.OK && len(state.Problems) > 0:
 		first := state.Problems[0]
-		return finding{name, bad, first.Where + ": " + first.Message, "the instance goes on with what was in force before; mend " + state.Path}
+		return finding{name, stateFail, first.Where + ": " + first.Message, "the instance goes on with what was in force before; mend " + state.Path}
+	// Such settings are read at the start only.
 	case len(state.Restart) > 0:
-		return finding{name, warning, "changes of " + strings.Join(state.Restart, ", ") + " wait for a restart", "restart the instance"}
+		return finding{name, stateWarn, "changes of " + strings.Join(state.Restart, ", ") + " wait for a restart", "restart the instance"}
 	}
-	return finding{name, good, state.Path + " is in force", ""}
+	return finding{name, stateOK, state.Path + " is in force", ""}
 }
 
-// port must be free for an instance to come, or belong to the one that runs.
-func (p *patient) port(ctx context.Context, ours string) finding {
+// checkPort checks that the listen address is free, or belongs to the running
+// instance, whose address is ours.
+func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 	const name = "port"
-	if ours != "" && sameAddress(ours, p.listen) {
-		return finding{name, good, p.listen + " is held by the running instance", ""}
+	if ours != "" && sameAddress(ours, i.listen) {
+		return finding{name, stateOK, i.listen + " is held by the running instance", ""}
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", p.listen)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", i.listen)
 	if err != nil {
-		return finding{name, bad, err.Error(), "stop what listens there, or name another address with --listen"}
+		return finding{name, stateFail, err.Error(), "stop what listens there, or name another address with --listen"}
 	}
 	if err := l.Close(); err != nil {
-		return finding{name, bad, err.Error(), ""}
+		return finding{name, stateFail, err.Error(), ""}
 	}
-	return finding{name, good, p.listen + " is free", ""}
+	return finding{name, stateOK, i.listen + " is free", ""}
 }
 
-// sameAddress compares a real address with a configured one.
+// sameAddress compares an actual address with a configured one, which may name
+// a host or no host.
 func sameAddress(has, wants string) bool {
 	a, err1 := net.ResolveTCPAddr("tcp", has)
 	b, err2 := net.ResolveTCPAddr("tcp", wants)
 	return err1 == nil && err2 == nil && a.Port == b.Port && (a.IP.Equal(b.IP) || len(b.IP) == 0)
 }
 
-func (p *patient) bind(e *exposure) finding {
+// checkListenAddress warns if other machines reach the instance without TLS.
+func (i *instanceChecks) checkListenAddress(e *exposure) finding {
 	const name = "address"
-	host, _, err := net.SplitHostPort(p.listen)
+	host, _, err := net.SplitHostPort(i.listen)
 	if err != nil {
-		return finding{name, bad, err.Error(), "write it as host:port"}
+		return finding{name, stateFail, err.Error(), "write it as host:port"}
 	}
 	if addr, err := netip.ParseAddr(host); host == "localhost" || err == nil && addr.IsLoopback() {
-		return finding{name, good, p.listen + " is reached from this machine only", ""}
+		return finding{name, stateOK, i.listen + " is reached from this machine only", ""}
 	}
-	if e.set["tls-cert"] != "" || e.set["trusted-proxy"] != "" {
-		return finding{name, good, p.listen + " is reached from other machines, with TLS before it", ""}
+	if e.settings["tls-cert"] != "" || e.settings["trusted-proxy"] != "" {
+		return finding{name, stateOK, i.listen + " is reached from other machines, with TLS before it", ""}
 	}
-	return finding{name, warning, p.listen + " is reached from other machines", "have TLS before it: --tls-cert and --tls-key, or a proxy named in --trusted-proxy"}
+	return finding{name, stateWarn, i.listen + " is reached from other machines", "have TLS before it: --tls-cert and --tls-key, or a proxy named in --trusted-proxy"}
 }
 
-// clock is wrong when the data directory was last written in the future: keys
-// would expire late and sessions early.
-func (p *patient) clock() finding {
+// checkClock checks that the clock is not behind the last write to the data
+// directory. With a wrong clock, keys expire too late and sessions too early.
+func (i *instanceChecks) checkClock() finding {
 	const name = "clock"
-	info, err := os.Stat(p.dataDir)
-	if err == nil && info.ModTime().After(p.now.Add(time.Minute)) {
-		return finding{name, bad, fmt.Sprintf("it is %s, and the data directory was written at %s", moment(p.now), moment(info.ModTime())), "set the clock"}
+	info, err := os.Stat(i.dataDir)
+	if err == nil && info.ModTime().After(i.now.Add(time.Minute)) {
+		return finding{name, stateFail, fmt.Sprintf("it is %s, and the data directory was written at %s", formatTime(i.now), formatTime(info.ModTime())), "set the clock"}
 	}
-	if p.now.Year() < 2025 {
-		return finding{name, bad, "it is " + moment(p.now), "set the clock"}
+	// A machine without a battery-backed clock starts in 1970 or 2000.
+	if i.now.Year() < 2025 {
+		return finding{name, stateFail, "it is " + formatTime(i.now), "set the clock"}
 	}
-	return finding{name, good, "it is " + moment(p.now), ""}
+	return finding{name, stateOK, "it is " + formatTime(i.now), ""}
 }
 
-func (p *patient) disk() finding {
+// checkDisk checks the free space of the file system of the data directory, or
+// of its nearest existing parent.
+func (i *instanceChecks) checkDisk() finding {
 	const name = "disk"
-	dir := p.dataDir
+	dir := i.dataDir
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
 			break
 		}
+		// The data directory may not exist yet. Its nearest existing parent is
+		// on the same file system.
 		dir = filepath.Dir(dir)
 	}
 	free, known := freeBytes(dir)
 	switch {
 	case !known:
-		return finding{name, good, "not checked on this system", ""}
-	case free < minFree:
-		return finding{name, bad, fmt.Sprintf("%d MiB are free", free>>20), fmt.Sprintf("make room for at least %d MiB", minFree>>20)}
+		return finding{name, stateOK, "not checked on this system", ""}
+	case free < minFreeBytes:
+		return finding{name, stateFail, fmt.Sprintf("%d MiB are free", free>>20), fmt.Sprintf("make room for at least %d MiB", minFreeBytes>>20)}
 	}
-	return finding{name, good, fmt.Sprintf("%d MiB are free", free>>20), ""}
+	return finding{name, stateOK, fmt.Sprintf("%d MiB are free", free>>20), ""}
 }

@@ -18,55 +18,55 @@ func TestExamine(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		change func(*patient)
+		change func(*instanceChecks)
 		check  string
-		want   verdict
+		want   checkState
 		says   string
 	}{
-		{"all well", func(*patient) {}, "", good, ""},
-		{"data directory is a file", func(p *patient) { p.dataDir = file }, "directory", bad, "not a directory"},
-		{"clock behind the data", func(p *patient) { p.now = p.now.Add(-time.Hour) }, "clock", bad, "set the clock"},
-		{"clock never set", func(p *patient) { p.dataDir += "/none"; p.now = time.Unix(0, 0) }, "clock", bad, "set the clock"},
-		{"other machines", func(p *patient) { p.listen = "0.0.0.0:0" }, "address", warning, "--tls-cert"},
-		{"every interface", func(p *patient) { p.listen = ":0" }, "address", warning, "--tls-cert"},
-		{"TLS before other machines", func(p *patient) {
+		{"all well", func(*instanceChecks) {}, "", stateOK, ""},
+		{"data directory is a file", func(p *instanceChecks) { p.dataDir = file }, "directory", stateFail, "not a directory"},
+		{"clock behind the data", func(p *instanceChecks) { p.now = p.now.Add(-time.Hour) }, "clock", stateFail, "set the clock"},
+		{"clock never set", func(p *instanceChecks) { p.dataDir += "/none"; p.now = time.Unix(0, 0) }, "clock", stateFail, "set the clock"},
+		{"other machines", func(p *instanceChecks) { p.listen = "0.0.0.0:0" }, "address", stateWarn, "--tls-cert"},
+		{"every interface", func(p *instanceChecks) { p.listen = ":0" }, "address", stateWarn, "--tls-cert"},
+		{"TLS before other machines", func(p *instanceChecks) {
 			p.listen = ":0"
-			p.exposed = func(context.Context, bool) (*exposure, error) {
-				return &exposure{set: map[string]string{"trusted-proxy": "10.0.0.1/32"}}, nil
+			p.loadExposure = func(context.Context, bool) (*exposure, error) {
+				return &exposure{settings: map[string]string{"trusted-proxy": "10.0.0.1/32"}}, nil
 			}
-		}, "address", good, "with TLS"},
-		{"an instance that does not say how it is set", func(p *patient) {
-			p.exposed = func(context.Context, bool) (*exposure, error) { return nil, errors.New("not of this API") }
-		}, "safety", bad, "not of this API"},
-		{"no address", func(p *patient) { p.listen = "nowhere" }, "address", bad, "host:port"},
-		{"port nobody has", func(p *patient) { p.listen = "127.0.0.1:99999" }, "port", bad, "--listen"},
-		{"instance hangs", func(p *patient) {
-			p.running = func(context.Context) (string, error) { return "", errors.New("it hangs") }
-		}, "instance", bad, "does not answer"},
-		{"journal put back", func(p *patient) {
-			p.open = func(context.Context) ([]string, error) { return []string{"records 4 to 9 were lost or removed"}, nil }
-		}, "journal", warning, "records 4 to 9"},
-		{"database broken", func(p *patient) {
-			p.open = func(context.Context) ([]string, error) { return nil, errors.New("malformed") }
-		}, "database", bad, "backup"},
+		}, "address", stateOK, "with TLS"},
+		{"an instance that does not say how it is set", func(p *instanceChecks) {
+			p.loadExposure = func(context.Context, bool) (*exposure, error) { return nil, errors.New("not of this API") }
+		}, "safety", stateFail, "not of this API"},
+		{"no address", func(p *instanceChecks) { p.listen = "nowhere" }, "address", stateFail, "host:port"},
+		{"port nobody has", func(p *instanceChecks) { p.listen = "127.0.0.1:99999" }, "port", stateFail, "--listen"},
+		{"instance hangs", func(p *instanceChecks) {
+			p.askAddress = func(context.Context) (string, error) { return "", errors.New("it hangs") }
+		}, "instance", stateFail, "does not answer"},
+		{"journal put back", func(p *instanceChecks) {
+			p.openDatabase = func(context.Context) ([]string, error) { return []string{"records 4 to 9 were lost or removed"}, nil }
+		}, "journal", stateWarn, "records 4 to 9"},
+		{"database broken", func(p *instanceChecks) {
+			p.openDatabase = func(context.Context) ([]string, error) { return nil, errors.New("malformed") }
+		}, "database", stateFail, "backup"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := &patient{
+			p := &instanceChecks{
 				dataDir: privateDir(t), listen: "127.0.0.1:0", now: time.Now(),
-				running: func(context.Context) (string, error) { return "", nil },
-				open:    func(context.Context) ([]string, error) { return nil, nil },
-				exposed: func(context.Context, bool) (*exposure, error) { return &exposure{now: time.Now()}, nil },
+				askAddress:   func(context.Context) (string, error) { return "", nil },
+				openDatabase: func(context.Context) ([]string, error) { return nil, nil },
+				loadExposure: func(context.Context, bool) (*exposure, error) { return &exposure{now: time.Now()}, nil },
 			}
 			tt.change(p)
-			found, _ := p.examine(t.Context())
+			found, _ := p.runChecks(t.Context())
 			for _, f := range found {
 				if f.Check == tt.check {
 					if f.State != tt.want || !strings.Contains(f.Detail+" "+f.Fix, tt.says) {
 						t.Errorf("%+v, want %s with %q", f, tt.want, tt.says)
 					}
-				} else if tt.check == "" && f.State != good {
+				} else if tt.check == "" && f.State != stateOK {
 					t.Errorf("%+v", f)
 				}
 			}

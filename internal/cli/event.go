@@ -13,13 +13,16 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// eventCommand returns the group `junctor event`.
 func (c *cli) eventCommand() *cobra.Command {
-	cmd := noun("event", "Send events, and see which were taken", "junctor event ls")
+	cmd := newGroupCommand("event", "Send events, and see which were taken", "junctor event ls")
 	cmd.AddCommand(c.eventSend(), c.eventList(), c.eventShow(), c.eventReplay())
 	return cmd
 }
 
-// readJSON reads a flag that is JSON, or @file.
+// readJSON returns the JSON of a flag: the value itself, or the content of a
+// file if it begins with @. It is nil if the flag is empty. The syntax is
+// checked here, so that the error names the flag.
 func readJSON(flag, value string) (json.RawMessage, error) {
 	if value == "" {
 		return nil, nil
@@ -27,16 +30,18 @@ func readJSON(flag, value string) (json.RawMessage, error) {
 	if file, ok := strings.CutPrefix(value, "@"); ok {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, usagef("--%s: %s cannot be read: %v", flag, file, err)
+			return nil, usageErrorf("--%s: %s cannot be read: %v", flag, file, err)
 		}
 		value = string(text)
 	}
 	if !json.Valid([]byte(value)) {
-		return nil, usagef("--%s: it is no JSON; write it in quotes, or as @file", flag)
+		return nil, usageErrorf("--%s: it is no JSON; write it in quotes, or as @file", flag)
 	}
 	return json.RawMessage(value), nil
 }
 
+// eventSend returns `event send`, which posts to /events. When it returns, the
+// event and the deliveries that follow from it are stored.
 func (c *cli) eventSend() *cobra.Command {
 	var source, agent, data, key string
 	cmd := &cobra.Command{
@@ -44,7 +49,7 @@ func (c *cli) eventSend() *cobra.Command {
 		Long: "Send an event. When the command returns it is stored, with the calls that triggers make of it: their ids are shown.\n" +
 			"With --key an event that was sent before is not taken again.",
 		Example: "  junctor event send report.finished --agent 42 --data '{\"pages\":3}'", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			text, err := readJSON("data", data)
 			if err != nil {
 				return err
@@ -59,40 +64,44 @@ func (c *cli) eventSend() *cobra.Command {
 				body["data"] = text
 			}
 			var taken junctor.Taken
-			if err := c.ask(cmd, http.MethodPost, "/events", body, &taken); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/events", body, &taken); err != nil {
 				return err
 			}
-			return c.showTaken(taken)
+			return c.printTaken(taken)
 		}),
 	}
 	cmd.Flags().StringVar(&source, "source", "", "where it comes from (default api)")
 	cmd.Flags().StringVar(&agent, "agent", "", "`id` of the agent that it concerns")
 	cmd.Flags().StringVar(&data, "data", "", "what there is to say: a JSON object, or `@file`")
 	cmd.Flags().StringVar(&key, "key", "", "what to know it again by")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-func (c *cli) showTaken(t junctor.Taken) error {
-	if c.json() {
+// printTaken prints what became of an event: its id, its deliveries, and the
+// faults of triggers.
+func (c *cli) printTaken(t junctor.Taken) error {
+	if c.wantsJSON() {
 		return c.printJSON(t)
 	}
 	state := "taken"
 	if t.Duplicate {
 		state = "was taken before"
 	}
-	return c.facts("event", t.ID, "state", state, "deliveries", strings.Join(t.Deliveries, " "), "faults", strings.Join(t.Faults, "; "))
+	// Faults are triggers that could not make a call of the event.
+	return c.printFacts("event", t.ID, "state", state, "deliveries", strings.Join(t.Deliveries, " "), "faults", strings.Join(t.Faults, "; "))
 }
 
+// eventList returns `event ls`.
 func (c *cli) eventList() *cobra.Command {
 	var source, kind, agent string
 	var limit int
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List events, newest first", Example: "  junctor event ls --source github", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"source": nonEmpty(source), "type": nonEmpty(kind), "agent": nonEmpty(agent), "limit": {strconv.Itoa(limit)}}
 			return printList(c, cmd, "/events?"+query.Encode(), []string{"ID", "TAKEN", "SOURCE", "TYPE", "AGENT", "DELIVERIES", "FAULTS"}, func(e junctor.Event) []string {
-				return []string{e.ID, moment(e.ReceivedAt), e.Source, e.Type, e.Agent, strconv.Itoa(e.Raised), strings.Join(e.Faults, "; ")}
+				return []string{e.ID, formatTime(e.ReceivedAt), e.Source, e.Type, e.Agent, strconv.Itoa(e.Raised), strings.Join(e.Faults, "; ")}
 			})
 		}),
 	}
@@ -100,43 +109,46 @@ func (c *cli) eventList() *cobra.Command {
 	cmd.Flags().StringVar(&kind, "type", "", "only of this type")
 	cmd.Flags().StringVar(&agent, "agent", "", "only those that concern this agent")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// eventShow returns `event show`.
 func (c *cli) eventShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show an event", Example: "  junctor event show 18a2f1c4b7d30e11", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var e junctor.Event
-			if err := c.ask(cmd, http.MethodGet, path("events", args[0]), nil, &e); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("events", args[0]), nil, &e); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(e)
 			}
-			return c.facts("id", e.ID, "taken", moment(e.ReceivedAt), "source", e.Source, "type", e.Type, "agent", e.Agent, "key", e.DedupeKey,
+			return c.printFacts("id", e.ID, "taken", formatTime(e.ReceivedAt), "source", e.Source, "type", e.Type, "agent", e.Agent, "key", e.DedupeKey,
 				"deliveries", strconv.Itoa(e.Raised), "faults", strings.Join(e.Faults, "; "), "data", string(e.Data))
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// eventReplay returns `event replay`, which applies the present triggers to an
+// earlier event. It makes only deliveries that do not exist yet.
 func (c *cli) eventReplay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replay ID", Short: "Ask the triggers of today what follows from an event",
 		Long: "Ask the triggers of today what follows from an event, such as one that no trigger was for, or whose template failed.\n" +
 			"A delivery that there is already stays the only one of its trigger: junctor delivery replay makes that again.",
 		Example: "  junctor event replay 18a2f1c4b7d30e11", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var taken junctor.Taken
-			if err := c.ask(cmd, http.MethodPost, path("events", args[0], "replay"), nil, &taken); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, apiPath("events", args[0], "replay"), nil, &taken); err != nil {
 				return err
 			}
-			return c.showTaken(taken)
+			return c.printTaken(taken)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -7,7 +7,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// The exit codes that scripts branch on.
+// The exit codes. Scripts depend on them, so a code never changes its meaning.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -15,16 +15,17 @@ const (
 	exitNotFound    = 3
 	exitDenied      = 4
 	exitUnreachable = 5
-	exitChanged     = 6 // somebody else changed it since it was read
+	exitChanged     = 6 // somebody else changed the thing since it was read
 )
 
-// exitOf is the one place where the codes of junctor become exit codes.
-func exitOf(err error) int {
+// exitCode returns the exit code for an error. It is the only place that maps
+// the codes of package junctor.
+func exitCode(err error) int {
 	var e *junctor.Error
 	switch {
 	case err == nil:
 		return exitOK
-	case isUsage(err):
+	case isUsageError(err):
 		return exitUsage
 	case !errors.As(err, &e):
 		return exitFailed
@@ -46,31 +47,39 @@ func exitOf(err error) int {
 	return exitFailed
 }
 
-// failure is an error of a command that did run. silent means that the command
-// has already said all there is to say.
+// failure is the error of a command that ran. silent means that the command has
+// printed the reason already.
 type failure struct {
 	err    error
 	silent bool
 }
 
+// Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap returns the error of the command.
 func (f *failure) Unwrap() error { return f.err }
 
-// said ends a command with exit code 1 and no further word.
-func said(what string) error { return &failure{err: errors.New(what), silent: true} }
+// silentFailure returns an error that ends a command with exit code 1 and
+// prints nothing.
+func silentFailure(what string) error { return &failure{err: errors.New(what), silent: true} }
 
-// usageError says that the command line is wrong.
+// usageError is a mistake in the command line. It leads to exit code 2 and a
+// hint to --help.
 type usageError struct{ text string }
 
+// Error implements error.
 func (e *usageError) Error() string { return e.text }
 
-func usagef(format string, args ...any) error {
+// usageErrorf returns a usageError with a formatted text, which names the flag
+// or argument.
+func usageErrorf(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
 
-// isUsage says whether err is about the command line itself, so that pointing
-// to its help is of use. What cobra says before a command runs is.
-func isUsage(err error) bool {
+// isUsageError reports whether an error is about the command line itself. An
+// error that is no failure came from cobra, before the command ran.
+func isUsageError(err error) bool {
 	var usage *usageError
 	var failed *failure
 	return errors.As(err, &usage) || !errors.As(err, &failed)

@@ -10,6 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// exportCommand returns `junctor export`, which prints the declarations of an
+// instance as a file that `junctor apply` reads. Variables that stand for
+// sealed credentials are listed on standard error.
 func (c *cli) exportCommand() *cobra.Command {
 	var form string
 	cmd := &cobra.Command{
@@ -19,27 +22,29 @@ func (c *cli) exportCommand() *cobra.Command {
 			"sealed is not known to anybody: in its place is a variable to read it from, and those are named. The document of an API\n" +
 			"that did not come from an address is in the file, as text.",
 		Example: "  junctor export > servers.yaml", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if form != "yaml" && form != "json" {
-				return usagef("--format %q: it is yaml or json", form)
+				return usageErrorf("--format %q: it is yaml or json", form)
 			}
 			var made admin.Exported
-			if err := c.ask(cmd, http.MethodGet, "/export?format="+form, nil, &made); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, "/export?format="+form, nil, &made); err != nil {
 				return err
 			}
+			// The values are sealed, and the instance does not give them out.
 			if len(made.Variables) > 0 {
-				c.say("sealed credentials stand in the file as variables; set these where it is applied:")
+				c.printNote("sealed credentials stand in the file as variables; set these where it is applied:")
 				for _, v := range made.Variables {
-					c.say("  %s: %s", v.Name, strings.Join(v.Places, ", "))
+					c.printNote("  %s: %s", v.Name, strings.Join(v.Places, ", "))
 				}
 			}
 			_, err := io.WriteString(c.out, made.Text)
 			return err
 		}),
 	}
-	// In place of the --format that all commands have.
+	// This flag hides the --format that all commands have: the output is a file
+	// in any case.
 	cmd.Flags().StringVar(&form, "format", "yaml", "`yaml`, or json, which is YAML too")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -13,12 +13,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// keyCommand returns the group `junctor key`.
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := noun("key", "Create, list, rotate and revoke keys", "junctor key ls")
+	cmd := newGroupCommand("key", "Create, list, rotate and revoke keys", "junctor key ls")
 	cmd.AddCommand(c.keyCreate(), c.keyList(), c.keyRotate(), c.keyRevoke())
 	return cmd
 }
 
+// keyCreate returns `key create`. Scopes are checked before the request, so
+// that the error lists the valid ones.
 func (c *cli) keyCreate() *cobra.Command {
 	var names []string
 	var expires, user, agent string
@@ -27,7 +30,7 @@ func (c *cli) keyCreate() *cobra.Command {
 		Long: "Create a key. The key itself goes to standard output, once: only its hash is kept. With --user or --agent it is\n" +
 			"theirs: it can do no more than they, and ends with them. Without either it is a service's of its own.\n\nScopes: " + scopeNames() + ".",
 		Example: "  junctor key create ci --scope tools:read --scope tools:call --expires 90d", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			scopes := make([]junctor.Scope, len(names))
 			for i, name := range names {
 				scopes[i] = junctor.Scope(name)
@@ -42,17 +45,17 @@ func (c *cli) keyCreate() *cobra.Command {
 				}
 			}
 			if expires != "" {
-				at, err := readExpiry(expires, time.Now())
+				at, err := parseExpiry(expires, time.Now())
 				if err != nil {
 					return err
 				}
 				body["expires_at"] = at
 			}
 			var key admin.CreatedKey
-			if err := c.ask(cmd, http.MethodPost, "/keys", body, &key); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/keys", body, &key); err != nil {
 				return err
 			}
-			return c.showToken(key, fmt.Sprintf("key %s (%s) with %s", key.ID, key.Name, joinScopes(key.Scopes)))
+			return c.printToken(key, fmt.Sprintf("key %s (%s) with %s", key.ID, key.Name, joinScopes(key.Scopes)))
 		}),
 	}
 	cmd.Flags().StringSliceVar(&names, "scope", []string{string(junctor.ScopeToolsRead), string(junctor.ScopeToolsCall)}, "what the key may do; may be given several times")
@@ -61,21 +64,23 @@ func (c *cli) keyCreate() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("user", "agent")
 	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(strings.Split(scopeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// showToken prints a key at the one moment it can be seen, alone on standard
-// output.
-func (c *cli) showToken(key admin.CreatedKey, what string) error {
-	if c.json() {
+// printToken prints a new key, which cannot be shown again. It is alone on
+// standard output; what says on standard error which key it is.
+func (c *cli) printToken(key admin.CreatedKey, what string) error {
+	if c.wantsJSON() {
 		return c.printJSON(key)
 	}
-	c.say("%s; it is shown this once:", what)
+	c.printNote("%s; it is shown this once:", what)
 	_, err := fmt.Fprintln(c.out, key.Token)
 	return err
 }
 
+// keyRotate returns `key rotate`, which gives a key a new token. The former one
+// stays valid for --grace, so that programs can be changed one by one.
 func (c *cli) keyRotate() *cobra.Command {
 	var grace string
 	cmd := &cobra.Command{
@@ -83,42 +88,43 @@ func (c *cli) keyRotate() *cobra.Command {
 		Long: "Give a key a new token, which goes to standard output, once. The former one works on for the grace, so that\n" +
 			"nothing fails while the new one is put in place; rotating again ends it. Sessions of the key's owner go on.",
 		Example: "  junctor key rotate 5hq2k7wz3n4x6b2a --grace 1h", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeKeys,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			span, err := readSpan(grace)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			span, err := parseSpan(grace)
 			if err != nil || span < 0 {
-				return usagef("--grace %q: write a span such as 10m or 1d, or 0", grace)
+				return usageErrorf("--grace %q: write a span such as 10m or 1d, or 0", grace)
 			}
 			var key admin.CreatedKey
 			body := map[string]any{"grace_seconds": int64(span / time.Second)}
-			if err := c.ask(cmd, http.MethodPost, path("keys", args[0], "rotate"), body, &key); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, apiPath("keys", args[0], "rotate"), body, &key); err != nil {
 				return err
 			}
 			what := fmt.Sprintf("key %s (%s) has a new token", key.ID, key.Name)
 			if !key.FormerUntil.IsZero() {
-				what += ", and the former works until " + moment(key.FormerUntil)
+				what += ", and the former works until " + formatTime(key.FormerUntil)
 			}
-			return c.showToken(key, what)
+			return c.printToken(key, what)
 		}),
 	}
 	cmd.Flags().StringVar(&grace, "grace", "10m", "how long the former token works on")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// readExpiry reads a moment, or a time span from now, with days.
-func readExpiry(s string, now time.Time) (time.Time, error) {
+// parseExpiry parses the value of --expires: a time, or a span from now.
+func parseExpiry(s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at, nil
 	}
-	span, err := readSpan(s)
+	span, err := parseSpan(s)
 	if err != nil || span <= 0 {
-		return time.Time{}, usagef("--expires %q: write a span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z", s)
+		return time.Time{}, usageErrorf("--expires %q: write a span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z", s)
 	}
 	return now.Add(span).UTC().Truncate(time.Second), nil
 }
 
-// readSpan is time.ParseDuration that also knows whole days.
-func readSpan(s string) (time.Duration, error) {
+// parseSpan is time.ParseDuration with whole days, such as 90d.
+func parseSpan(s string) (time.Duration, error) {
+	// The bound keeps the multiplication from overflowing.
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.Atoi(days)
 		if err != nil || n < 0 || n > 100_000 {
@@ -129,20 +135,21 @@ func readSpan(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
+// keyList returns `key ls`.
 func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List keys", Example: "  junctor key ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/keys", []string{"ID", "NAME", "OWNER", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, func(k junctor.Key) []string {
-				return []string{k.ID, k.Name, keyOwner(k), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), moment(k.CreatedAt), moment(k.ExpiresAt), moment(k.LastUsedAt)}
+				return []string{k.ID, k.Name, keyOwner(k), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), formatTime(k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.LastUsedAt)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// keyOwner says whose a key is; "" for a service.
+// keyOwner returns the owner of a key; "" for a key of a service.
 func keyOwner(k junctor.Key) string {
 	switch {
 	case k.Agent != "":
@@ -153,6 +160,7 @@ func keyOwner(k junctor.Key) string {
 	return ""
 }
 
+// keyState returns whether a key is live, revoked or expired.
 func keyState(k junctor.Key, now time.Time) string {
 	switch {
 	case k.Live(now):
@@ -163,22 +171,18 @@ func keyState(k junctor.Key, now time.Time) string {
 	return "expired"
 }
 
+// keyRevoke returns `key revoke`.
 func (c *cli) keyRevoke() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a key: it opens nothing any more", Example: "  junctor key revoke 01JZ3K8Q6M", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeKeys,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodDelete, path("keys", args[0]), nil, nil); err != nil {
-				return err
-			}
-			return c.done(map[string]string{"id": args[0], "state": "revoked"})
-		}),
-	}
-	c.remote(cmd)
-	return cmd
+	return c.newDeleteCommand(deletion{
+		use: "revoke ID", short: "Revoke a key: it opens nothing any more", example: "key revoke 01JZ3K8Q6M",
+		collection: "keys", key: "id", state: "revoked", complete: c.completeKeys,
+	})
 }
 
+// scopeNames returns all scopes as one text.
 func scopeNames() string { return joinScopes(junctor.Scopes()) }
 
+// joinScopes returns scopes as one text.
 func joinScopes(scopes []junctor.Scope) string {
 	names := make([]string, len(scopes))
 	for i, s := range scopes {

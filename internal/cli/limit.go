@@ -14,21 +14,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// limitCommand returns the group `junctor limit`: limits of tiers and of tools.
 func (c *cli) limitCommand() *cobra.Command {
-	cmd := noun("limit", "Show and change how much people, agents and tools may do", "junctor limit ls")
+	cmd := newGroupCommand("limit", "Show and change how much people, agents and tools may do", "junctor limit ls")
 	cmd.AddCommand(c.limitList(), c.limitSet(), c.limitRemove())
 	return cmd
 }
 
+// limitList returns `limit ls`.
 func (c *cli) limitList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the tiers, and the limits of tools", Example: "  junctor limit ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			var policy junctor.LimitPolicy
-			if err := c.ask(cmd, http.MethodGet, "/limits", nil, &policy); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, "/limits", nil, &policy); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(policy)
 			}
 			rows := [][]string{}
@@ -40,14 +42,15 @@ func (c *cli) limitList() *cobra.Command {
 					rows = append(rows, append([]string{of.kind, name}, limitCells(of.set[name])...))
 				}
 			}
-			return c.table([]string{"KIND", "NAME", "A SECOND", "BURST", "A DAY", "AT A TIME", "BEYOND"}, rows)
+			return c.printTable([]string{"KIND", "NAME", "A SECOND", "BURST", "A DAY", "AT A TIME", "BEYOND"}, rows)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// limitCells is a row of the table. A limit that is not set is a dash.
+// limitCells returns the cells of limits in a table. A limit that is not set is
+// a dash.
 func limitCells(l junctor.Limits) []string {
 	number := func(n int) string {
 		if n == 0 {
@@ -66,14 +69,16 @@ func limitCells(l junctor.Limits) []string {
 	return []string{rate, number(l.Burst), number(l.PerDay), number(l.Concurrent), beyond}
 }
 
-// limitFlags is limits on the command line.
+// limitFlags are the flags that describe limits. `limit set`, `agent add` and
+// `agent set` have them.
 type limitFlags struct {
-	junctor.Limits
-	overLimit string
-	maxWait   time.Duration
+	junctor.Limits // but for the two that flags have in another form
+	overLimit      string
+	maxWait        time.Duration
 }
 
-func (f *limitFlags) add(cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (f *limitFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.PerSecond, "per-second", 0, "calls a second, steadily")
 	flags.IntVar(&f.Burst, "burst", 0, "calls at once after a pause; what one second brings where it is not given")
@@ -84,17 +89,19 @@ func (f *limitFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("over-limit", cobra.FixedCompletions([]string{"reject", "queue"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// given says whether any limit was said.
-func (f *limitFlags) given(cmd *cobra.Command) bool {
+// anyLimitGiven reports whether one of the flags was given.
+func (f *limitFlags) anyLimitGiven(cmd *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"per-second", "burst", "per-day", "concurrent", "over-limit", "max-wait"}, cmd.Flags().Changed)
 }
 
-// patch is what was said; what was not stays as it is.
-func (f *limitFlags) patch(cmd *cobra.Command) junctor.LimitsPatch {
+// makePatch returns the limits whose flags were given; the others are nil and
+// stay as they are. A limit of 0 is removed.
+func (f *limitFlags) makePatch(cmd *cobra.Command) junctor.LimitsPatch {
 	l := f.Limits
 	l.OverLimit, l.MaxWaitMS = junctor.OverLimit(f.overLimit), int(f.maxWait.Milliseconds())
 	p := *l.Replacing()
 	said := cmd.Flags().Changed
+	// A member that is nil in the patch stays as it is on the instance.
 	for flag, forget := range map[string]func(){
 		"per-second": func() { p.PerSecond = nil }, "burst": func() { p.Burst = nil }, "per-day": func() { p.PerDay = nil },
 		"concurrent": func() { p.Concurrent = nil }, "over-limit": func() { p.OverLimit = nil }, "max-wait": func() { p.MaxWaitMS = nil },
@@ -106,63 +113,68 @@ func (f *limitFlags) patch(cmd *cobra.Command) junctor.LimitsPatch {
 	return p
 }
 
+// limitSet returns `limit set`.
 func (c *cli) limitSet() *cobra.Command {
 	var f limitFlags
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Set the limits of a tier, or of a tool as server/tool",
 		Long:    "Set the limits of a tier, or of a tool as server/tool. What is not given stays as it is; 0 takes a limit away.\nA user has a tier (user set NAME --tier), an agent its own, its limits, or its owner's tier.",
 		Example: "  junctor limit set free --per-second 5 --per-day 2000\n  junctor limit set demo/echo --concurrent 2 --over-limit queue --max-wait 5s", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if !f.given(cmd) {
-				return usagef("nothing is to be changed: name at least one limit, such as --per-day")
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if !f.anyLimitGiven(cmd) {
+				return usageErrorf("nothing is to be changed: name at least one limit, such as --per-day")
 			}
-			return c.changeLimits(cmd, args[0], new(f.patch(cmd)))
+			return c.changeLimits(cmd, args[0], new(f.makePatch(cmd)))
 		}),
 	}
-	f.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// limitRemove returns `limit rm`.
 func (c *cli) limitRemove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm NAME", Short: "Remove the limits of a tier, or of a tool as server/tool; the tiers that every instance has go back to what they were",
 		Example: "  junctor limit rm demo/echo", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error { return c.changeLimits(cmd, args[0], nil) }),
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error { return c.changeLimits(cmd, args[0], nil) }),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// changeLimits patches /limits. A name with a slash is a tool, any other a
+// tier. A nil change removes the limits.
 func (c *cli) changeLimits(cmd *cobra.Command, name string, change *junctor.LimitsPatch) error {
 	body := map[string]any{"remove": []string{name}}
 	tool := strings.Contains(name, "/")
 	switch {
+	// Without a change, the body removes the limits.
 	case change != nil && tool:
 		body = map[string]any{"tools": map[string]any{name: change}}
 	case change != nil:
 		body = map[string]any{"tiers": map[string]any{name: change}}
 	}
 	var policy junctor.LimitPolicy
-	if err := c.ask(cmd, http.MethodPatch, "/limits", body, &policy); err != nil {
+	if err := c.requestAPI(cmd, http.MethodPatch, "/limits", body, &policy); err != nil {
 		return err
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(policy)
 	}
 	if change == nil {
-		c.say("the limits of %s are removed", name)
+		c.printNote("the limits of %s are removed", name)
 		return nil
 	}
 	now := policy.Tiers[name]
 	if tool {
 		now = policy.Tools[name]
 	}
-	c.say("%s: %s", name, describeLimits(&now))
+	c.printNote("%s: %s", name, describeLimits(&now))
 	return nil
 }
 
-// describeLimits is limits as one line; "" where none are set.
+// describeLimits returns limits as one line; "" for nil.
 func describeLimits(l *junctor.Limits) string {
 	if l == nil {
 		return ""

@@ -10,30 +10,37 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// modelCommand returns the group `junctor model`: language models that agents
+// use.
 func (c *cli) modelCommand() *cobra.Command {
-	cmd := noun("model", "Add, list, test and remove the language models that agents think with", "junctor model ls")
+	cmd := newGroupCommand("model", "Add, list, test and remove the language models that agents think with", "junctor model ls")
 	cmd.AddCommand(c.modelAdd(), c.modelList(), c.modelSet(), c.modelTest(), c.modelRemove())
 	return cmd
 }
 
-// modelFlags describe a model.
+// modelFlags are the flags that describe a model. The key itself is never a
+// flag, because other users of the machine could see it.
 type modelFlags struct {
-	kind, url, model, keyFile string
-	key                       bool
+	kind, url string
+	model     string // the provider's name of the model
+	key       bool   // read the key from standard input
+	keyFile   string // or from this file
 }
 
-func (f *modelFlags) add(cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (f *modelFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", "how it is spoken to: `anthropic`, openai for whatever speaks chat completions, or a2a for an agent elsewhere")
+	flags.StringVar(&f.kind, "kind", "", "its protocol: `anthropic`, openai for chat completions, or a2a for a remote agent")
 	flags.StringVar(&f.url, "url", "", "where it is, such as http://127.0.0.1:11434/v1; without it the maker's own service")
-	flags.StringVar(&f.model, "model", "", "what the other side calls it; not for an agent elsewhere")
+	flags.StringVar(&f.model, "model", "", "its name at the provider; not for a remote agent")
 	flags.BoolVar(&f.key, "key", false, "read its key from standard input")
 	flags.StringVar(&f.keyFile, "key-file", "", "read its key from this `file`")
 	cmd.MarkFlagsMutuallyExclusive("key", "key-file")
 }
 
-// body is what was said on the command line, and nothing else.
-func (f *modelFlags) body(c *cli, cmd *cobra.Command) (map[string]any, error) {
+// requestBody returns the members of a model whose flags were given, and no
+// others. It reads the key if one of the flags asks for it.
+func (f *modelFlags) requestBody(c *cli, cmd *cobra.Command) (map[string]any, error) {
 	body := map[string]any{}
 	for flag, one := range map[string][2]string{"kind": {"kind", f.kind}, "url": {"base_url", f.url}, "model": {"model", f.model}} {
 		if cmd.Flags().Changed(flag) {
@@ -41,7 +48,11 @@ func (f *modelFlags) body(c *cli, cmd *cobra.Command) (map[string]any, error) {
 		}
 	}
 	if f.key || f.keyFile != "" {
-		key, err := c.readSecret("key-file", f.keyFile)
+		flag := "key-file"
+		if f.key {
+			flag = "key"
+		}
+		key, err := c.readSecret(flag, f.keyFile)
 		if err != nil {
 			return nil, err
 		}
@@ -50,6 +61,7 @@ func (f *modelFlags) body(c *cli, cmd *cobra.Command) (map[string]any, error) {
 	return body, nil
 }
 
+// modelAdd returns `model add`.
 func (c *cli) modelAdd() *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
@@ -60,28 +72,29 @@ func (c *cli) modelAdd() *cobra.Command {
 			"  junctor model add claude --kind anthropic --model MODEL --key-file key.txt\n" +
 			"  junctor model add clerk --kind a2a --url https://agents.example/a2a/clerk/ --key-file key.txt",
 		Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body, err := f.body(c, cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			body, err := f.requestBody(c, cmd)
 			if err != nil {
 				return err
 			}
 			body["name"] = args[0]
 			var m junctor.Model
-			if err := c.ask(cmd, http.MethodPost, "/models", body, &m); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/models", body, &m); err != nil {
 				return err
 			}
-			return c.done(m)
+			return c.printIfJSON(m)
 		}),
 	}
-	f.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// modelList returns `model ls`, which says of a key only that there is one.
 func (c *cli) modelList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List models", Example: "  junctor model ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/models", []string{"NAME", "KIND", "MODEL", "URL", "KEY"}, func(m junctor.Model) []string {
 				key := "none"
 				if m.HasKey {
@@ -91,43 +104,46 @@ func (c *cli) modelList() *cobra.Command {
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// modelSet returns `model set`.
 func (c *cli) modelSet() *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change a model, or its key", Example: "  junctor model set claude --key-file key.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeModels,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body, err := f.body(c, cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			body, err := f.requestBody(c, cmd)
 			if err != nil {
 				return err
 			}
 			if len(body) == 0 {
-				return usagef("nothing is to be changed: name at least one flag")
+				return usageErrorf("nothing is to be changed: name at least one flag")
 			}
 			var m junctor.Model
-			if err := c.ask(cmd, http.MethodPatch, path("models", args[0]), body, &m); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("models", args[0]), body, &m); err != nil {
 				return err
 			}
-			return c.done(m)
+			return c.printIfJSON(m)
 		}),
 	}
-	f.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// modelTest returns `model test`, which makes a small request to the model. A
+// model that does not answer is a failure.
 func (c *cli) modelTest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test NAME", Short: "Ask a model to say a word", Example: "  junctor model test local", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeModels,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t admin.ModelTest
-			if err := c.ask(cmd, http.MethodPost, path("models", args[0], "test"), nil, &t); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, apiPath("models", args[0], "test"), nil, &t); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				if err := c.printJSON(t); err != nil {
 					return err
 				}
@@ -141,10 +157,11 @@ func (c *cli) modelTest() *cobra.Command {
 			return nil
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// modelRemove returns `model rm`.
 func (c *cli) modelRemove() *cobra.Command {
-	return c.removal("model", "models", "Remove a model and its key; not while an agent thinks with it", "local")
+	return c.newRemoveCommand("model", "models", "Remove a model and its key; not while an agent thinks with it", "local")
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// printJSON writes v to standard output, for programs.
+// printJSON writes v to standard output, for programs. HTML characters are not
+// escaped, since people read the output too.
 func (c *cli) printJSON(v any) error {
 	enc := json.NewEncoder(c.out)
 	enc.SetEscapeHTML(false)
@@ -23,58 +24,64 @@ func (c *cli) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// say talks to the person, on standard error, where no program reads.
-func (c *cli) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+// printNote writes a line to standard error, for people. Programs must not
+// depend on it.
+func (c *cli) printNote(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
 
-// table writes rows under a heading, in columns.
-func (c *cli) table(heading []string, rows [][]string) error {
+// printTable writes rows in columns under a heading. It changes the cells of
+// rows so that each fits on one line.
+func (c *cli) printTable(heading []string, rows [][]string) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, strings.Join(heading, "\t"))
 	for _, row := range rows {
 		for i := range row {
-			row[i] = cell(row[i])
+			row[i] = toCell(row[i])
 		}
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	return tw.Flush()
 }
 
-// printList asks the API for a list and shows it: as it came to programs, as a
-// table to people.
+// printList requests a list of the admin API and prints it: as JSON to
+// programs, and as a table to people. row returns the cells of an item.
 func printList[T any](c *cli, cmd *cobra.Command, path string, heading []string, row func(T) []string) error {
-	var items list[T]
-	if err := c.ask(cmd, http.MethodGet, path, nil, &items); err != nil {
+	var items listPage[T]
+	if err := c.requestAPI(cmd, http.MethodGet, path, nil, &items); err != nil {
 		return err
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(items)
 	}
 	rows := make([][]string, len(items.Items))
 	for i, item := range items.Items {
 		rows[i] = row(item)
 	}
-	return c.table(heading, rows)
+	return c.printTable(heading, rows)
 }
 
-// facts writes names and values, leaving out the empty ones.
-func (c *cli) facts(pairs ...string) error {
+// printFacts writes names and values in two columns. pairs alternates both; a
+// pair with an empty value is left out.
+func (c *cli) printFacts(pairs ...string) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(tw, "%s\t%s\n", pairs[i], cell(pairs[i+1]))
+			fmt.Fprintf(tw, "%s\t%s\n", pairs[i], toCell(pairs[i+1]))
 		}
 	}
 	return tw.Flush()
 }
 
-// cell makes text fit for one cell: one line, and nothing a terminal obeys.
-func cell(s string) string {
-	return strings.Join(strings.Fields(printable(s)), " ")
+// toCell returns a text for one cell: on one line, and without control
+// characters.
+func toCell(s string) string {
+	return strings.Join(strings.Fields(stripControls(s)), " ")
 }
 
-// printable drops what a terminal would obey instead of show. Names,
-// descriptions and results come from servers that nobody here has to trust.
-func printable(s string) string {
+// stripControls removes the characters that a terminal would obey instead of
+// showing, such as escape sequences and changes of direction. Names,
+// descriptions and results come from servers that need not be trustworthy, so
+// every text of theirs passes through here.
+func stripControls(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\t':
@@ -86,7 +93,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// firstLine is the first line of s, cut to width characters.
+// firstLine returns the first line of s, cut to width characters.
 func firstLine(s string, width int) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	if utf8.RuneCountInString(s) <= width {
@@ -95,23 +102,26 @@ func firstLine(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// moment is a time for people; "" for none.
-func moment(t time.Time) string {
+// formatTime returns a time in the local zone, for people; "" for the zero
+// time.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// colourful says whether w is a terminal whose user has not asked for plain text.
-func (c *cli) colourful(w io.Writer) bool {
+// usesColour reports whether w is a terminal whose user has not asked for plain
+// text (NO_COLOR, TERM=dumb).
+func (c *cli) usesColour(w io.Writer) bool {
 	if c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
 		return false
 	}
 	return isTerminal(w)
 }
 
-// isTerminal says whether a person sits at a reader or a writer.
+// isTerminal reports whether a reader or writer is a terminal. A person can
+// then be asked.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -121,15 +131,17 @@ func isTerminal(stream any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Colours of the terminal's own palette.
+// The colours are those of the terminal's own palette, so that they are
+// readable on any background.
 const (
 	green  = "32"
 	yellow = "33"
 	red    = "31"
 )
 
-func (c *cli) paint(colour, s string) string {
-	if !c.colourful(c.out) {
+// colourText returns s in a colour if standard output shows colours.
+func (c *cli) colourText(colour, s string) string {
+	if !c.usesColour(c.out) {
 		return s
 	}
 	return "\x1b[" + colour + "m" + s + "\x1b[0m"

@@ -16,41 +16,47 @@ import (
 	"github.com/junctor-mcp/junctor/internal/pack"
 )
 
+// packCommand returns the group `junctor pack`.
 func (c *cli) packCommand() *cobra.Command {
-	cmd := noun("pack", "Add servers from ready-made descriptions, and make such descriptions", "junctor pack add filesystem --answer folder=/srv/files")
+	cmd := newGroupCommand("pack", "Add servers from ready-made descriptions, and make such descriptions", "junctor pack add filesystem --answer folder=/srv/files")
 	cmd.AddCommand(c.packList(), c.packAdd(), c.packExport())
 	return cmd
 }
 
+// packList returns `pack ls`. The words of the command line filter the list
+// here.
 func (c *cli) packList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls [WORD...]", Short: "List the packs that come with the program, or those that have all words",
 		Example: "  junctor pack ls documentation", Args: cobra.ArbitraryArgs,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			var found list[admin.PackPlan]
-			if err := c.ask(cmd, http.MethodGet, "/packs", nil, &found); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			var found listPage[admin.PackPlan]
+			if err := c.requestAPI(cmd, http.MethodGet, "/packs", nil, &found); err != nil {
 				return err
 			}
 			found.Items = slices.DeleteFunc(found.Items, func(p admin.PackPlan) bool {
+				// A pack matches if it contains every word, in any of its
+				// texts.
 				text := strings.ToLower(strings.Join(append([]string{p.ID, p.Title, p.Summary}, p.Tags...), " "))
 				return slices.ContainsFunc(args, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
 			})
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(found)
 			}
 			rows := make([][]string, len(found.Items))
 			for i, p := range found.Items {
-				rows[i] = []string{p.ID, howReached(p), asksFor(p), firstLine(p.Summary, 90)}
+				rows[i] = []string{p.ID, describeReach(p), listQuestions(p), firstLine(p.Summary, 90)}
 			}
-			return c.table([]string{"ID", "HOW", "ASKS FOR", "WHAT"}, rows)
+			return c.printTable([]string{"ID", "HOW", "ASKS FOR", "WHAT"}, rows)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// howReached says in a word what adding a pack means.
-func howReached(p admin.PackPlan) string {
+// describeReach returns how the servers of a pack are reached. A pack with a
+// command counts as one that runs here, since that needs consent.
+func describeReach(p admin.PackPlan) string {
 	how := "web"
 	for _, s := range p.Servers {
 		switch {
@@ -63,7 +69,9 @@ func howReached(p admin.PackPlan) string {
 	return how
 }
 
-func asksFor(p admin.PackPlan) string {
+// listQuestions returns the names of the questions of a pack. A question mark
+// is behind those that need no answer.
+func listQuestions(p admin.PackPlan) string {
 	names := make([]string, 0, len(p.Questions))
 	for _, q := range p.Questions {
 		name := q.Name
@@ -75,6 +83,8 @@ func asksFor(p admin.PackPlan) string {
 	return strings.Join(names, ", ")
 }
 
+// packAdd returns `pack add`. A name with a dot or a slash is a file; any other
+// is the id of a built-in pack of the instance.
 func (c *cli) packAdd() *cobra.Command {
 	var answers, names []string
 	var yes bool
@@ -86,7 +96,7 @@ func (c *cli) packAdd() *cobra.Command {
 			"cmd:program; it is stored sealed. Commands are shown whole before they are run. All of the pack is added, or nothing.",
 		Example: "  junctor pack add filesystem --answer folder=/srv/files\n  junctor pack add github --answer token=@token.txt --as github=code",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completePacks,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			choice := admin.PackChoice{Pack: args[0]}
 			if strings.ContainsAny(args[0], "./") {
 				text, err := readPack(args[0])
@@ -96,7 +106,7 @@ func (c *cli) packAdd() *cobra.Command {
 				choice.Pack, choice.File = "", text
 			}
 			var err error
-			if choice.Names, err = pairsOf("as", names); err != nil {
+			if choice.Names, err = parsePairs("as", names); err != nil {
 				return err
 			}
 			return c.addPack(cmd, &choice, answers, yes)
@@ -105,49 +115,57 @@ func (c *cli) packAdd() *cobra.Command {
 	cmd.Flags().StringArrayVar(&answers, "answer", nil, "`name=value` for a question; may be given several times")
 	cmd.Flags().StringArrayVar(&names, "as", nil, "`name=other`: what a server or agent of the pack is to be called, with server/ or agent/ before the name where both have it and not the agent is meant; may be given several times")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "run commands without asking")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// readPack returns the text of a pack's file.
 func readPack(name string) (string, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > pack.MaxFile {
-		return "", usagef("%s is too large for a pack", name)
+		return "", usageErrorf("%s is too large for a pack", name)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return "", usagef("%s cannot be read: %v", name, err)
+		return "", usageErrorf("%s cannot be read: %v", name, err)
 	}
 	return string(text), nil
 }
 
-func pairsOf(flag string, lines []string) (map[string]string, error) {
+// parsePairs parses values of the form name=value of a repeated flag.
+func parsePairs(flag string, lines []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, "=")
 		if !ok || name == "" {
-			return nil, usagef("--%s %q: write it as name=value", flag, line)
+			return nil, usageErrorf("--%s %q: write it as name=value", flag, line)
 		}
 		out[name] = value
 	}
 	return out, nil
 }
 
+// addPack adds a pack. It requests a plan twice: first for the questions, then
+// with the answers, for the commands that would run. The user consents to
+// exactly these commands; they are sent along, so that the instance refuses
+// others.
 func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []string, yes bool) error {
 	var plan admin.PackPlan
-	if err := c.ask(cmd, http.MethodPost, "/packs/plan", choice, &plan); err != nil {
+	if err := c.requestAPI(cmd, http.MethodPost, "/packs/plan", choice, &plan); err != nil {
 		return err
 	}
 	var err error
-	if choice.Answers, err = c.answers(plan.Questions, given, variablesOf(choice.Pack)); err != nil {
+	if choice.Answers, err = c.gatherAnswers(plan.Questions, given, packVariables(choice.Pack)); err != nil {
 		return err
 	}
-	if err := c.ask(cmd, http.MethodPost, "/packs/plan", choice, &plan); err != nil {
+	if err := c.requestAPI(cmd, http.MethodPost, "/packs/plan", choice, &plan); err != nil {
 		return err
 	}
 	if len(plan.Missing) > 0 {
-		return usagef("the pack %s asks for %s: give it with --answer %s=…", plan.ID, strings.Join(plan.Missing, ", "), plan.Missing[0])
+		return usageErrorf("the pack %s asks for %s: give it with --answer %s=…", plan.ID, strings.Join(plan.Missing, ", "), plan.Missing[0])
 	}
+	// agreed are the commands that the user has seen. The instance refuses to
+	// run others, such as those of a pack that has changed meanwhile.
 	agreed := map[string][]string{}
 	var commands [][]string
 	for _, s := range plan.Servers {
@@ -156,7 +174,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 		}
 	}
 	if len(commands) > 0 {
-		if err := c.consent(yes, commands...); err != nil {
+		if err := c.askConsent(yes, commands...); err != nil {
 			return err
 		}
 	}
@@ -165,36 +183,38 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 		*admin.PackChoice
 		Commands map[string][]string `json:"commands,omitempty"`
 	}{choice, agreed}
-	err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/packs/add", body, &added) })
+	// The first start of a command may download it.
+	err = c.runWithProgress("waiting for the server to answer", func() error { return c.requestAPI(cmd, http.MethodPost, "/packs/add", body, &added) })
 	if err != nil {
 		return err
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(added)
 	}
 	for _, s := range plan.Servers {
 		if s.Present {
-			c.say("%s is here already, and is used as it is", s.ID)
+			c.printNote("%s is here already, and is used as it is", s.ID)
 		}
 	}
 	for _, s := range added.Servers {
 		if s.LogsIn() {
-			c.say("added %s; junctor server login %s logs in to it", s.ID, s.ID)
+			c.printNote("added %s; junctor server login %s logs in to it", s.ID, s.ID)
 			continue
 		}
-		c.say("added %s; junctor tool ls --server %s lists its tools", s.ID, s.ID)
+		c.printNote("added %s; junctor tool ls --server %s lists its tools", s.ID, s.ID)
 	}
 	for _, a := range added.Agents {
-		c.say("added the agent %s; its key is shown this once:", a.Name)
+		c.printNote("added the agent %s; its key is shown this once:", a.Name)
 		fmt.Fprintln(c.out, a.Token)
 	}
 	return nil
 }
 
-// variablesOf are the variables that stand for answers to the questions of a pack, by
-// the name of the question. Only a pack that comes with this program has any: neither a
-// file nor another instance says which variables are read here.
-func variablesOf(id string) map[string]string {
+// packVariables returns the environment variables that stand for answers, by
+// the name of the question. Only the built-in packs of this binary have any.
+// Neither a file nor a remote instance may choose which variables are read
+// here.
+func packVariables(id string) map[string]string {
 	all, err := pack.Gallery()
 	if err != nil || id == "" {
 		return nil
@@ -210,25 +230,28 @@ func variablesOf(id string) map[string]string {
 	return out
 }
 
-// answers reads what was given and the variables that stand for answers, and asks for
-// the rest where there is somebody to ask.
-func (c *cli) answers(questions []pack.Question, given []string, variables map[string]string) (map[string]string, error) {
-	out, err := pairsOf("answer", given)
+// gatherAnswers returns the answers to the questions of a pack: those of the
+// command line, then those of environment variables. The user is asked for the
+// others if standard input is a terminal.
+func (c *cli) gatherAnswers(questions []pack.Question, given []string, variables map[string]string) (map[string]string, error) {
+	out, err := parsePairs("answer", given)
 	if err != nil {
 		return nil, err
 	}
 	for _, q := range questions {
 		value, ok := out[q.Name]
+		// An answer of the command line takes precedence over a variable.
 		if set := c.getenv(variables[q.Name]); !ok && variables[q.Name] != "" && set != "" {
-			c.say("%s is %s, as the variable %s says", q.Name, printable(set), variables[q.Name])
+			c.printNote("%s is %s, as the variable %s says", q.Name, stripControls(set), variables[q.Name])
 			out[q.Name] = set
 			continue
 		}
 		switch {
 		case ok && q.Secret:
-			out[q.Name], err = c.secretOf("answer "+q.Name, value)
+			out[q.Name], err = c.resolveSecret("answer "+q.Name, value)
+		// Without a terminal, the plan lists the missing answers.
 		case !ok && isTerminal(c.in):
-			out[q.Name], err = c.question(q)
+			out[q.Name], err = c.askQuestion(q)
 		}
 		if err != nil {
 			return nil, err
@@ -237,8 +260,10 @@ func (c *cli) answers(questions []pack.Question, given []string, variables map[s
 	return out, nil
 }
 
-func (c *cli) question(q pack.Question) (string, error) {
-	c.say("%s: %s", q.Title, printable(strings.TrimSpace(q.About+" "+q.Where)))
+// askQuestion asks the user one question. The answer to a secret one is a place
+// to read it from, because the terminal shows what is typed.
+func (c *cli) askQuestion(q pack.Question) (string, error) {
+	c.printNote("%s: %s", q.Title, stripControls(strings.TrimSpace(q.About+" "+q.Where)))
 	hint := ""
 	switch {
 	case q.Default != "":
@@ -247,40 +272,42 @@ func (c *cli) question(q pack.Question) (string, error) {
 		hint = " [none]"
 	}
 	if q.Secret {
-		c.say("%s%s, as @file, env:NAME or file:/path, so that it is not on this screen:", q.Name, hint)
+		c.printNote("%s%s, as @file, env:NAME or file:/path, so that it is not on this screen:", q.Name, hint)
 	} else {
 		fmt.Fprintf(c.err, "%s%s: ", q.Name, hint)
 	}
 	line, err := readLine(c.in)
-	if errors.Is(err, io.EOF) { // nobody is there; what is missing is said of all questions
+	if errors.Is(err, io.EOF) { // the caller lists all missing answers at once
 		err = nil
 	}
 	line = strings.TrimSpace(line)
 	if err != nil || !q.Secret || line == "" {
 		return line, err
 	}
-	return c.secretOf("answer "+q.Name, line)
+	return c.resolveSecret("answer "+q.Name, line)
 }
 
+// packExport returns `pack export`. The pack goes to standard output, its
+// questions to standard error.
 func (c *cli) packExport() *cobra.Command {
 	var agents []string
 	var about pack.About
 	cmd := &cobra.Command{
 		Use: "export [SERVER...]", Short: "Write servers and agents as a pack, without secrets",
-		Long: "Write the servers that are named, or all that were brought, as a pack for others. Every credential is a question\n" +
-			"in it, wherever it is kept; a word of a command that looks like one is, too.",
+		Long: "Write the named servers as a pack for others; without names, all servers that you added. Each credential becomes\n" +
+			"a question, wherever it is kept. So does a word of a command that looks like a credential.",
 		Example: "  junctor pack export notes --agent helper > notes.yaml", Args: cobra.ArbitraryArgs, ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := url.Values{"server": args, "agent": agents, "id": {about.ID}, "title": {about.Title}, "summary": {about.Summary}}
 			var made admin.ExportedPack
-			if err := c.ask(cmd, http.MethodGet, "/packs/export?"+query.Encode(), nil, &made); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, "/packs/export?"+query.Encode(), nil, &made); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(made)
 			}
 			for _, q := range made.Questions {
-				c.say("it asks for %s: %s", q.Name, printable(q.About))
+				c.printNote("it asks for %s: %s", q.Name, stripControls(q.About))
 			}
 			_, err := fmt.Fprint(c.out, made.Text)
 			return err
@@ -290,14 +317,14 @@ func (c *cli) packExport() *cobra.Command {
 	cmd.Flags().StringVar(&about.ID, "id", "mine", "what the pack is called")
 	cmd.Flags().StringVar(&about.Title, "title", "", "its name for people")
 	cmd.Flags().StringVar(&about.Summary, "summary", "", "what one gets, in a sentence")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// completePacks offers the packs that come with the program.
+// completePacks suggests the ids of built-in packs, and file names beside them.
 func (c *cli) completePacks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	var found list[admin.PackPlan]
-	if len(args) > 0 || !c.peek(cmd, "/packs", &found) {
+	var found listPage[admin.PackPlan]
+	if len(args) > 0 || !c.fetchQuietly(cmd, "/packs", &found) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var out []string

@@ -8,12 +8,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// reapCommand is how proc starts the guard of a command. It ends the process
-// itself: its exit status is the command's.
+// reapCommand returns the hidden command that internal/proc starts as the
+// parent of a server's process. The parent ends all descendants of the server
+// when Junctor ends. The command exits the process itself, because its exit
+// status is that of the server.
 func (c *cli) reapCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: proc.ReapVerb + " FILE NAME [ARG]...", Short: "The guard of one server's processes, started by Junctor itself",
+		Use: proc.ReaperVerb + " FILE NAME [ARG]...", Short: "The guard of one server's processes, started by Junctor itself",
 		Example: "  junctor reap /usr/bin/cat cat", Hidden: true, DisableFlagParsing: true,
-		Run: func(_ *cobra.Command, args []string) { os.Exit(proc.Reap(args)) },
+		Run: func(_ *cobra.Command, args []string) { os.Exit(proc.RunReaper(args)) },
 	}
 }

@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// toolResult is what of an MCP result can be shown.
+// toolResult is the part of an MCP tool result that can be shown.
 type toolResult struct {
-	Content           []content       `json:"content"`
+	Content           []resultContent `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent"`
 	IsError           bool            `json:"isError"`
 	InputRequests     json.RawMessage `json:"inputRequests"`
 }
 
-type content struct {
+// resultContent is one content block of a result, of any type.
+type resultContent struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
 	Data     string `json:"data"`
@@ -31,12 +32,13 @@ type content struct {
 	} `json:"resource"`
 }
 
-// text is the result for a person. Structured content is shown where nothing
-// else says it.
-func (r *toolResult) text() string {
+// describe returns the result for people, without control characters.
+// Structured content is shown only if there is no other content, since it
+// usually repeats it.
+func (r *toolResult) describe() string {
 	var b strings.Builder
 	for _, c := range r.Content {
-		line := printable(c.text())
+		line := stripControls(c.describe())
 		b.WriteString(line)
 		if !strings.HasSuffix(line, "\n") {
 			b.WriteByte('\n')
@@ -44,14 +46,17 @@ func (r *toolResult) text() string {
 	}
 	if len(r.Content) == 0 && len(r.StructuredContent) > 0 {
 		var pretty bytes.Buffer
+		// What is no JSON object cannot be shown here; --format json prints it.
 		if json.Indent(&pretty, r.StructuredContent, "", "  ") == nil {
-			b.WriteString(printable(pretty.String()) + "\n")
+			b.WriteString(stripControls(pretty.String()) + "\n")
 		}
 	}
 	return b.String()
 }
 
-func (c *content) text() string {
+// describe returns a content block for people. Binary content is named and not
+// shown.
+func (c *resultContent) describe() string {
 	switch c.Type {
 	case "text":
 		return c.Text

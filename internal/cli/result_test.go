@@ -26,7 +26,7 @@ func TestResultText(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.result), &r); err != nil {
 				t.Fatal(err)
 			}
-			if got := r.text(); got != tt.want {
+			if got := r.describe(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 			// A race-enabled program sleeps a second before it exits.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv("D", filepath.Join(env.WorkDir, "junctor"))
+			env.Defer(func() { endBackground(filepath.Join(env.WorkDir, "junctor")) })
 			addr, err := freeAddress()
 			env.Setenv("ADDR", addr)
 			return err
@@ -57,6 +58,17 @@ func TestScripts(t *testing.T) {
 			"until": until,
 		},
 	})
+}
+
+// endBackground kills the instance that a failed script left in the background.
+func endBackground(dataDir string) {
+	text, err := os.ReadFile(filepath.Join(dataDir, pidFile))
+	if err != nil {
+		return
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 1 && pid != os.Getpid() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 }
 
 func freeAddress() (string, error) {
@@ -105,7 +117,7 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	client := localClient(ts.MkAbs(args[0]))
+	client := newLocalClient(ts.MkAbs(args[0]))
 	if !poll.Holds(30*time.Second, func() bool { return client.get(ctx, "/version", nil) == nil }) {
 		ts.Fatalf("no instance came up on %s", args[0])
 	}

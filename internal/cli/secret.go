@@ -14,12 +14,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
+// secretCommand returns the group `junctor secret`: credentials that are stored
+// encrypted.
 func (c *cli) secretCommand() *cobra.Command {
-	cmd := noun("secret", "Store the credentials that servers use", "junctor secret ls")
+	cmd := newGroupCommand("secret", "Store the credentials that servers use", "junctor secret ls")
 	cmd.AddCommand(c.secretSet(), c.secretList(), c.secretRemove(), c.secretRotate())
 	return cmd
 }
 
+// secretSet returns `secret set`.
 func (c *cli) secretSet() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -28,37 +31,41 @@ func (c *cli) secretSet() *cobra.Command {
 			"other users of this machine could see it. One line break at its end is not part of it. OWNER is what uses it,\n" +
 			"such as a server. No command shows it again.",
 		Example: "  junctor secret set ocr google_vision --file service-account.json", Args: cobra.ExactArgs(2),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			value, err := c.readSecret("file", file)
 			if err != nil {
 				return err
 			}
 			var info seal.SecretInfo
-			if err := c.ask(cmd, http.MethodPut, path("secrets", args[0], args[1]), map[string]string{"value": value}, &info); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("secrets", args[0], args[1]), map[string]string{"value": value}, &info); err != nil {
 				return err
 			}
-			return c.done(info)
+			return c.printIfJSON(info)
 		}),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "read the secret from this `file` instead of standard input")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// readSecret reads a secret from the file that a flag names, or from standard input
-// where file is "" or "-". What is wrong with it is said without showing it.
+// readSecret reads a secret from the file that a flag names, or from standard
+// input if file is "" or "-". One line break at its end is removed. Errors do
+// not show the secret.
 func (c *cli) readSecret(flag, file string) (string, error) {
 	in, from := c.in, "standard input"
 	if file != "" && file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", usagef("--%s: %s cannot be read: %v", flag, file, err)
+			return "", usageErrorf("--%s: %s cannot be read: %v", flag, file, err)
 		}
 		defer f.Close()
 		in, from = f, file
-	} else if isTerminal(c.in) {
-		c.say("type the secret and end it with Ctrl-D on a line of its own")
+	} else if err := c.claimStdin("--" + flag); err != nil {
+		return "", err
+	} else if isTerminal(c.in) { // without the note the command would seem to hang
+		c.printNote("type the secret and end it with Ctrl-D on a line of its own")
 	}
+	// One byte more than the limit, and a line break of up to two bytes.
 	data, err := io.ReadAll(io.LimitReader(in, seal.MaxSecret+3))
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be read: %w", from, err)
@@ -66,46 +73,60 @@ func (c *cli) readSecret(flag, file string) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", usagef("there is no secret in %s", from)
+		return "", usageErrorf("there is no secret in %s", from)
 	case len(value) > seal.MaxSecret:
-		return "", usagef("what is in %s is too long for a secret: the most is %d bytes", from, seal.MaxSecret)
+		return "", usageErrorf("what is in %s is too long for a secret: the most is %d bytes", from, seal.MaxSecret)
 	case !utf8.ValidString(value):
-		return "", usagef("what is in %s is not text: encode it, as base64 does, if what uses it takes that", from)
+		return "", usageErrorf("what is in %s is not text: encode it, as base64 does, if what uses it takes that", from)
 	}
 	return value, nil
 }
 
+// claimStdin notes that a flag reads standard input to its end. It returns an error if
+// another flag has read it, because nothing is left then. A terminal can be read again.
+func (c *cli) claimStdin(reader string) error {
+	if c.stdinReader != "" && !isTerminal(c.in) {
+		return usageErrorf("%s and %s both read standard input: give one of them as a file, such as @secret.txt", c.stdinReader, reader)
+	}
+	c.stdinReader = reader
+	return nil
+}
+
+// secretList returns `secret ls`, which lists names and never values.
 func (c *cli) secretList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls [OWNER]", Short: "List the names of secrets", Example: "  junctor secret ls", Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.completeSecrets,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := ""
 			if len(args) > 0 {
 				query = "?" + url.Values{"owner": {args[0]}}.Encode()
 			}
 			return printList(c, cmd, "/secrets"+query, []string{"OWNER", "NAME", "CREATED", "UPDATED"}, func(s seal.SecretInfo) []string {
-				return []string{s.Owner, s.Name, moment(s.CreatedAt), moment(s.UpdatedAt)}
+				return []string{s.Owner, s.Name, formatTime(s.CreatedAt), formatTime(s.UpdatedAt)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// secretRemove returns `secret rm`.
 func (c *cli) secretRemove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm OWNER NAME", Short: "Forget a secret", Example: "  junctor secret rm ocr google_vision", Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeSecrets,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodDelete, path("secrets", args[0], args[1]), nil, nil); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if err := c.requestAPI(cmd, http.MethodDelete, apiPath("secrets", args[0], args[1]), nil, nil); err != nil {
 				return err
 			}
-			return c.done(map[string]string{"owner": args[0], "name": args[1], "state": "removed"})
+			return c.printIfJSON(map[string]string{"owner": args[0], "name": args[1], "state": "removed"})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// secretRotate returns `secret rotate`, which replaces the sealing key of a
+// running instance.
 func (c *cli) secretRotate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Replace the key that secrets are sealed under",
@@ -114,31 +135,32 @@ func (c *cli) secretRotate() *cobra.Command {
 			"copy of that key file, apart from the backup. Instances on one database must share the file.\n\nA key from JUNCTOR_SEAL_KEY is replaced in three steps: put the new one in front of it (new,old) and restart;\n" +
 			"run this; take the old one away.",
 		Example: "  junctor secret rotate", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var r seal.Rotation
-			if err := c.ask(cmd, http.MethodPost, "/secrets/rotate", nil, &r); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
+			var r seal.RotationResult
+			if err := c.requestAPI(cmd, http.MethodPost, "/secrets/rotate", nil, &r); err != nil {
 				return err
 			}
 			if r.Broken > 0 {
-				c.say("warning: %d keys open with no sealing key; junctor secret set stores anew what they sealed", r.Broken)
+				c.printNote("warning: %d keys open with no sealing key; junctor secret set stores anew what they sealed", r.Broken)
 			}
 			if len(r.Unused) > 0 {
-				c.say("JUNCTOR_SEAL_KEY can do without %s now", strings.Join(r.Unused, ", "))
+				c.printNote("JUNCTOR_SEAL_KEY can do without %s now", strings.Join(r.Unused, ", "))
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(r)
 			}
-			return c.facts("current key", r.KeyID, "wrapped again", fmt.Sprint(r.Rewrapped), "removed", strings.Join(r.Removed, ", "))
+			return c.printFacts("current key", r.KeyID, "wrapped again", fmt.Sprint(r.Rewrapped), "removed", strings.Join(r.Removed, ", "))
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// completeSecrets offers owners, and after one the names of its secrets.
+// completeSecrets suggests the owners of secrets, and after an owner the names
+// of its secrets.
 func (c *cli) completeSecrets(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	var found list[seal.SecretInfo]
-	if len(args) > 1 || !c.peek(cmd, "/secrets", &found) {
+	var found listPage[seal.SecretInfo]
+	if len(args) > 1 || !c.fetchQuietly(cmd, "/secrets", &found) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string

@@ -12,69 +12,50 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// newServer is the body that describes a server to the admin API.
-type newServer struct {
-	ID          string                      `json:"id,omitempty"`
-	Transport   string                      `json:"transport,omitempty"`
-	URL         string                      `json:"url,omitempty"`
-	Command     []string                    `json:"command,omitempty"`
-	Env         map[string]string           `json:"env,omitempty"`
-	Cwd         string                      `json:"cwd,omitempty"`
-	Auth        *newAuth                    `json:"auth,omitempty"`
-	Headers     map[string]string           `json:"headers,omitempty"`
-	Credentials string                      `json:"credentials,omitempty"`
-	Isolation   string                      `json:"isolation,omitempty"`
-	MaxSessions int                         `json:"max_sessions,omitempty"`
-	TimeoutMS   int                         `json:"timeout_ms,omitempty"`
-	Views       string                      `json:"views,omitempty"`
-	Home        string                      `json:"home,omitempty"`
-	Believe     bool                        `json:"believe_annotations,omitempty"`
-	Overrides   map[string]junctor.Override `json:"overrides,omitempty"`
-	Title       string                      `json:"title,omitempty"`
-	Private     bool                        `json:"private,omitempty"`
-	newDocument
+// serverBody is the body that describes a server to the admin API. It is a type
+// of its own, since a request has members that a stored server does not have,
+// such as the text of a document. Its connection may have plain credentials.
+type serverBody struct {
+	ID string `json:"id,omitempty"`
+	junctor.Connection
+	Title   string `json:"title,omitempty"`
+	Private bool   `json:"private,omitempty"`
+	documentBody
 }
 
-type newAuth struct {
-	Type     junctor.AuthType `json:"type"`
-	Secret   string           `json:"secret,omitempty"`
-	Header   string           `json:"header,omitempty"`
-	Username string           `json:"username,omitempty"`
-	TokenURL string           `json:"token_url,omitempty"`
-	ClientID string           `json:"client_id,omitempty"`
-	Scope    string           `json:"scope,omitempty"`
-	Issuer   string           `json:"issuer,omitempty"`
-
-	ClientAuth junctor.ClientAuth `json:"client_auth,omitempty"`
-
-	Grant       string `json:"grant,omitempty"`
-	Subject     string `json:"subject,omitempty"`
-	SubjectType string `json:"subject_type,omitempty"`
-	Audience    string `json:"audience,omitempty"`
-	IDPTokenURL string `json:"idp_token_url,omitempty"`
-	IDPClientID string `json:"idp_client_id,omitempty"`
-	IDPSecret   string `json:"idp_secret,omitempty"`
-}
-
-// serverFlags are the flags that describe a server.
+// serverFlags are the flags that describe a server. `server add` and `server
+// probe` have all of them, `server set` and `server credential set` a part.
 type serverFlags struct {
-	bearer, apiKey, apiKeyHeader, basic, password string
-	clientID, clientSecret, tokenURL, scope       string
-	oauthID, issuer, clientKey                    string
-	grant                                         grantFlags
-	headers, env                                  []string
-	cwd, transport, credentials, isolation, title string
-	views, home                                   string
-	maxSessions                                   int
-	oauth, private, yes, believe                  bool
+	// One of these is the way to authenticate; the others complete it. Secrets are in
+	// one of the secretForms.
+	bearer               string
+	apiKey, apiKeyHeader string
+	basic, password      string // user and password
+	// clientID is of an OAuth client with client credentials or another grant; oauthID
+	// is of one that users log in with. The client proves itself with clientSecret or
+	// clientKey.
+	clientID, oauthID       string
+	clientSecret, clientKey string
+	issuer, tokenURL, scope string
+	oauth                   bool // users log in
+	grant                   grantFlags
+
+	// What the tags of junctor.Connection have flags for.
+	connection junctor.Connection
+	fields     fieldFlags
+
+	title     string
+	private   bool
+	assumeYes bool // consent to the command was given by --yes
 }
 
-const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program" //nolint:gosec // help
+// secretForms says in help and errors how a secret can be given.
+const secretForms = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program" //nolint:gosec // help
 
-// addAuth adds those that say how to prove who we are.
+// addAuth adds the flags that say how Junctor authenticates itself.
 func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.bearer, "bearer", "", "token for Authorization: Bearer, as "+whereSecrets)
+	flags.StringVar(&f.bearer, "bearer", "", "token for Authorization: Bearer, as "+secretForms)
 	flags.StringVar(&f.apiKey, "api-key", "", "key for a header of its own, as with --bearer")
 	flags.StringVar(&f.apiKeyHeader, "api-key-header", "", "`header` of --api-key (default X-API-Key)")
 	flags.StringVar(&f.basic, "basic", "", "`user` for HTTP Basic; --password gives the password")
@@ -85,44 +66,38 @@ func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags.StringVar(&f.issuer, "issuer", "", "the only authorization server that --oauth-client or --oauth goes to, by its `URL`")
 	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
 	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth asks for")
-	f.grant.add(cmd)
-	flags.StringArrayVar(&f.headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference; may be given several times")
+	f.grant.addTo(cmd)
 }
 
-// addLogin adds those that say how people log in.
+// addLogin adds the flags that say how users log in.
 func (f *serverFlags) addLogin(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.oauth, "oauth", false, "people log in to it: junctor server login NAME")
 	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that was registered by hand")
 }
 
-// addShared adds those that say who uses it, and how.
-func (f *serverFlags) addShared(cmd *cobra.Command) {
+// addConnection adds the flags of the fields of a connection, but for those that are left
+// out.
+func (f *serverFlags) addConnection(cmd *cobra.Command, leftOut func(flag string) bool) {
+	f.fields.addTo(cmd, &f.connection, leftOut)
 	flags := cmd.Flags()
-	flags.StringVar(&f.credentials, "credentials", "", "whose credentials calls are made with: shared (the server's own) or per-user (each user's own; the server's own are for its lists)")
-	flags.StringVar(&f.isolation, "isolation", "", "who shares a connection: shared, session (one for each client) or user (one for each key)")
-	flags.IntVar(&f.maxSessions, "max-sessions", 0, "connections, or processes of a command, at a time (default 128; 16 processes that are shared, 64 that are not)")
-	flags.StringVar(&f.views, "views", "", "whether tools without an App of their own are given one, which draws what they answer: on or off (default on)")
-	flags.StringVar(&f.home, "home", "", "where a command runs, of several replicas: each, or one, which the others send calls on to (default each)")
-	flags.BoolVar(&f.believe, "believe-annotations", false, "the annotations of its tools count: read-only tools are used without approval, and repeatable ones are called again after a failure; for the operator and admins")
 	flags.StringVar(&f.title, "title", "", "what people call it")
 	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
 }
 
-func (f *serverFlags) add(cmd *cobra.Command) {
+// addTo adds all flags to a command.
+func (f *serverFlags) addTo(cmd *cobra.Command) {
 	f.addAuth(cmd)
 	f.addLogin(cmd)
-	f.addShared(cmd)
+	f.addConnection(cmd, func(flag string) bool { return flag == "url" }) // which is an argument
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.env, "env", nil, "variable of a command, as `NAME=value`; the value may be @file, - or a reference; may be given several times")
-	flags.StringVar(&f.cwd, "cwd", "", "working `directory` of a command")
-	flags.StringVar(&f.transport, "transport", "", "http, or sse for servers of 2024 (default what answers)")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "run the command without asking")
+	flags.BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking")
 }
 
-// secretOf reads what a flag says about a secret. One that stands on the command
-// line itself is refused: other users of this machine could see it.
-func (c *cli) secretOf(flag, value string) (string, error) {
+// resolveSecret returns the secret that a flag refers to, or the reference
+// itself if the instance is to read it. A secret on the command line itself is
+// refused: other users of the machine could see it.
+func (c *cli) resolveSecret(flag, value string) (string, error) {
 	switch {
 	case value == "-":
 		return c.readSecret(flag, "-")
@@ -131,15 +106,17 @@ func (c *cli) secretOf(flag, value string) (string, error) {
 	case isReference(value):
 		return value, nil
 	}
-	return "", usagef("--%s: give the secret as %s; on the command line others could see it", flag, whereSecrets)
+	return "", usageErrorf("--%s: give the secret as %s; on the command line others could see it", flag, secretForms)
 }
 
+// isReference reports whether a value says where the instance reads a secret.
 func isReference(value string) bool {
 	return strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:") || strings.HasPrefix(value, "cmd:")
 }
 
-// pairs reads NAME<sep>value flags, whose values may stand in files.
-func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error) {
+// readPairs parses repeated flags of the form name, separator, value. A value
+// of - or @file is read from there. It returns nil if there are none.
+func (c *cli) readPairs(flag, sep string, lines []string) (map[string]string, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -148,11 +125,13 @@ func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error)
 		name, value, ok := strings.Cut(line, sep)
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" {
-			return nil, usagef("--%s: write it as name%svalue", flag, sep)
+			return nil, usageErrorf("--%s: write it as name%svalue", flag, sep)
 		}
+		// Any other value is sent as it is: most headers and variables are no
+		// secrets, and references are resolved by the instance.
 		if value == "-" || strings.HasPrefix(value, "@") {
 			var err error
-			if value, err = c.secretOf(flag, value); err != nil {
+			if value, err = c.resolveSecret(flag+" "+name, value); err != nil {
 				return nil, err
 			}
 		}
@@ -161,68 +140,84 @@ func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error)
 	return out, nil
 }
 
-// describe makes the body of a server out of words and flags.
-func (c *cli) describe(f *serverFlags, url string, command []string) (newServer, error) {
-	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Credentials: f.credentials, Isolation: f.isolation, MaxSessions: f.maxSessions, Views: f.views, Home: f.home, Believe: f.believe, Title: f.title, Private: f.private}
-	var err error
-	if s.Headers, err = c.pairs("header", ":", f.headers); err != nil {
+// makeServerBody returns the body for a server at a URL or with a command, one
+// of which is empty, and the flags. It reads the secrets that the flags refer
+// to.
+func (c *cli) makeServerBody(f *serverFlags, url string, command []string) (serverBody, error) {
+	err := f.fields.readMaps(c)
+	s := serverBody{Connection: f.connection, Title: f.title, Private: f.private}
+	s.URL, s.Command = url, command
+	if err != nil {
 		return s, err
 	}
-	if s.Env, err = c.pairs("env", "=", f.env); err != nil {
-		return s, err
-	}
-	s.Auth, err = c.auth(f)
+	s.Auth, err = c.makeAuthBody(f)
 	return s, err
 }
 
-func (c *cli) auth(f *serverFlags) (*newAuth, error) {
-	var ways []*newAuth
+// makeAuthBody returns the auth that the flags describe; nil if there is none.
+// Flags of several methods, and flags without the method that they belong to,
+// are usage errors.
+func (c *cli) makeAuthBody(f *serverFlags) (*junctor.Auth, error) {
+	var ways []*junctor.Auth
 	var flag, value string
-	way := func(name, given, secret string, a newAuth) {
+	// way notes one method of authentication if it was given, and which flag
+	// has its secret.
+	way := func(name, given, secret string, a junctor.Auth) {
 		if given != "" {
 			ways = append(ways, &a)
 			flag, value = name, secret
 		}
 	}
-	way("bearer", f.bearer, f.bearer, newAuth{Type: junctor.AuthBearer})
-	way("api-key", f.apiKey, f.apiKey, newAuth{Type: junctor.AuthAPIKey, Header: f.apiKeyHeader})
-	way("password", f.basic, f.password, newAuth{Type: junctor.AuthBasic, Username: f.basic})
+	way("bearer", f.bearer, f.bearer, junctor.Auth{Type: junctor.AuthBearer})
+	way("api-key", f.apiKey, f.apiKey, junctor.Auth{Type: junctor.AuthAPIKey, Header: f.apiKeyHeader})
+	way("password", f.basic, f.password, junctor.Auth{Type: junctor.AuthBasic, Username: f.basic})
+	// An OAuth client proves itself with a secret or with a private key.
 	secretFlag, secret, proof := "client-secret", f.clientSecret, junctor.ClientAuth("")
 	if f.clientKey != "" {
 		secretFlag, secret, proof = "client-key", f.clientKey, junctor.ClientAuthKey
 	}
-	way(secretFlag, f.clientID+f.grant.name, secret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
+	way(secretFlag, f.clientID+f.grant.name, secret, junctor.Auth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
 	if f.oauth {
-		way(secretFlag, "oauth", secret, newAuth{Type: junctor.AuthOAuth, ClientID: f.oauthID, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
+		way(secretFlag, "oauth", secret, junctor.Auth{Type: junctor.AuthOAuth, ClientID: f.oauthID, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
 	}
 	switch {
 	case len(ways) > 1:
-		return nil, usagef("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other")
+		return nil, usageErrorf("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other")
 	case f.clientKey != "" && f.clientSecret != "":
-		return nil, usagef("--client-secret and --client-key exclude each other")
+		return nil, usageErrorf("--client-secret and --client-key exclude each other")
 	case !f.oauth && f.oauthID != "":
-		return nil, usagef("--client-id goes with --oauth")
+		return nil, usageErrorf("--client-id goes with --oauth")
 	case f.grant.name == "" && f.grant != (grantFlags{}):
-		return nil, usagef("--subject, --subject-type, --audience and --idp-… go with --grant")
+		return nil, usageErrorf("--subject, --subject-type, --audience and --idp-… go with --grant")
+	case f.hasStrayFlag(secret):
+		return nil, usageErrorf("--api-key-header goes with --api-key, --password with --basic, --token-url with --oauth-client, --client-secret, --client-key, --issuer and --oauth-scope with --oauth-client or --oauth")
+	// A public client has no secret.
 	case len(ways) == 1 && f.oauth && secret == "":
 		return ways[0], nil
-	case len(ways) == 0 && (f.apiKeyHeader != "" || f.password != "" || secret != "" || f.tokenURL != "" || f.issuer != ""):
-		return nil, usagef("--api-key-header goes with --api-key, --password with --basic, --client-secret, --client-key, --issuer and --token-url with --oauth-client")
 	case len(ways) == 0:
 		return nil, nil
 	}
 	var err error
+	// A client with a grant may do without a secret of its own.
 	if f.grant.name == "" || secret != "" {
-		if ways[0].Secret, err = c.secretOf(flag, value); err != nil {
+		if ways[0].Secret, err = c.resolveSecret(flag, value); err != nil {
 			return nil, err
 		}
 	}
-	return ways[0], c.granted(&f.grant, ways[0])
+	return ways[0], c.addGrant(&f.grant, ways[0])
 }
 
-// target reads the words of add and probe behind the name: a URL, or a command
-// behind two dashes.
-func target(cmd *cobra.Command, args []string, names int) (url string, command []string, err error) {
+// hasStrayFlag reports whether a flag was given without the method that it belongs to.
+// It would have no effect, and a secret that somebody gave would not be used.
+func (f *serverFlags) hasStrayFlag(clientSecret string) bool {
+	ownToken := f.clientID != "" || f.grant.name != "" // not a user's
+	return f.apiKeyHeader != "" && f.apiKey == "" || f.password != "" && f.basic == "" || f.tokenURL != "" && !ownToken ||
+		!ownToken && !f.oauth && (clientSecret != "" || f.issuer != "" || f.scope != "")
+}
+
+// splitTarget returns the URL of a command line, or the command after two
+// dashes. names is the number of arguments before it.
+func splitTarget(cmd *cobra.Command, args []string, names int) (url string, command []string, err error) {
 	dash := cmd.ArgsLenAtDash()
 	switch {
 	case dash == names && len(args) > names:
@@ -230,21 +225,23 @@ func target(cmd *cobra.Command, args []string, names int) (url string, command [
 	case dash < 0 && len(args) == names+1:
 		return args[names], nil, nil
 	}
-	return "", nil, usagef("name a URL, or a command behind two dashes: -- command args")
+	return "", nil, usageErrorf("name a URL, or a command behind two dashes: -- command args")
 }
 
-// consent shows a command whole and asks whether it may be run here.
-func (c *cli) consent(yes bool, commands ...[]string) error {
-	c.say("This will run on the machine of the instance, as the user who runs it:\n")
+// askConsent shows commands in full and asks whether they may be run. yes
+// answers the question. Without a terminal and without yes it is a usage error:
+// nothing runs that nobody has seen.
+func (c *cli) askConsent(yes bool, commands ...[]string) error {
+	c.printNote("This will run on the machine of the instance, as the user who runs it:\n")
 	for _, words := range commands {
-		c.say("  %s", shown(words))
+		c.printNote("  %s", quoteCommand(words))
 	}
-	c.say("")
+	c.printNote("")
 	if yes {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usagef("a command needs consent: look at it, and say --yes")
+		return usageErrorf("a command needs consent: look at it, and say --yes")
 	}
 	fmt.Fprint(c.err, "Run it? [y/N] ")
 	answer, err := readLine(c.in)
@@ -252,14 +249,16 @@ func (c *cli) consent(yes bool, commands ...[]string) error {
 		return err
 	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return said("not run")
+		return silentFailure("not run")
 	}
 	return nil
 }
 
-// readLine reads to the end of a line and no further.
+// readLine reads up to the end of a line, and no byte more: the rest of the
+// input may be the answer to the next question.
 func readLine(r io.Reader) (string, error) {
 	var b strings.Builder
+	// A buffered reader would take bytes that belong to later answers.
 	one := make([]byte, 1)
 	for b.Len() < 1024 {
 		n, err := r.Read(one)
@@ -274,19 +273,23 @@ func readLine(r io.Reader) (string, error) {
 	return b.String(), nil
 }
 
-// shown is a command as a shell would take it, so that each word can be told
-// from the next. It is never cut.
-func shown(words []string) string {
+// quoteCommand returns a command in a form in which its words can be told
+// apart. It is never shortened, and invisible characters are escaped: the user
+// decides by it whether to run the command.
+func quoteCommand(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
+		// Every other word is quoted, with escapes for invisible characters.
 		safe := w != "" && strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_") == ""
 		if out[i] = w; !safe {
-			out[i] = fmt.Sprintf("%+q", w) // nothing invisible stays so
+			out[i] = fmt.Sprintf("%+q", w)
 		}
 	}
 	return strings.Join(out, " ")
 }
 
+// serverAdd returns `server add`. It adds an upstream server at a URL or with a
+// command, or generates a server from an API document if a document is named.
 func (c *cli) serverAdd() *cobra.Command {
 	var f serverFlags
 	var d documentFlags
@@ -300,107 +303,113 @@ func (c *cli) serverAdd() *cobra.Command {
 			"  junctor server add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files\n" +
 			"  junctor server add pets openapi.yaml --base-url https://pets.example.com/v1 --dry-run",
 		Args: cobra.MinimumNArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if d.given() || cmd.ArgsLenAtDash() < 0 && len(args) == 2 && isFile(args[1]) {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			// A second argument that is a file is an API document; a URL is an
+			// MCP server.
+			if d.anyGiven() || cmd.ArgsLenAtDash() < 0 && len(args) == 2 && isFile(args[1]) {
 				return c.addDocument(cmd, &f, &d, args)
 			}
-			url, command, err := target(cmd, args, 1)
+			url, command, err := splitTarget(cmd, args, 1)
 			if err != nil {
 				return err
 			}
-			s, err := c.describe(&f, url, command)
+			s, err := c.makeServerBody(&f, url, command)
 			if err != nil {
 				return err
 			}
 			s.ID = args[0]
 			if command != nil {
-				if err := c.consent(f.yes, command); err != nil {
+				if err := c.askConsent(f.assumeYes, command); err != nil {
 					return err
 				}
 			}
 			var added junctor.Server
-			err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/servers", s, &added) })
+			err = c.runWithProgress("waiting for the server to answer", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers", s, &added) })
 			if err != nil {
 				return err
 			}
-			if !c.json() {
-				c.say("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
+			if !c.wantsJSON() {
+				c.printNote("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
 			}
-			return c.done(added)
+			return c.printIfJSON(added)
 		}),
 	}
-	f.add(cmd)
-	d.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	d.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// serverProbe returns `server probe`, which connects to a server without adding
+// it.
 func (c *cli) serverProbe() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
 		Use: "probe URL | -- COMMAND [ARG...]", Short: "Reach an MCP server without adding it",
 		Example: "  junctor server probe https://notes.example.com/mcp", Args: cobra.MinimumNArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			url, command, err := target(cmd, args, 0)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			url, command, err := splitTarget(cmd, args, 0)
 			if err != nil {
 				return err
 			}
-			s, err := c.describe(&f, url, command)
+			s, err := c.makeServerBody(&f, url, command)
 			if err != nil {
 				return err
 			}
 			if command != nil {
-				if err := c.consent(f.yes, command); err != nil {
+				if err := c.askConsent(f.assumeYes, command); err != nil {
 					return err
 				}
 			}
 			var p junctor.Probe
-			err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/servers/probe", s, &p) })
+			err = c.runWithProgress("waiting for the server to answer", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers/probe", s, &p) })
 			if err != nil {
 				return err
 			}
 			return c.printProbe(p)
 		}),
 	}
-	f.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// serverTest returns `server test`, which connects to a stored server with its
+// stored credentials.
 func (c *cli) serverTest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var p junctor.Probe
-			err := c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, path("servers", args[0], "test"), nil, &p) })
+			err := c.runWithProgress("waiting for the server to answer", func() error { return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "test"), nil, &p) })
 			if err != nil {
 				return err
 			}
 			return c.printProbe(p)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// printProbe shows what a probe found. A server that was not reached exits 5,
-// one that was reached and did not do exits 1.
+// printProbe prints the result of a probe. A server that could not be reached
+// gives exit code 5; one that was reached and failed gives 1.
 func (c *cli) printProbe(p junctor.Probe) error {
-	if c.json() {
+	if c.wantsJSON() {
 		if err := c.printJSON(p); err != nil {
 			return err
 		}
 	} else {
 		for _, step := range p.Passed {
-			fmt.Fprintf(c.out, "%s %s\n", c.paint(green, "ok    "), step)
+			fmt.Fprintf(c.out, "%s %s\n", c.colourText(green, "ok    "), step)
 		}
 		if p.Failed != "" {
-			fmt.Fprintf(c.out, "%s %s: %s\n", c.paint(red, "failed"), p.Failed, cell(p.Reason))
+			fmt.Fprintf(c.out, "%s %s: %s\n", c.colourText(red, "failed"), p.Failed, toCell(p.Reason))
 			if p.Hint != "" {
-				fmt.Fprintf(c.out, "       %s\n", cell(p.Hint))
+				fmt.Fprintf(c.out, "       %s\n", toCell(p.Hint))
 			}
 		}
-		if err := c.facts("protocol", protocol(p.Status), "server", strings.TrimSpace(p.Status.Name+" "+p.Status.Release), "latency", latency(p.Status),
+		if err := c.printFacts("protocol", describeProtocol(p.Status), "server", strings.TrimSpace(p.Status.Name+" "+p.Status.Release), "latency", formatLatency(p.Status),
 			"tools", strings.Join(p.Tools, ", ")); err != nil {
 			return err
 		}
@@ -411,17 +420,20 @@ func (c *cli) printProbe(p junctor.Probe) error {
 	case "address", "tls":
 		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server was not reached"), silent: true}
 	}
-	return said("the server did not do")
+	return silentFailure("the server did not do")
 }
 
-func protocol(s junctor.ServerStatus) string {
+// describeProtocol returns the protocol version and era of a server; "" if
+// unknown.
+func describeProtocol(s junctor.ServerStatus) string {
 	if s.Protocol == "" {
 		return ""
 	}
 	return s.Protocol + " (" + s.Era + ")"
 }
 
-func latency(s junctor.ServerStatus) string {
+// formatLatency returns the latency of a server; "" if unknown.
+func formatLatency(s junctor.ServerStatus) string {
 	if s.LatencyMS == 0 {
 		return ""
 	}

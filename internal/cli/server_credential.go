@@ -9,12 +9,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// serverCredential returns the group `server credential`: the caller's own
+// credentials for servers that are called with those of each user.
 func (c *cli) serverCredential() *cobra.Command {
-	cmd := noun("credential", "Enter, list and erase your own credentials for servers that want each user's", "junctor server credential ls")
+	cmd := newGroupCommand("credential", "Enter, list and erase your own credentials for servers that want each user's", "junctor server credential ls")
 	cmd.AddCommand(c.credentialSet(), c.credentialList(), c.credentialRemove())
 	return cmd
 }
 
+// credentialSet returns `server credential set`.
 func (c *cli) credentialSet() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
@@ -23,48 +26,51 @@ func (c *cli) credentialSet() *cobra.Command {
 			"server with your calls and those of your agents, and never with anybody else's. It takes a key of a user: set\n" +
 			"JUNCTOR_URL and JUNCTOR_KEY.",
 		Example: "  junctor server credential set notes --bearer @token.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			auth, err := c.auth(&f)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			auth, err := c.makeAuthBody(&f)
 			if err != nil {
 				return err
 			}
-			headers, err := c.pairs("header", ":", f.headers)
-			if err != nil {
+			if err := f.fields.readMaps(c); err != nil {
 				return err
 			}
+			headers := f.connection.Headers
 			if auth == nil && headers == nil {
-				return usagef("give the credential: --bearer, --api-key, --basic, --oauth-client or --header")
+				return usageErrorf("give the credential: --bearer, --api-key, --basic, --oauth-client or --header")
 			}
 			body := struct {
-				Auth    *newAuth          `json:"auth,omitempty"`
+				Auth    *junctor.Auth     `json:"auth,omitempty"`
 				Headers map[string]string `json:"headers,omitempty"`
 			}{auth, headers}
 			var one admin.MyCredential
-			if err := c.ask(cmd, http.MethodPut, path("servers", args[0], "credentials", "me"), body, &one); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("servers", args[0], "credentials", "me"), body, &one); err != nil {
 				return err
 			}
-			return c.done(one)
+			return c.printIfJSON(one)
 		}),
 	}
 	f.addAuth(cmd)
-	c.remote(cmd)
+	f.fields.addTo(cmd, &f.connection, func(flag string) bool { return flag != "header" })
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// credentialList returns `server credential ls`.
 func (c *cli) credentialList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the servers that want credentials of yours, and what you have entered", Example: "  junctor server credential ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/me/credentials", []string{"SERVER", "STATE", "KIND", "UPDATED"}, func(one admin.MyCredential) []string {
-				return []string{one.Server, stateOf(&one), kindOf(&one), moment(one.UpdatedAt)}
+				return []string{one.Server, credentialState(&one), credentialKind(&one), formatTime(one.UpdatedAt)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-func stateOf(one *admin.MyCredential) string {
+// credentialState returns whether a credential is entered and usable.
+func credentialState(one *admin.MyCredential) string {
 	switch {
 	case one.Problem != "":
 		return one.Problem
@@ -76,93 +82,91 @@ func stateOf(one *admin.MyCredential) string {
 	return "missing"
 }
 
-// kindOf is how a credential is sent.
-func kindOf(one *admin.MyCredential) string {
+// credentialKind returns how a credential is sent.
+func credentialKind(one *admin.MyCredential) string {
 	if one.Auth == nil && len(one.Headers) > 0 {
 		return "headers"
 	}
-	return authOf(one.Auth)
+	return authType(one.Auth)
 }
 
+// credentialRemove returns `server credential rm`.
 func (c *cli) credentialRemove() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "rm SERVER", Short: "Erase your credentials for a server", Example: "  junctor server credential rm notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodDelete, path("servers", args[0], "credentials", "me"), nil, nil); err != nil {
-				return err
-			}
-			return c.done(map[string]string{"server": args[0], "state": "erased"})
-		}),
-	}
-	c.remote(cmd)
-	return cmd
+	return c.newDeleteCommand(deletion{
+		use: "rm SERVER", short: "Erase your credentials for a server", example: "server credential rm notes",
+		collection: "servers", below: []string{"credentials", "me"}, key: "server", state: "erased", complete: c.completeServers,
+	})
 }
 
-// serverChange is the part of a server that set changes; what is nil stays.
-type serverChange struct {
-	Credentials *string           `json:"credentials,omitempty"`
-	Isolation   *string           `json:"isolation,omitempty"`
-	MaxSessions *int              `json:"max_sessions,omitempty"`
-	Views       *string           `json:"views,omitempty"`
-	Home        *string           `json:"home,omitempty"`
-	Believe     *bool             `json:"believe_annotations,omitempty"`
-	Title       *string           `json:"title,omitempty"`
-	Private     *bool             `json:"private,omitempty"`
-	URL         *string           `json:"url,omitempty"`
-	Auth        *newAuth          `json:"auth,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty"`
-}
-
+// serverSet returns `server set`, which patches /servers/ID. If the connection
+// changes, the instance connects first and refuses the change if that fails.
 func (c *cli) serverSet() *cobra.Command {
 	var f serverFlags
-	var url string
+	var settings junctor.APISettings
+	var settingFlags fieldFlags
 	cmd := &cobra.Command{
-		Use: "set ID", Short: "Change a server; where that changes how it is reached, it is reached first",
-		Example: "  junctor server set notes --credentials per-user", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			var s serverChange
-			var err error
-			if s.Auth, err = c.auth(&f); err != nil {
+		Use: "set ID [-- COMMAND [ARG...]]", Short: "Change a server; if that changes how it is reached, it is reached first",
+		Long: "Change a server. What is not named stays as it is: its tools, grants and credentials too. If the change is one of\n" +
+			"how the server is reached, it is reached first, and nothing changes if that fails. --env and --header replace all\n" +
+			"variables and all headers; the value *** keeps the stored one.",
+		Example: "  junctor server set notes --credentials per-user\n  junctor server set files --timeout-ms 60000 -- npx -y @modelcontextprotocol/server-filesystem /srv/other",
+		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: c.completeServers,
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			change, err := c.makeServerChange(cmd, &f, args[1:])
+			if err != nil {
 				return err
 			}
-			if s.Headers, err = c.pairs("header", ":", f.headers); err != nil {
-				return err
-			}
-			given := func(name string) bool { return cmd.Flags().Changed(name) }
-			some := s.Auth != nil || s.Headers != nil
-			some = change(&s.Credentials, &f.credentials, given("credentials")) || some
-			some = change(&s.Isolation, &f.isolation, given("isolation")) || some
-			some = change(&s.MaxSessions, &f.maxSessions, given("max-sessions")) || some
-			some = change(&s.Views, &f.views, given("views")) || some
-			some = change(&s.Home, &f.home, given("home")) || some
-			some = change(&s.Believe, &f.believe, given("believe-annotations")) || some
-			some = change(&s.Title, &f.title, given("title")) || some
-			some = change(&s.Private, &f.private, given("private")) || some
-			some = change(&s.URL, &url, given("url")) || some
-			if !some {
-				return usagef("say what is to be changed")
+			settingFlags.addGiven(cmd, change)
+			if len(change) == 0 {
+				return usageErrorf("say what is to be changed")
 			}
 			var changed junctor.Server
-			err = c.waiting("waiting for the server to answer", func() error {
-				return c.ask(cmd, http.MethodPatch, path("servers", args[0]), s, &changed)
+			err = c.runWithProgress("waiting for the server to answer", func() error {
+				return c.requestAPI(cmd, http.MethodPatch, apiPath("servers", args[0]), change, &changed)
 			})
 			if err != nil {
 				return err
 			}
-			return c.done(changed)
+			return c.printIfJSON(changed)
 		}),
 	}
 	f.addAuth(cmd)
-	f.addShared(cmd)
-	cmd.Flags().StringVar(&url, "url", "", "another address")
-	c.remote(cmd)
+	f.addLogin(cmd)
+	f.addConnection(cmd, noFlag)
+	settingFlags.addTo(cmd, &settings, noFlag)
+	cmd.Flags().BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking")
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// change sets a member where its flag was given, and says so.
-func change[T any](to **T, value *T, given bool) bool {
-	if given {
-		*to = value
+// makeServerChange returns the members of a server that flags and a command change, by
+// their names in the API. It reads the secrets that they refer to, and asks for consent to
+// the command.
+func (c *cli) makeServerChange(cmd *cobra.Command, f *serverFlags, command []string) (map[string]any, error) {
+	auth, err := c.makeAuthBody(f)
+	if err != nil {
+		return nil, err
 	}
-	return given
+	if err := f.fields.readMaps(c); err != nil {
+		return nil, err
+	}
+	change := map[string]any{}
+	f.fields.addGiven(cmd, change)
+	if auth != nil {
+		change["auth"] = auth
+	}
+	if cmd.Flags().Changed("title") {
+		change["title"] = f.title
+	}
+	if cmd.Flags().Changed("private") {
+		change["private"] = f.private
+	}
+	if len(command) == 0 {
+		return change, nil
+	}
+	if cmd.ArgsLenAtDash() != 1 {
+		return nil, usageErrorf("give a URL with --url, and a command behind two dashes: -- command args")
+	}
+	change["command"] = command
+	return change, c.askConsent(f.assumeYes, command)
 }

@@ -18,65 +18,64 @@ import (
 	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
-// newDocument is what describes a server that is made of an API's documentation.
-type newDocument struct {
-	Mode        junctor.Mode `json:"mode,omitempty"`
-	Document    string       `json:"document,omitempty"`
-	DocumentURL string       `json:"document_url,omitempty"`
-	BaseURL     string       `json:"base_url,omitempty"`
-	Format      string       `json:"format,omitempty"`
-	Exposure    string       `json:"exposure,omitempty"`
-	Include     []string     `json:"include,omitempty"`
-	Mutations   string       `json:"mutations,omitempty"`
-	Rate        float64      `json:"rate,omitempty"`
-	PollMinutes int          `json:"poll_minutes,omitempty"`
-	AllowEmpty  bool         `json:"allow_empty,omitempty"`
+// documentBody is the part of a serverBody that describes a server generated
+// from an API document.
+type documentBody struct {
+	Mode     junctor.Mode `json:"mode,omitempty"`
+	Document string       `json:"document,omitempty"`
+	BaseURL  string       `json:"base_url,omitempty"`
+	junctor.APISettings
+	AllowEmpty bool `json:"allow_empty,omitempty"`
 }
 
 // documentFlags are the flags that describe such a server.
 type documentFlags struct {
-	openapi, graphql, docs, baseURL, exposure, mutations string
-	include                                              []string
-	rate                                                 float64
-	poll                                                 int
-	dryRun, allowEmpty                                   bool
+	openapi, graphql, docs string // a file or URL; at most one of them is given
+	baseURL                string // where the API is called; "": as the document says
+
+	// What the tags of junctor.APISettings have flags for.
+	settings junctor.APISettings
+	fields   fieldFlags
+
+	dryRun, allowEmpty bool
 }
 
-func (d *documentFlags) add(cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (d *documentFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&d.openapi, "openapi", "", "make it of an OpenAPI document: a `file or URL`")
 	flags.StringVar(&d.graphql, "graphql", "", "make it of a GraphQL schema, or of an endpoint that tells its own: a `file or URL`")
 	flags.StringVar(&d.docs, "docs", "", "make it of other documentation of an API, such as a Postman collection: a `file or URL`")
 	flags.StringVar(&d.baseURL, "base-url", "", "`URL` where the API is called (default where its documentation says)")
-	flags.StringArrayVar(&d.include, "include", nil, "operations that become tools: GET, /pets/**, 'GET /pets/*', tag:pets, op:list*, ~expression; with ! before it, that do not; may be given several times")
-	flags.StringVar(&d.exposure, "exposure", "", "how its tools are listed: all, search (three tools that find, describe and call them) or auto (default auto)")
-	flags.StringVar(&d.mutations, "mutations", "", "mutations of a GraphQL API that become tools: none, explicit (those that --include names) or all (default none)")
-	flags.Float64Var(&d.rate, "rate", 0, "requests a second that the API is sent at most (default no bound)")
-	flags.IntVar(&d.poll, "poll", 0, "look every so many `minutes` whether the document at a URL has changed (default never)")
+	d.fields.addTo(cmd, &d.settings, noFlag)
 	flags.BoolVar(&d.dryRun, "dry-run", false, "show what the documentation comes to, and add nothing")
 	flags.BoolVar(&d.allowEmpty, "allow-empty", false, "add a server although its documentation yields no tool")
 }
 
-// given says whether a document is named.
-func (d *documentFlags) given() bool {
+// anyGiven reports whether a flag names a document.
+func (d *documentFlags) anyGiven() bool {
 	return d.openapi != "" || d.graphql != "" || d.docs != ""
 }
 
+// isURL reports whether an argument is an http or https URL.
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
 }
 
+// isFile reports whether an argument is an existing file, and not a folder.
 func isFile(text string) bool {
 	info, err := os.Stat(text)
 	return err == nil && !info.IsDir() && !isURL(text)
 }
 
-// maxDocument is as much as the other side reads.
+// maxDocument bounds the bytes of a document. It is the limit of the instance.
 const maxDocument = 32 << 20
 
-// document reads what the flags, or the word behind the name, say.
-func (c *cli) document(ctx context.Context, d *documentFlags, words []string) (newDocument, error) {
-	out := newDocument{Mode: junctor.ModeGenerated, BaseURL: d.baseURL, Exposure: d.exposure, Include: d.include, Mutations: d.mutations, Rate: d.rate, PollMinutes: d.poll, AllowEmpty: d.allowEmpty}
+// makeDocumentBody returns the body for a document, which a flag names, or the
+// word after the server's name. The content of a file is sent; a URL is fetched
+// by the instance.
+func (c *cli) makeDocumentBody(ctx context.Context, d *documentFlags, words []string) (documentBody, error) {
+	out := documentBody{Mode: junctor.ModeGenerated, BaseURL: d.baseURL, APISettings: d.settings, AllowEmpty: d.allowEmpty}
 	var where string
 	for _, way := range []struct{ place, format string }{{d.openapi, "openapi"}, {d.graphql, "graphql"}, {d.docs, "docs"}} {
 		if way.place != "" {
@@ -84,8 +83,9 @@ func (c *cli) document(ctx context.Context, d *documentFlags, words []string) (n
 			out.Format = way.format
 		}
 	}
+	// A document may be named by a flag or by the argument, and only once.
 	if len(words) != 1 {
-		return out, usagef("name one document: a file, or one of --openapi, --graphql and --docs")
+		return out, usageErrorf("name one document: a file, or one of --openapi, --graphql and --docs")
 	}
 	where = words[0]
 	if isURL(where) {
@@ -97,14 +97,19 @@ func (c *cli) document(ctx context.Context, d *documentFlags, words []string) (n
 	return out, err
 }
 
-// readDocument reads a file with those beside it that it refers to, or standard
-// input.
+// readDocument returns the text of a file, or of standard input. Files beside
+// it that it refers to are packed into the text, because the instance cannot
+// read them.
 func (c *cli) readDocument(ctx context.Context, where string) (string, error) {
 	in := c.in
-	if where != "-" {
+	if where == "-" {
+		if err := c.claimStdin("the document"); err != nil {
+			return "", err
+		}
+	} else {
 		f, err := os.Open(where)
 		if err != nil {
-			return "", usagef("%s cannot be read: %v", where, err)
+			return "", usageErrorf("%s cannot be read: %v", where, err)
 		}
 		defer f.Close()
 		in = f
@@ -112,74 +117,80 @@ func (c *cli) readDocument(ctx context.Context, where string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxDocument+1))
 	switch {
 	case err != nil:
-		return "", usagef("%s cannot be read: %v", where, err)
+		return "", usageErrorf("%s cannot be read: %v", where, err)
 	case len(text) > maxDocument:
-		return "", usagef("%s is larger than 32 MB", where)
+		return "", usageErrorf("%s is larger than 32 MB", where)
 	case len(text) == 0:
-		return "", usagef("%s is empty", where)
+		return "", usageErrorf("%s is empty", where)
+	// References to other files are relative to the document's folder, which
+	// standard input does not have.
 	case where != "-":
 		text, err = servers.PackDocument(ctx, where, text)
 	}
 	return string(text), err
 }
 
-// addDocument makes a server of an API's documentation.
+// addDocument generates a server from an API document. With --dry-run it prints
+// what the document yields, and adds nothing.
 func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, args []string) error {
-	s, err := c.describe(f, "", nil)
+	s, err := c.makeServerBody(f, "", nil)
 	if err != nil {
 		return err
 	}
 	s.ID = args[0]
-	if s.newDocument, err = c.document(cmd.Context(), d, args[1:]); err != nil {
+	if s.documentBody, err = c.makeDocumentBody(cmd.Context(), d, args[1:]); err != nil {
 		return err
 	}
 	if d.dryRun {
 		var p junctor.APIPreview
+		// A preview has no mode, since it is always of a document.
 		s.Mode = ""
-		if err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, "/servers/preview", s, &p) }); err != nil {
-			return namingFlags(err)
+		if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers/preview", s, &p) }); err != nil {
+			return replaceFieldNames(err)
 		}
 		if err := c.printPreview(&p); err != nil {
 			return err
 		}
-		return c.withoutTools(&p, d.allowEmpty)
+		return c.requireTools(&p, d.allowEmpty)
 	}
 	var added junctor.Server
-	if err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
-		return namingFlags(err)
+	if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
+		return replaceFieldNames(err)
 	}
-	if !c.json() {
-		c.say("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
-		c.sayDocumentErrors(cmd, added.ID)
+	if !c.wantsJSON() {
+		c.printNote("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
+		c.printDocumentErrors(cmd, added.ID)
 	}
-	return c.done(added)
+	return c.printIfJSON(added)
 }
 
-// sayDocumentErrors warns that parts of a document could not be read: its tools are
-// those of the rest. The server is there already, so a failure to ask is no error.
-func (c *cli) sayDocumentErrors(cmd *cobra.Command, id string) {
+// printDocumentErrors warns that parts of a document could not be used, so
+// their operations are no tools. The server exists already, so a failure of
+// this request is ignored.
+func (c *cli) printDocumentErrors(cmd *cobra.Command, id string) {
 	var p junctor.APIPreview
-	if err := c.ask(cmd, http.MethodGet, path("servers", id, "validate"), nil, &p); err != nil {
+	if err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", id, "validate"), nil, &p); err != nil {
 		return
 	}
+	// Warnings and hints are left to `server validate`.
 	p.Problems = slices.DeleteFunc(p.Problems, func(x junctor.APIProblem) bool { return x.Severity != "error" })
 	for i, x := range p.Problems {
 		if i == 5 {
-			c.say("%d more errors: junctor server validate %s lists them", len(p.Problems)-i, id)
+			c.printNote("%d more errors: junctor server validate %s lists them", len(p.Problems)-i, id)
 			return
 		}
-		c.say("%s:%d:%d: error %s: %s", cell(x.File), x.Line, x.Column, x.Code, problemText(&x))
+		c.printNote("%s:%d:%d: error %s: %s", toCell(x.File), x.Line, x.Column, x.Code, formatProblem(&x))
 	}
 }
 
-// problemText is the problem, and what to do.
-func problemText(x *junctor.APIProblem) string {
-	return strings.TrimSpace(cell(x.Message) + " " + cell(x.Remedy))
+// formatProblem returns a problem and its remedy.
+func formatProblem(x *junctor.APIProblem) string {
+	return strings.TrimSpace(toCell(x.Message) + " " + toCell(x.Remedy))
 }
 
-// namingFlags names the flags in an error that names fields of the API. instead are
-// more texts and what stands for them.
-func namingFlags(err error, instead ...string) error {
+// replaceFieldNames replaces names of API fields in an error by the flags that
+// set them. instead has further pairs of texts and their replacements.
+func replaceFieldNames(err error, instead ...string) error {
 	e, ok := errors.AsType[*junctor.Error](err)
 	if !ok {
 		return err
@@ -189,18 +200,20 @@ func namingFlags(err error, instead ...string) error {
 	return &named
 }
 
-// withoutTools ends a command with a failure where a document yields no tool.
-func (c *cli) withoutTools(p *junctor.APIPreview, allowed bool) error {
+// requireTools returns a failure if a document yields no tool, unless that is
+// allowed.
+func (c *cli) requireTools(p *junctor.APIPreview, allowed bool) error {
 	if p.Ready+p.Partial > 0 || allowed {
 		return nil
 	}
-	c.say("the document yields no tool")
-	return said("the document yields no tool")
+	c.printNote("the document yields no tool")
+	return silentFailure("the document yields no tool")
 }
 
-// printPreview shows what a document comes to.
+// printPreview prints what a document yields: tools, their parameters and
+// responses, and problems.
 func (c *cli) printPreview(p *junctor.APIPreview) error {
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(p)
 	}
 	var auth []string
@@ -211,8 +224,8 @@ func (c *cli) printPreview(p *junctor.APIPreview) error {
 		}
 		auth = append(auth, text+")")
 	}
-	if err := c.facts("format", strings.TrimSpace(p.Format+" "+p.Version), "title", p.Title, "version", p.Edition, "base url", p.BaseURL, "auth", strings.Join(auth, ", "),
-		"tools", toolCounts(p), "models", fmt.Sprint(len(p.Models)),
+	if err := c.printFacts("format", strings.TrimSpace(p.Format+" "+p.Version), "title", p.Title, "version", p.Edition, "base url", p.BaseURL, "auth", strings.Join(auth, ", "),
+		"tools", countTools(p), "models", fmt.Sprint(len(p.Models)),
 		"list", fmt.Sprintf("about %d tokens, shown as %s", p.Tokens, p.Exposure)); err != nil {
 		return err
 	}
@@ -225,20 +238,20 @@ func (c *cli) printPreview(p *junctor.APIPreview) error {
 		if len(e.Reasons) > 0 {
 			state += " (" + strings.Join(e.Reasons, ", ") + ")"
 		}
-		fmt.Fprintf(c.out, "%-10s %s  %s  %s\n", state, cell(e.Tool), cell(e.Key), strings.Join(roles, ","))
-		if takes := takesText(e.Parameters); takes != "" {
-			fmt.Fprintf(c.out, "           takes %s\n", cell(takes))
+		fmt.Fprintf(c.out, "%-10s %s  %s  %s\n", state, toCell(e.Tool), toCell(e.Key), strings.Join(roles, ","))
+		if takes := describeParameters(e.Parameters); takes != "" {
+			fmt.Fprintf(c.out, "           takes %s\n", toCell(takes))
 		}
-		if answers := answersText(e.Responses); answers != "" {
-			fmt.Fprintf(c.out, "           answers %s\n", cell(answers))
+		if answers := describeResponses(e.Responses); answers != "" {
+			fmt.Fprintf(c.out, "           answers %s\n", toCell(answers))
 		}
 	}
 	return c.printProblems(p)
 }
 
-// takesText lists parameters: the name, an asterisk if it is required, the type and
-// where it goes.
-func takesText(list []junctor.APIParameter) string {
+// describeParameters lists parameters: the name, an asterisk if it is required,
+// the type and the location.
+func describeParameters(list []junctor.APIParameter) string {
 	all := make([]string, len(list))
 	for i, p := range list {
 		mark := ""
@@ -250,8 +263,8 @@ func takesText(list []junctor.APIParameter) string {
 	return strings.Join(all, ", ")
 }
 
-// answersText lists responses: the status and the type of the body.
-func answersText(list []junctor.APIResponse) string {
+// describeResponses lists responses: the status and the type of the body.
+func describeResponses(list []junctor.APIResponse) string {
 	all := make([]string, len(list))
 	for i, r := range list {
 		all[i] = strings.TrimSpace(r.Status + " " + cmp.Or(r.Type, r.Media))
@@ -259,8 +272,8 @@ func answersText(list []junctor.APIResponse) string {
 	return strings.Join(all, ", ")
 }
 
-// toolCounts says how many endpoints became tools.
-func toolCounts(p *junctor.APIPreview) string {
+// countTools returns how many operations of a document became tools.
+func countTools(p *junctor.APIPreview) string {
 	incomplete := fmt.Sprintf("%d incomplete", p.Incomplete)
 	if p.Partial > 0 {
 		incomplete += fmt.Sprintf(" (%d of them can be called)", p.Partial)
@@ -268,19 +281,21 @@ func toolCounts(p *junctor.APIPreview) string {
 	return fmt.Sprintf("%d ready, %s, %d left out", p.Ready, incomplete, p.Excluded)
 }
 
-// printProblems shows what is wrong where, and what could be better.
+// printProblems prints the problems of a document with their positions, in the
+// form that editors recognise.
 func (c *cli) printProblems(p *junctor.APIPreview) error {
 	for _, x := range p.Problems {
-		fmt.Fprintf(c.out, "%s:%d:%d: %s %s: %s", cell(x.File), x.Line, x.Column, x.Severity, x.Code, problemText(&x))
+		fmt.Fprintf(c.out, "%s:%d:%d: %s %s: %s", toCell(x.File), x.Line, x.Column, x.Severity, x.Code, formatProblem(&x))
 		if e := x.Edit; e != nil {
-			fmt.Fprintf(c.out, " (%s)", shownEdit(e))
+			fmt.Fprintf(c.out, " (%s)", describeEdit(e))
 		}
 		fmt.Fprintln(c.out)
 	}
 	return nil
 }
 
-func shownEdit(e *junctor.APIEdit) string {
+// describeEdit returns the change to a tool that solves a problem.
+func describeEdit(e *junctor.APIEdit) string {
 	switch {
 	case e.Hide:
 		return "hide " + e.Tool
@@ -289,17 +304,19 @@ func shownEdit(e *junctor.APIEdit) string {
 	case len(e.Roles) > 0 || e.Category != "":
 		return fmt.Sprintf("%s: roles %v, category %q", e.Tool, e.Roles, e.Category)
 	}
-	return e.Tool + ": " + cell(e.Description)
+	return e.Tool + ": " + toCell(e.Description)
 }
 
+// serverReimport returns `server reimport`. Changes that may break callers are
+// applied only with --yes.
 func (c *cli) serverReimport() *cobra.Command {
 	var dryRun, yes, allowEmpty bool
 	cmd := &cobra.Command{
 		Use: "reimport ID [DOCUMENT]", Short: "Make a server of its documentation again, and show what changed",
 		Long: "Read the documentation of an auto-generated server again, from where it came from or from a file or URL. Names, hidden tools and\n" +
-			"other edits stay. What may make callers fail, such as a tool that is gone, is shown, and taken over with --yes alone.",
+			"other edits stay. A change that may make callers fail, such as a removed tool, is shown and is applied only with --yes.",
 		Example: "  junctor server reimport pets openapi.yaml --dry-run", Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"dry_run": dryRun, "accept_breaking": yes, "allow_empty": allowEmpty}
 			if len(args) == 2 && isURL(args[1]) {
 				body["document_url"] = args[1]
@@ -311,9 +328,11 @@ func (c *cli) serverReimport() *cobra.Command {
 				body["document"] = text
 			}
 			var out admin.Imported
-			err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, path("servers", args[0], "import"), body, &out) })
+			err := c.runWithProgress("reading the document", func() error {
+				return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "import"), body, &out)
+			})
 			if err != nil {
-				return namingFlags(err)
+				return replaceFieldNames(err)
 			}
 			return c.printImported(&out, dryRun)
 		}),
@@ -321,10 +340,12 @@ func (c *cli) serverReimport() *cobra.Command {
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "take over what may make callers fail too")
 	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "take over documentation that yields no tool")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// printImported prints the changes of an import. Breaking changes that were not
+// applied are a failure.
 func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
 	breaking := 0
 	for _, ch := range out.Changes {
@@ -332,7 +353,7 @@ func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
 			breaking++
 		}
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		if err := c.printJSON(out); err != nil {
 			return err
 		}
@@ -342,53 +363,55 @@ func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
 			if ch.Breaking {
 				mark = " (breaking)"
 			}
-			fmt.Fprintf(c.out, "%-8s %s  %s%s\n", ch.Kind, cell(ch.Tool), cell(ch.Key), mark)
+			fmt.Fprintf(c.out, "%-8s %s  %s%s\n", ch.Kind, toCell(ch.Tool), toCell(ch.Key), mark)
 			for _, what := range ch.What {
-				fmt.Fprintf(c.out, "         %s\n", cell(what))
+				fmt.Fprintf(c.out, "         %s\n", toCell(what))
 			}
 		}
 		switch {
 		case len(out.Changes) == 0:
-			c.say("nothing changed")
+			c.printNote("nothing changed")
 		case out.Applied:
-			c.say("%d changes were taken over", len(out.Changes))
+			c.printNote("%d changes were taken over", len(out.Changes))
 		}
 	}
+	// Exit code 1 tells a script that the server was left as it was.
 	if !out.Applied && !dryRun && breaking > 0 {
-		c.say("%d changes may make callers fail, so nothing was changed: look at them, and say --yes", breaking)
-		return said("nothing was changed")
+		c.printNote("%d changes may make callers fail, so nothing was changed: look at them, and say --yes", breaking)
+		return silentFailure("nothing was changed")
 	}
 	return nil
 }
 
+// serverValidate returns `server validate`.
 func (c *cli) serverValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "validate ID", Short: "Say what is wrong with a server's documentation, and what could be better",
 		Long:    "Say what is wrong with a server's documentation, and what could be better. The exit code is 1 if a problem is an error, or if the\ndocumentation yields no tool.",
 		Example: "  junctor server validate pets", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var p junctor.APIPreview
-			if err := c.ask(cmd, http.MethodGet, path("servers", args[0], "validate"), nil, &p); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", args[0], "validate"), nil, &p); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				if err := c.printJSON(p); err != nil {
 					return err
 				}
 			} else {
 				if len(p.Problems) == 0 && p.Ready+p.Partial > 0 {
-					c.say("nothing is wrong with it")
+					c.printNote("nothing is wrong with it")
 				}
 				if err := c.printProblems(&p); err != nil {
 					return err
 				}
 			}
 			if slices.ContainsFunc(p.Problems, func(x junctor.APIProblem) bool { return x.Severity == "error" }) {
-				return said("the document has errors")
+				return silentFailure("the document has errors")
 			}
-			return c.withoutTools(&p, false)
+			return c.requireTools(&p, false)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

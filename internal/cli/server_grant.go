@@ -1,14 +1,22 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-// grantFlags say what an OAuth client gets its token for.
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// grantFlags are the flags for an OAuth grant other than client credentials.
 type grantFlags struct {
-	name, subject, subjectType, audience string
-	idpTokenURL, idpClientID, idpSecret  string
+	name                           string // of the grant; the others need it
+	subject, subjectType, audience string // the token that is exchanged, and for whom
+
+	// The client at the identity provider, for the grant enterprise.
+	idpTokenURL, idpClientID, idpSecret string
 }
 
-func (g *grantFlags) add(cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (g *grantFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&g.name, "grant", "", "what a token is got for, where it is not for --oauth-client itself: jwt-bearer, token-exchange or enterprise")
 	flags.StringVar(&g.subject, "subject", "", "with --grant: the statement, the token to exchange or the identity token, as with --bearer")
@@ -19,9 +27,10 @@ func (g *grantFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&g.idpSecret, "idp-secret", "", "with --grant enterprise: secret of that client, as with --bearer")
 }
 
-// granted puts what the flags say into an auth.
-func (c *cli) granted(g *grantFlags, a *newAuth) error {
-	a.Grant, a.SubjectType, a.Audience, a.IDPTokenURL, a.IDPClientID = g.name, g.subjectType, g.audience, g.idpTokenURL, g.idpClientID
+// addGrant adds the grant that the flags describe to an auth, and reads its
+// secrets.
+func (c *cli) addGrant(g *grantFlags, a *junctor.Auth) error {
+	a.Grant, a.SubjectType, a.Audience, a.IDPTokenURL, a.IDPClientID = junctor.OAuthGrant(g.name), junctor.SubjectType(g.subjectType), g.audience, g.idpTokenURL, g.idpClientID
 	for _, one := range []struct {
 		flag, value string
 		to          *string
@@ -29,7 +38,7 @@ func (c *cli) granted(g *grantFlags, a *newAuth) error {
 		if one.value == "" {
 			continue
 		}
-		text, err := c.secretOf(one.flag, one.value)
+		text, err := c.resolveSecret(one.flag, one.value)
 		if err != nil {
 			return err
 		}

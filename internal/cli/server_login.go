@@ -21,10 +21,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// loginPort is where a browser comes back to, where it is free: an authorization
-// server that compares addresses to the letter knows the client again.
+// loginPort is the port that a browser is redirected to, if it is free. Some
+// authorization servers compare redirect addresses exactly, so the same port
+// lets them recognise the registered client.
 const loginPort = "8719"
 
+// serverLogin returns `server login`, which runs an OAuth login with a browser.
 func (c *cli) serverLogin() *cobra.Command {
 	var paste, noBrowser, shared, trace bool
 	cmd := &cobra.Command{
@@ -34,8 +36,8 @@ func (c *cli) serverLogin() *cobra.Command {
 			"it cannot: paste the address that it shows then.\n\n" +
 			"The login is everybody's, or, of a server with --credentials per-user, your own: that takes a key of a user.",
 		Example: "  junctor server login notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			login, err := c.logIn(cmd, args[0], paste, noBrowser, shared)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			login, err := c.runLogin(cmd, args[0], paste, noBrowser, shared)
 			if trace {
 				if terr := c.printTraces(cmd, args[0], 2, c.err); terr != nil && err == nil {
 					err = terr
@@ -51,13 +53,17 @@ func (c *cli) serverLogin() *cobra.Command {
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "open no browser: print the address alone")
 	cmd.Flags().BoolVar(&shared, "shared", false, "of a server with credentials per-user: the server's own login, which its lists are read with")
 	cmd.Flags().BoolVar(&trace, "trace", false, "show each step, and what came of it")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// logIn runs a login from its beginning to its end.
-func (c *cli) logIn(cmd *cobra.Command, name string, paste, noBrowser, shared bool) (login junctor.ServerLogin, err error) {
+// runLogin runs a login from start to end. The browser comes back to a listener
+// on this machine. If it runs on another machine, it cannot, so the user may
+// also paste the address that it shows. The first answer is used. The login
+// fails when its time is over or the command is interrupted.
+func (c *cli) runLogin(cmd *cobra.Command, name string, paste, noBrowser, shared bool) (login junctor.ServerLogin, err error) {
 	in := admin.LoginStart{Shared: shared}
+	// Both ways of answering can send once without waiting for a reader.
 	answers := make(chan string, 2)
 	var finished chan error
 	if !paste {
@@ -67,22 +73,25 @@ func (c *cli) logIn(cmd *cobra.Command, name string, paste, noBrowser, shared bo
 		}
 		finished = make(chan error, 1)
 		in.RedirectURI = "http://" + l.Addr().String() + "/callback"
-		server := &http.Server{Handler: browserDoor(in.RedirectURI, answers, finished), ReadHeaderTimeout: 10 * time.Second}
+		server := &http.Server{Handler: newCallbackHandler(in.RedirectURI, answers, finished), ReadHeaderTimeout: 10 * time.Second}
 		go func() { _ = server.Serve(l) }()
 		defer func() {
+			// The browser still has to receive the result. The command's
+			// context may have ended.
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			_ = server.Shutdown(ctx)
 		}()
 	}
 	var started admin.LoginStarted
-	if err := c.ask(cmd, http.MethodPost, path("servers", name, "login"), in, &started); err != nil {
+	if err := c.requestAPI(cmd, http.MethodPost, apiPath("servers", name, "login"), in, &started); err != nil {
 		return login, err
 	}
-	c.show(cmd.Context(), started.AuthorizationURL, paste || noBrowser)
+	c.openAddress(cmd.Context(), started.AuthorizationURL, paste || noBrowser)
+	// In a script, standard input is not the user's.
 	if paste || isTerminal(c.in) {
-		c.say("Where the browser ends at a page that it cannot show, paste the address of that page here:")
-		go readAnswers(c.in, answers)
+		c.printNote("Where the browser ends at a page that it cannot show, paste the address of that page here:")
+		go readPastedAddress(c.in, answers)
 	}
 	wait := time.NewTimer(time.Until(started.ExpiresAt))
 	defer wait.Stop()
@@ -90,29 +99,31 @@ func (c *cli) logIn(cmd *cobra.Command, name string, paste, noBrowser, shared bo
 		select {
 		case answer := <-answers:
 			body := map[string]string{"login": started.Login, "url": answer}
-			err = c.ask(cmd, http.MethodPost, path("servers", name, "login", "finish"), body, &login)
+			err = c.requestAPI(cmd, http.MethodPost, apiPath("servers", name, "login", "finish"), body, &login)
 			if finished != nil {
+				// The browser's page waits for this result.
 				finished <- err
 			}
 			return login, err
 		case <-wait.C:
-			return login, said("nobody logged in within the time that a login has; run it again")
+			return login, silentFailure("nobody logged in within the time that a login has; run it again")
 		case <-cmd.Context().Done():
 			return login, cmd.Context().Err()
 		}
 	}
 }
 
-// show has a person open an address, with their browser where there is one here.
-func (c *cli) show(ctx context.Context, address string, noBrowser bool) {
-	if !noBrowser && proc.Browse(ctx, address) == nil {
-		c.say("Log in with the browser that opens. Where none does, open this address:\n\n  %s\n", address)
+// openAddress opens an address in a browser if there is one, and prints it in
+// any case.
+func (c *cli) openAddress(ctx context.Context, address string, noBrowser bool) {
+	if !noBrowser && proc.OpenBrowser(ctx, address) == nil {
+		c.printNote("Log in with the browser that opens. Where none does, open this address:\n\n  %s\n", address)
 		return
 	}
-	c.say("Open this address with a browser, and log in:\n\n  %s\n", address)
+	c.printNote("Open this address with a browser, and log in:\n\n  %s\n", address)
 }
 
-// listenForBrowser listens on this machine alone.
+// listenForBrowser listens on loopback, on loginPort or on any free port.
 func listenForBrowser(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	if l, err := lc.Listen(ctx, "tcp", "127.0.0.1:"+loginPort); err == nil {
@@ -125,8 +136,12 @@ func listenForBrowser(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// browserDoor takes a browser that comes back, and tells it how the login ended.
-func browserDoor(base string, answers chan<- string, finished <-chan error) http.Handler {
+// newCallbackHandler returns the handler that the browser is redirected to. It
+// sends the address with its parameters to answers, waits for the result of the
+// login on finished, and shows it. base is the redirect address. The address
+// contains the authorization code, so the response must not be cached or
+// framed.
+func newCallbackHandler(base string, answers chan<- string, finished <-chan error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /callback", func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -135,6 +150,8 @@ func browserDoor(base string, answers chan<- string, finished <-chan error) http
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		select {
+		// A second request, such as one of a prefetching browser, must not
+		// block.
 		case answers <- base + "?" + r.URL.RawQuery:
 		default:
 			w.WriteHeader(http.StatusConflict)
@@ -154,8 +171,9 @@ func browserDoor(base string, answers chan<- string, finished <-chan error) http
 	return mux
 }
 
-// readAnswers reads the address that a browser was sent to.
-func readAnswers(in io.Reader, answers chan<- string) {
+// readPastedAddress reads lines until one is a URL with a query, and sends it
+// to answers.
+func readPastedAddress(in io.Reader, answers chan<- string) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 64<<10)
 	for lines.Scan() {
@@ -167,46 +185,50 @@ func readAnswers(in io.Reader, answers chan<- string) {
 	}
 }
 
+// printLogin prints the state of a login. Tokens are not part of it.
 func (c *cli) printLogin(name string, l junctor.ServerLogin) error {
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(l)
 	}
 	renewed := "no"
 	if l.Renewable {
 		renewed = "yes"
 	}
-	return c.facts("server", name, "login", string(l.State), "user", l.User, "at", l.Issuer, "for", l.Resource, "client", l.ClientID, "scopes", strings.Join(l.Scopes, " "),
-		"since", moment(l.Since), "token until", moment(l.ExpiresAt), "renewed by itself", renewed, "reason", l.Reason)
+	return c.printFacts("server", name, "login", string(l.State), "user", l.User, "at", l.Issuer, "for", l.Resource, "client", l.ClientID, "scopes", strings.Join(l.Scopes, " "),
+		"since", formatTime(l.Since), "token until", formatTime(l.ExpiresAt), "renewed by itself", renewed, "reason", l.Reason)
 }
 
+// serverLogout returns `server logout`.
 func (c *cli) serverLogout() *cobra.Command {
 	var shared bool
 	cmd := &cobra.Command{
 		Use: "logout NAME", Short: "Log out of a server: its tokens are revoked and forgotten", Example: "  junctor server logout notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			to := path("servers", args[0], "login")
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			to := apiPath("servers", args[0], "login")
 			if shared {
 				to += "?shared=true"
 			}
-			if err := c.ask(cmd, http.MethodDelete, to, nil, nil); err != nil {
+			if err := c.requestAPI(cmd, http.MethodDelete, to, nil, nil); err != nil {
 				return err
 			}
-			return c.done(map[string]string{"id": args[0], "state": "logged out"})
+			return c.printIfJSON(map[string]string{"id": args[0], "state": "logged out"})
 		}),
 	}
 	cmd.Flags().BoolVar(&shared, "shared", false, "of a server with credentials per-user: the server's own login")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// serverTrace returns `server trace`, which prints the steps of the last logins
+// and renewals.
 func (c *cli) serverTrace() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
 		Use: "trace NAME", Short: "Show what the last logins and renewals at a server came to, step by step", Example: "  junctor server trace notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if c.json() {
-				var all list[junctor.Trace]
-				if err := c.ask(cmd, http.MethodGet, path("servers", args[0], "traces"), nil, &all); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if c.wantsJSON() {
+				var all listPage[junctor.Trace]
+				if err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", args[0], "traces"), nil, &all); err != nil {
 					return err
 				}
 				return c.printJSON(all)
@@ -215,32 +237,36 @@ func (c *cli) serverTrace() *cobra.Command {
 		}),
 	}
 	cmd.Flags().IntVar(&last, "last", 5, "how many, the newest")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// printTraces prints the newest traces of a server, the oldest of them first.
+// printTraces prints the newest traces of a server, at most most of them, in
+// the order of time.
 func (c *cli) printTraces(cmd *cobra.Command, name string, most int, to io.Writer) error {
-	var all list[junctor.Trace]
-	if err := c.ask(cmd, http.MethodGet, path("servers", name, "traces"), nil, &all); err != nil {
+	var all listPage[junctor.Trace]
+	if err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", name, "traces"), nil, &all); err != nil {
 		return err
 	}
 	items := all.Items[:min(max(most, 0), len(all.Items))]
 	var errs []error
 	for i := len(items) - 1; i >= 0; i-- {
-		_, err := io.WriteString(to, printable(traceText(&items[i])))
+		_, err := io.WriteString(to, stripControls(formatTrace(&items[i])))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-func traceText(t *junctor.Trace) string {
+// formatTrace returns a trace as text, one line per step with what was sent and
+// answered below it.
+func formatTrace(t *junctor.Trace) string {
 	var b strings.Builder
 	line := func(indent int, format string, args ...any) {
 		b.WriteString(strings.Repeat("  ", indent) + fmt.Sprintf(format, args...) + "\n")
 	}
 	mark := map[bool]string{true: "ok", false: "FAILED"}
-	line(0, "%s  %s  %s: %s", moment(t.At), t.What, mark[t.OK], t.Verdict)
+	// The first line sums up the trace.
+	line(0, "%s  %s  %s: %s", formatTime(t.At), t.What, mark[t.OK], t.Verdict)
 	if t.Remedy != "" {
 		line(1, "to do: %s", t.Remedy)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
+// serverSuggest returns `server suggest`, which asks a model for better names
+// and descriptions of the tools of an API. It changes nothing.
 func (c *cli) serverSuggest() *cobra.Command {
 	var in admin.Suggest
 	cmd := &cobra.Command{
@@ -18,54 +20,56 @@ func (c *cli) serverSuggest() *cobra.Command {
 		Long: "Ask a model how the tools of an auto-generated server could be shown better, and whom they are for. Nothing is changed: look at\n" +
 			"what it suggests, and approve or reject it with junctor server suggestions.",
 		Example: "  junctor server suggest pets --model local", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var out admin.Suggested
-			err := c.waiting("the model is asked", func() error {
-				return c.ask(cmd, http.MethodPost, path("servers", args[0], "suggestions"), in, &out)
+			err := c.runWithProgress("the model is asked", func() error {
+				return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "suggestions"), in, &out)
 			})
 			if err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(out)
 			}
 			c.printSuggestions(out.Items)
 			for _, left := range out.LeftOut {
-				c.say("left out: %s: %s", cell(left.Tool), cell(left.Reason))
+				c.printNote("left out: %s: %s", toCell(left.Tool), toCell(left.Reason))
 			}
 			if len(out.Items) == 0 {
-				c.say("the model %s suggests nothing", out.Model)
+				c.printNote("the model %s suggests nothing", out.Model)
 				return nil
 			}
-			c.say("nothing is changed yet: junctor server suggestions %s --approve all, or --approve TOOL, or --reject", args[0])
+			c.printNote("nothing is changed yet: junctor server suggestions %s --approve all, or --approve TOOL, or --reject", args[0])
 			return nil
 		}),
 	}
 	cmd.Flags().StringVar(&in.Model, "model", "", "which model is asked, by `name` (default the only one)")
 	cmd.Flags().StringArrayVar(&in.Tools, "tool", nil, "only this tool, by the server's own `name`; may be given several times")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// serverSuggestions returns `server suggestions`, which lists, approves and
+// rejects them.
 func (c *cli) serverSuggestions() *cobra.Command {
 	var approve, reject []string
 	cmd := &cobra.Command{
 		Use: "suggestions ID", Short: "Show what a model suggests for the tools of an API; approve or reject it",
 		Example: "  junctor server suggestions pets\n  junctor server suggestions pets --approve list_pets --reject delete_pet",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			at := path("servers", args[0], "suggestions")
-			var page list[junctor.ToolSuggestion]
-			if err := c.ask(cmd, http.MethodGet, at, nil, &page); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			at := apiPath("servers", args[0], "suggestions")
+			var page listPage[junctor.ToolSuggestion]
+			if err := c.requestAPI(cmd, http.MethodGet, at, nil, &page); err != nil {
 				return err
 			}
 			if len(approve)+len(reject) == 0 {
-				if c.json() {
+				if c.wantsJSON() {
 					return c.printJSON(page)
 				}
 				c.printSuggestions(page.Items)
 				if len(page.Items) == 0 {
-					c.say("nothing is suggested; junctor server suggest %s asks a model", args[0])
+					c.printNote("nothing is suggested; junctor server suggest %s asks a model", args[0])
 				}
 				return nil
 			}
@@ -73,7 +77,7 @@ func (c *cli) serverSuggestions() *cobra.Command {
 				word  string
 				tools []string
 			}{{"approve", approve}, {"reject", reject}} {
-				if err := c.decide(cmd, at, way.word, page.Items, way.tools); err != nil {
+				if err := c.decideSuggestions(cmd, at, way.word, page.Items, way.tools); err != nil {
 					return err
 				}
 			}
@@ -82,14 +86,18 @@ func (c *cli) serverSuggestions() *cobra.Command {
 	}
 	cmd.Flags().StringArrayVar(&approve, "approve", nil, "show this tool as is suggested, by the server's own `name`, or all; may be given several times")
 	cmd.Flags().StringArrayVar(&reject, "reject", nil, "forget what is suggested for this tool, by the server's own `name`, or all; may be given several times")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// decide approves or rejects what is suggested for tools.
-func (c *cli) decide(cmd *cobra.Command, at, word string, there []junctor.ToolSuggestion, tools []string) error {
+// decideSuggestions approves or rejects the suggestions for tools; word is
+// approve or reject. The name all means every suggestion. at is the path of the
+// suggestions.
+func (c *cli) decideSuggestions(cmd *cobra.Command, at, word string, there []junctor.ToolSuggestion, tools []string) error {
 	var ids []string
 	for _, name := range tools {
+		// A name without a suggestion is an error, because it is probably
+		// misspelled.
 		before := len(ids)
 		for _, one := range there {
 			if (name == "all" || name == one.Tool) && !slices.Contains(ids, one.ID) {
@@ -103,29 +111,29 @@ func (c *cli) decide(cmd *cobra.Command, at, word string, there []junctor.ToolSu
 	if len(ids) == 0 {
 		return nil
 	}
-	var done list[junctor.ToolSuggestion]
-	if err := c.ask(cmd, http.MethodPost, at+"/"+word, map[string]any{"ids": ids}, &done); err != nil {
+	var done listPage[junctor.ToolSuggestion]
+	if err := c.requestAPI(cmd, http.MethodPost, at+"/"+word, map[string]any{"ids": ids}, &done); err != nil {
 		return err
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(done)
 	}
 	if word == "approve" {
 		c.printSuggestions(done.Items)
-		c.say("%d approved", len(done.Items))
+		c.printNote("%d approved", len(done.Items))
 	} else {
-		c.say("%d rejected", len(done.Items))
+		c.printNote("%d rejected", len(done.Items))
 	}
 	return nil
 }
 
-// printSuggestions shows what is, and what would be.
+// printSuggestions prints the present and the suggested values.
 func (c *cli) printSuggestions(all []junctor.ToolSuggestion) {
 	for _, one := range all {
-		fmt.Fprintf(c.out, "%s  %s\n", cell(one.Tool), cell(one.Key))
+		fmt.Fprintf(c.out, "%s  %s\n", toCell(one.Tool), toCell(one.Key))
 		row := func(what, now, to string) {
 			if to != "" {
-				fmt.Fprintf(c.out, "  %s\n    - %s\n    + %s\n", what, cell(now), cell(to))
+				fmt.Fprintf(c.out, "  %s\n    - %s\n    + %s\n", what, toCell(now), toCell(to))
 			}
 		}
 		row("name", one.Now.Name, one.To.Name)

@@ -10,9 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// settings gives a command a flag for each setting of an instance, or for the
-// named ones, and --config.
-func (c *cli) settings(cmd *cobra.Command, only ...string) {
+// addSettings gives a command a flag for each setting of an instance, or for
+// the named ones, and the flag --config.
+func (c *cli) addSettings(cmd *cobra.Command, only ...string) {
 	for _, s := range config.Settings() {
 		if len(only) > 0 && !slices.Contains(only, s.Name) {
 			continue
@@ -22,11 +22,13 @@ func (c *cli) settings(cmd *cobra.Command, only ...string) {
 	cmd.Flags().String("config", "", "`file` with settings, such as junctor.yaml (JUNCTOR_CONFIG)")
 }
 
-// remote gives a command that asks a running instance the flags that say which.
-func (c *cli) remote(cmd *cobra.Command) { c.settings(cmd, "data-dir") }
+// addInstanceFlags gives a command the flags that say which running instance it
+// talks to.
+func (c *cli) addInstanceFlags(cmd *cobra.Command) { c.addSettings(cmd, "data-dir") }
 
-// addSetting adds one flag. Values stay text: package config reads and checks
-// them, in the same way from everywhere.
+// addSetting adds the flag of one setting. Its value stays text:
+// internal/config parses and checks it, in the same way as values of the
+// environment and the file.
 func addSetting(cmd *cobra.Command, s config.Setting) {
 	flags := cmd.Flags()
 	help := s.Help + " (" + s.Env() + ")"
@@ -44,17 +46,20 @@ func addSetting(cmd *cobra.Command, s config.Setting) {
 	}
 }
 
-// settingValue is text that help calls by its kind.
+// settingValue is a text flag that help shows with the kind of the setting,
+// such as size or duration.
 type settingValue struct {
 	pflag.Value
 	kind config.Kind
 }
 
+// Type implements pflag.Value.
 func (v *settingValue) Type() string { return string(v.kind) }
 
-// sources gathers where the settings of this command line come from.
-func (c *cli) sources(cmd *cobra.Command) config.Sources {
-	src := config.Sources{Flags: map[string]string{}, Env: c.lookup}
+// configSources returns the sources of the settings of this command line: only
+// flags that were given, the environment, and the file.
+func (c *cli) configSources(cmd *cobra.Command) config.Sources {
+	src := config.Sources{Flags: map[string]string{}, Env: c.lookupEnv}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
 		case f.Name == "config":
@@ -70,18 +75,20 @@ func (c *cli) sources(cmd *cobra.Command) config.Sources {
 	return src
 }
 
+// isSetting reports whether a flag is that of a setting. Commands have other
+// flags too.
 func isSetting(name string) bool {
 	return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == name })
 }
 
-// load reads the settings of this command line.
-func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
-	return config.Load(c.sources(cmd))
+// loadConfig reads and checks the settings of this command line.
+func (c *cli) loadConfig(cmd *cobra.Command) (*config.Config, error) {
+	return config.Load(c.configSources(cmd))
 }
 
-// lookup is os.LookupEnv on what Main was given.
-func (c *cli) lookup(name string) (string, bool) {
-	for _, line := range slices.Backward(c.env) { // the last one holds, as in a process
+// lookupEnv is os.LookupEnv for the environment that Main was given.
+func (c *cli) lookupEnv(name string) (string, bool) {
+	for _, line := range slices.Backward(c.env) { // the last value counts, as in a process
 		if value, ok := strings.CutPrefix(line, name+"="); ok {
 			return value, true
 		}
@@ -89,8 +96,8 @@ func (c *cli) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// getenv is the value of an environment variable; "" when it is not set.
+// getenv returns the value of an environment variable; "" if it is not set.
 func (c *cli) getenv(name string) string {
-	value, _ := c.lookup(name)
+	value, _ := c.lookupEnv(name)
 	return value
 }

@@ -9,12 +9,14 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// sourceCommand returns the group `junctor source`: where events come from.
 func (c *cli) sourceCommand() *cobra.Command {
-	cmd := noun("source", "Say where events come from", "junctor source ls")
-	cmd.AddCommand(c.sourceAdd(), c.sourceList(), c.sourceRotate(), c.removal("source", "sources", "Remove a source; its events stay", "github"))
+	cmd := newGroupCommand("source", "Say where events come from", "junctor source ls")
+	cmd.AddCommand(c.sourceAdd(), c.sourceList(), c.sourceRotate(), c.newRemoveCommand("source", "sources", "Remove a source; its events stay", "github"))
 	return cmd
 }
 
+// sourceAdd returns `source add`.
 func (c *cli) sourceAdd() *cobra.Command {
 	var style, secret, title, header, typeField, agentField, key string
 	cmd := &cobra.Command{
@@ -23,8 +25,8 @@ func (c *cli) sourceAdd() *cobra.Command {
 			"Standard Webhooks (standard), of GitHub or Stripe, or as an HMAC-SHA256 of the body in a header (hmac). With the styles\n" +
 			"redis and redis-stream the secret is the address, redis://user:password@host:6379/0, and jobs are taken from there.",
 		Example: "  junctor source add github --style github --secret @webhook.secret", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			word, err := c.plainSecret("secret", secret)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			word, err := c.readPlainSecret("secret", secret)
 			if err != nil {
 				return err
 			}
@@ -35,10 +37,10 @@ func (c *cli) sourceAdd() *cobra.Command {
 				}
 			}
 			var s junctor.Source
-			if err := c.ask(cmd, http.MethodPost, "/sources", body, &s); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/sources", body, &s); err != nil {
 				return err
 			}
-			return c.done(s)
+			return c.printIfJSON(s)
 		}),
 	}
 	styles := make([]string, len(junctor.SourceStyles()))
@@ -54,69 +56,77 @@ func (c *cli) sourceAdd() *cobra.Command {
 	flags.StringVar(&agentField, "agent-field", "", "where the agent is that an event concerns, such as data.agent_id")
 	flags.StringVar(&key, "key", "", "with a Redis: the list or stream (default action_jobs)")
 	_ = cmd.RegisterFlagCompletionFunc("style", cobra.FixedCompletions(styles, cobra.ShellCompDirectiveNoFileComp))
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// plainSecret reads a secret that is stored as it is, so that a reference is of
-// no use.
-func (c *cli) plainSecret(flag, value string) (string, error) {
+// readPlainSecret reads a secret from @file or standard input. Unlike
+// resolveSecret it accepts no reference, because the secret of a source is
+// stored as it is.
+func (c *cli) readPlainSecret(flag, value string) (string, error) {
 	switch {
 	case value == "-":
 		return c.readSecret(flag, "-")
 	case strings.HasPrefix(value, "@") && value != "@":
 		return c.readSecret(flag, value[1:])
 	}
-	return "", usagef("--%s: give the secret as @file, or - for standard input; on the command line others could see it", flag)
+	return "", usageErrorf("--%s: give the secret as @file, or - for standard input; on the command line others could see it", flag)
 }
 
+// sourceList returns `source ls`.
 func (c *cli) sourceList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List sources", Example: "  junctor source ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/sources", []string{"ID", "STYLE", "TITLE", "AT", "STATE"}, func(s junctor.Source) []string {
 				at := s.Path
+				// A source that is polled has a key of a Redis instead of a
+				// path.
 				if s.Pulled() {
 					at = s.Key
 				}
-				return []string{s.ID, string(s.Style), s.Title, at, onOff(s.Disabled)}
+				return []string{s.ID, string(s.Style), s.Title, at, formatSwitch(s.Disabled)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// sourceRotate returns `source rotate`. The former secret stays valid until the
+// next rotation, unless --at-once is given.
 func (c *cli) sourceRotate() *cobra.Command {
 	var secret string
 	var atOnce bool
 	cmd := &cobra.Command{
 		Use: "rotate ID", Short: "Give a source another secret; the former counts on until the next one",
 		Example: "  junctor source rotate github --secret @webhook.secret", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			word, err := c.plainSecret("secret", secret)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			word, err := c.readPlainSecret("secret", secret)
 			if err != nil {
 				return err
 			}
 			var s junctor.Source
-			if err := c.ask(cmd, http.MethodPatch, path("sources", args[0]), map[string]any{"secret": word, "at_once": atOnce}, &s); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("sources", args[0]), map[string]any{"secret": word, "at_once": atOnce}, &s); err != nil {
 				return err
 			}
-			return c.done(s)
+			return c.printIfJSON(s)
 		}),
 	}
 	cmd.Flags().StringVar(&secret, "secret", "-", "the new secret: @file, or - for standard input")
 	cmd.Flags().BoolVar(&atOnce, "at-once", false, "the former does not count any more")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// scheduleCommand returns the group `junctor schedule`: events at given times.
 func (c *cli) scheduleCommand() *cobra.Command {
-	cmd := noun("schedule", "Make events at times that are known before", "junctor schedule ls")
-	cmd.AddCommand(c.scheduleAdd(), c.scheduleList(), c.removal("schedule", "schedules", "Remove a schedule", "nightly"))
+	cmd := newGroupCommand("schedule", "Make events at times that are known before", "junctor schedule ls")
+	cmd.AddCommand(c.scheduleAdd(), c.scheduleList(), c.newRemoveCommand("schedule", "schedules", "Remove a schedule", "nightly"))
 	return cmd
 }
 
+// scheduleAdd returns `schedule add`, which creates or replaces a schedule.
 func (c *cli) scheduleAdd() *cobra.Command {
 	var cron, zone, kind, agent, data string
 	cmd := &cobra.Command{
@@ -124,7 +134,7 @@ func (c *cli) scheduleAdd() *cobra.Command {
 		Long: "Add a schedule: at its times an event of the source schedule:NAME is taken. Times are the five fields of cron, minute,\n" +
 			"hour, day, month and weekday, or @hourly, @daily, @weekly, @monthly, @yearly. What was missed while nothing ran comes once.",
 		Example: "  junctor schedule add nightly --cron '0 3 * * *' --timezone Europe/Berlin --type report.due", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			text, err := readJSON("data", data)
 			if err != nil {
 				return err
@@ -134,10 +144,10 @@ func (c *cli) scheduleAdd() *cobra.Command {
 				body["data"] = text
 			}
 			var s junctor.Schedule
-			if err := c.ask(cmd, http.MethodPut, path("schedules", args[0]), body, &s); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("schedules", args[0]), body, &s); err != nil {
 				return err
 			}
-			return c.done(s)
+			return c.printIfJSON(s)
 		}),
 	}
 	flags := cmd.Flags()
@@ -149,19 +159,20 @@ func (c *cli) scheduleAdd() *cobra.Command {
 	for _, name := range []string{"cron", "type"} {
 		_ = cmd.MarkFlagRequired(name)
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// scheduleList returns `schedule ls`.
 func (c *cli) scheduleList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List schedules", Example: "  junctor schedule ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/schedules", []string{"NAME", "CRON", "TIMEZONE", "TYPE", "AGENT", "NEXT", "LAST", "STATE"}, func(s junctor.Schedule) []string {
-				return []string{s.Name, s.Cron, s.Timezone, s.Type, s.Agent, moment(s.NextAt), moment(s.LastAt), onOff(s.Disabled)}
+				return []string{s.Name, s.Cron, s.Timezone, s.Type, s.Agent, formatTime(s.NextAt), formatTime(s.LastAt), formatSwitch(s.Disabled)}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }

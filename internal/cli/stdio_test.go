@@ -101,7 +101,10 @@ func TestStdio(t *testing.T) {
 	if code := Main(t.Context(), []string{"call", "ls", "--format", "json", "--data-dir", dir}, nil, nil, &calls, io.Discard); code != exitOK {
 		t.Fatalf("call ls: exit code %d", code)
 	}
-	var found list[struct{ Door, Name, Status string }]
+	var found listPage[struct {
+		EntryPoint   string `json:"entry_point"`
+		Name, Status string
+	}]
 	if err := json.Unmarshal(calls.Bytes(), &found); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +112,7 @@ func TestStdio(t *testing.T) {
 		t.Errorf("the instance has recorded %+v", found.Items)
 	}
 	for _, c := range found.Items {
-		if c.Door != "stdio" || c.Name != "echo" || c.Status != "success" {
+		if c.EntryPoint != "stdio" || c.Name != "echo" || c.Status != "success" {
 			t.Errorf("the instance has recorded %+v", c)
 		}
 	}
@@ -120,6 +123,6 @@ func await(t *testing.T, dataDir string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	client := localClient(dataDir)
+	client := newLocalClient(dataDir)
 	poll.Until(t, "an instance on "+dataDir, 30*time.Second, func() bool { return client.get(ctx, "/version", nil) == nil })
 }

@@ -15,17 +15,19 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// toolCommand returns the group `junctor tool`.
 func (c *cli) toolCommand() *cobra.Command {
-	cmd := noun("tool", "List, search, show, call and tag tools", "junctor tool ls")
+	cmd := newGroupCommand("tool", "List, search, show, call and tag tools", "junctor tool ls")
 	cmd.AddCommand(c.toolList(), c.toolSearch(), c.toolShow(), c.toolCall(), c.toolTag(), c.toolChanges())
 	return cmd
 }
 
+// toolList returns `tool ls`.
 func (c *cli) toolList() *cobra.Command {
 	var server, role string
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List tools", Example: "  junctor tool ls --server demo\n  junctor tool ls --role QA", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return c.printTools(cmd, url.Values{"server": nonEmpty(server), "role": nonEmpty(role)})
 		}),
 	}
@@ -33,22 +35,24 @@ func (c *cli) toolList() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this server")
 	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// toolSearch returns `tool search`.
 func (c *cli) toolSearch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "search TEXT...", Short: "Find tools by words of their name, title or description",
 		Example: "  junctor tool search add numbers", Args: cobra.MinimumNArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			return c.printTools(cmd, url.Values{"q": {strings.Join(args, " ")}})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// printTools prints the tools that match a query of /tools.
 func (c *cli) printTools(cmd *cobra.Command, query url.Values) error {
 	return printList(c, cmd, "/tools?"+query.Encode(), []string{"NAME", "VERSION", "ROLES", "ABOUT"}, func(t junctor.Tool) []string {
 		about := t.Description
@@ -59,34 +63,37 @@ func (c *cli) printTools(cmd *cobra.Command, query url.Values) error {
 	})
 }
 
+// toolShow returns `tool show`.
 func (c *cli) toolShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show what a tool does, takes and gives", Example: "  junctor tool show demo__add",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t junctor.Tool
-			if err := c.ask(cmd, http.MethodGet, path("tools", args[0]), nil, &t); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("tools", args[0]), nil, &t); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(t)
 			}
 			return c.printTool(t)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// printTool prints a tool with its arguments, which are read from its input
+// schema.
 func (c *cli) printTool(t junctor.Tool) error {
-	err := c.facts("name", t.Exposed, "title", t.Title, "server", t.Server, "own name", t.Name,
+	err := c.printFacts("name", t.Exposed, "title", t.Title, "server", t.Server, "own name", t.Name,
 		"version", t.Version, "versions", strings.Join(t.Versions, ", "), "annotations", string(t.Annotations),
-		"roles", joinRoles(t.Roles), "category", t.Category, "because", why(t.Class), "changed", moment(t.ChangedAt), "digest", t.Digest)
+		"roles", joinRoles(t.Roles), "category", t.Category, "because", explainRoles(t.Class), "changed", formatTime(t.ChangedAt), "digest", t.Digest)
 	if err != nil {
 		return err
 	}
 	if t.Description != "" {
-		fmt.Fprintf(c.out, "\n%s\n", printable(strings.TrimSpace(t.Description)))
+		fmt.Fprintf(c.out, "\n%s\n", stripControls(strings.TrimSpace(t.Description)))
 	}
 	sig := readSignature(t.InputSchema)
 	if len(sig.Properties) == 0 {
@@ -102,6 +109,7 @@ func (c *cli) printTool(t junctor.Tool) error {
 	for i, name := range names {
 		a := sig.Properties[name]
 		if a == nil {
+			// A schema may have null in the place of a property.
 			a = &argument{}
 		}
 		needed := ""
@@ -110,9 +118,10 @@ func (c *cli) printTool(t junctor.Tool) error {
 		}
 		rows[i] = []string{name, strings.Join(a.Types, " or "), needed, string(a.Default), firstLine(a.Description, 80)}
 	}
-	return c.table([]string{"ARGUMENT", "TYPE", "NEEDED", "DEFAULT", "ABOUT"}, rows)
+	return c.printTable([]string{"ARGUMENT", "TYPE", "NEEDED", "DEFAULT", "ABOUT"}, rows)
 }
 
+// toolCall returns `tool call`.
 func (c *cli) toolCall() *cobra.Command {
 	var (
 		pairs         []string
@@ -125,7 +134,7 @@ func (c *cli) toolCall() *cobra.Command {
 			"A tool that ran and failed exits 1; --format json prints the whole result as MCP has it.",
 		Example: "  junctor tool call demo__add --arg a=2 --arg b=40\n  junctor tool call demo__echo --json '{\"text\":\"hello\"}'",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			arguments, err := c.callArguments(cmd, args[0], pairs, text)
 			if err != nil {
 				return err
@@ -134,8 +143,9 @@ func (c *cli) toolCall() *cobra.Command {
 				Arguments json.RawMessage `json:"arguments,omitempty"`
 				Version   string          `json:"version,omitempty"`
 			}{arguments, version}
+			// The result stays as the tool sent it, for --format json.
 			var raw json.RawMessage
-			if err := c.ask(cmd, http.MethodPost, path("tools", args[0], "call"), body, &raw); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, apiPath("tools", args[0], "call"), body, &raw); err != nil {
 				return err
 			}
 			return c.printResult(raw)
@@ -146,15 +156,17 @@ func (c *cli) toolCall() *cobra.Command {
 	cmd.Flags().StringVar(&version, "version", "", "which version of the tool; without it the default one")
 	cmd.MarkFlagsMutuallyExclusive("arg", "json")
 	_ = cmd.RegisterFlagCompletionFunc("arg", c.completeArguments)
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// callArguments gives the arguments of a call as one JSON object; nil for none.
+// callArguments returns the arguments of a call as one JSON object; nil for
+// none. For pairs, the schema of the tool is requested first, since it decides
+// how a value is read.
 func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, text string) (json.RawMessage, error) {
 	if len(pairs) > 0 {
 		var t junctor.Tool
-		if err := c.ask(cmd, http.MethodGet, path("tools", tool), nil, &t); err != nil {
+		if err := c.requestAPI(cmd, http.MethodGet, apiPath("tools", tool), nil, &t); err != nil {
 			return nil, err
 		}
 		return buildArguments(t.InputSchema, pairs)
@@ -171,39 +183,41 @@ func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, tex
 		data, err = os.ReadFile(text[1:])
 	}
 	if err != nil {
-		return nil, usagef("--json %s cannot be read: %v", text, err)
+		return nil, usageErrorf("--json %s cannot be read: %v", text, err)
 	}
 	if !isJSON(string(data), '{') {
-		return nil, usagef("--json wants a JSON object, such as '{\"text\":\"hello\"}'")
+		return nil, usageErrorf("--json wants a JSON object, such as '{\"text\":\"hello\"}'")
 	}
 	return data, nil
 }
 
-// printResult shows a result; a tool that failed, or that asks for more than a
-// command line can give, ends the command with exit code 1.
+// printResult prints a tool result. A tool that failed, or that asks for input
+// while it runs, is a failure.
 func (c *cli) printResult(raw json.RawMessage) error {
 	var r toolResult
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return junctor.Errorf(junctor.CodeUpstream, "the tool's answer is not an MCP result: %w", err)
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		if err := c.printJSON(raw); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(c.out, r.text()); err != nil {
+	} else if _, err := io.WriteString(c.out, r.describe()); err != nil {
 		return err
 	}
 	switch {
 	case len(r.InputRequests) > 0:
 		return junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client; the command line gives arguments only")
-	case r.IsError && c.json():
-		return said("the tool failed")
+	// The printed result already says that the tool failed.
+	case r.IsError && c.wantsJSON():
+		return silentFailure("the tool failed")
 	case r.IsError:
 		return junctor.Errorf(junctor.CodeUpstream, "the tool ran and failed")
 	}
 	return nil
 }
 
+// nonEmpty returns the values of a query parameter: none for "".
 func nonEmpty(s string) []string {
 	if s == "" {
 		return nil

@@ -13,29 +13,45 @@ import (
 	"github.com/junctor-mcp/junctor/internal/event"
 )
 
+// triggerCommand returns the group `junctor trigger`.
 func (c *cli) triggerCommand() *cobra.Command {
-	cmd := noun("trigger", "Turn events into calls of tools", "junctor trigger ls")
+	cmd := newGroupCommand("trigger", "Turn events into calls of tools", "junctor trigger ls")
 	cmd.AddCommand(c.triggerAdd(), c.triggerList(), c.triggerShow(), c.triggerTest(), c.triggerSwitch("enable", "Switch a trigger on", false),
 		c.triggerSwitch("disable", "Switch a trigger off: it takes no events", true), c.triggerRemove())
 	return cmd
 }
 
-// triggerFlags describe a trigger.
+// triggerFlags are the flags that describe a trigger: which events match, and
+// the call to make.
 type triggerFlags struct {
-	ready, file, title                     string
-	source, kind, forAgent                 string
-	tags, where                            []string
-	minValue, maxValue                     float64
-	server, agent, resolve, tool, template string
-	batch, attempts, skipAfter             int
-	fileAttempts                           int
-	orderKey                               string
-	batchWait, timeout                     time.Duration
-	retryErrors, sign, raise, disabled     bool
-	includeFile, verifyFile                bool
+	ready, file string // the trigger to start with
+	title       string
+	disabled    bool
+
+	// Which events match. minValue and maxValue count only if they were given.
+	source, kind, forAgent string
+	tags, where            []string
+	minValue, maxValue     float64
+
+	// The call to make. One of server, agent and resolve says where.
+	server, agent, resolve string
+	tool, template         string
+	sign, raise            bool
+
+	// How calls are batched, ordered and repeated. Zero means the default.
+	batch               int
+	batchWait, timeout  time.Duration
+	attempts, skipAfter int
+	orderKey            string
+	retryErrors         bool
+
+	// The file of an event, such as a registration on a chain.
+	includeFile, verifyFile bool
+	fileAttempts            int
 }
 
-func (f *triggerFlags) add(cmd *cobra.Command) {
+// addTo adds the flags to a command.
+func (f *triggerFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.ready, "ready", "", "begin with one of those that `name` (junctor trigger ls --ready)")
 	flags.StringVar(&f.file, "file", "", "JSON `file` with title, match and action, as the API takes them")
@@ -69,8 +85,10 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("ready", "file")
 }
 
-// body is what the flags describe.
-func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, error) {
+// makeTrigger returns the trigger that the flags describe. It starts with a
+// ready-made trigger or a file, if one is named; the other flags replace its
+// values, and tags and conditions are added.
+func (f *triggerFlags) makeTrigger(cmd *cobra.Command, name string) (junctor.Trigger, error) {
 	t := junctor.Trigger{}
 	for _, ready := range event.Ready() {
 		if ready.Name == f.ready {
@@ -78,7 +96,7 @@ func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, e
 		}
 	}
 	if f.ready != "" && t.Name == "" {
-		return t, usagef("--ready %q: there is none; junctor trigger ls --ready lists them", f.ready)
+		return t, usageErrorf("--ready %q: there is none; junctor trigger ls --ready lists them", f.ready)
 	}
 	if f.file != "" {
 		text, err := readJSON("file", "@"+f.file)
@@ -86,7 +104,7 @@ func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, e
 			return t, err
 		}
 		if err := json.Unmarshal(text, &t); err != nil {
-			return t, usagef("--file: it describes no trigger: %v", err)
+			return t, usageErrorf("--file: it describes no trigger: %v", err)
 		}
 	}
 	t.Name = name
@@ -100,6 +118,8 @@ func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, e
 			*one.to = one.value
 		}
 	}
+	// They exclude each other, so one of them replaces the target of a
+	// ready-made trigger as a whole.
 	if f.server+f.agent+f.resolve != "" {
 		t.Action.Server, t.Action.Agent, t.Action.Resolve = f.server, f.agent, f.resolve
 	}
@@ -121,11 +141,13 @@ func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, e
 	if template != nil {
 		t.Action.Template = template
 	}
-	f.more(&t)
+	f.setActionOptions(&t)
 	return t, err
 }
 
-func (f *triggerFlags) more(t *junctor.Trigger) {
+// setActionOptions sets the numbers and switches of the action that were given.
+// A switch can only be turned on.
+func (f *triggerFlags) setActionOptions(t *junctor.Trigger) {
 	a := &t.Action
 	for _, one := range []struct {
 		to    *int
@@ -140,29 +162,32 @@ func (f *triggerFlags) more(t *junctor.Trigger) {
 	t.Disabled = t.Disabled || f.disabled
 }
 
-// readCondition reads FIELD OP VALUE; a value that is no JSON is a text.
+// readCondition parses FIELD OP VALUE. A value that is no JSON is a text.
 func readCondition(text string) (junctor.Condition, error) {
 	field, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	op, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	if field == "" || op == "" {
-		return junctor.Condition{}, usagef("--where %q: write it as 'FIELD OP VALUE', such as 'data.n > 5'", text)
+		return junctor.Condition{}, usageErrorf("--where %q: write it as 'FIELD OP VALUE', such as 'data.n > 5'", text)
 	}
 	value = strings.TrimSpace(value)
+	// So that 'data.state = open' needs no quotes within quotes.
 	if value != "" && !json.Valid([]byte(value)) {
 		quoted, err := json.Marshal(value)
 		if err != nil {
-			return junctor.Condition{}, usagef("--where %q: %v", text, err)
+			return junctor.Condition{}, usageErrorf("--where %q: %v", text, err)
 		}
 		value = string(quoted)
 	}
 	return junctor.Condition{Field: field, Op: op, Value: junctor.JSON(value)}, nil
 }
 
-// triggerBody is what the API takes.
+// triggerBody returns the body that the API accepts, without the members that
+// it sets itself.
 func triggerBody(t junctor.Trigger) map[string]any {
 	return map[string]any{"name": t.Name, "title": t.Title, "match": t.Match, "action": t.Action, "disabled": t.Disabled}
 }
 
+// triggerAdd returns `trigger add`.
 func (c *cli) triggerAdd() *cobra.Command {
 	var f triggerFlags
 	cmd := &cobra.Command{
@@ -172,43 +197,45 @@ func (c *cli) triggerAdd() *cobra.Command {
 			"{{data.name?}} may be absent.",
 		Example: "  junctor trigger add low --type NewFeedback --max-value 40 --agent event --tool agent.receiveFeedback --template '{\"score\":\"{{score}}\"}'",
 		Args:    cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			t, err := f.body(cmd, args[0])
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			t, err := f.makeTrigger(cmd, args[0])
 			if err != nil {
 				return err
 			}
 			var made junctor.Trigger
-			if err := c.ask(cmd, http.MethodPost, "/triggers", triggerBody(t), &made); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/triggers", triggerBody(t), &made); err != nil {
 				return err
 			}
-			return c.done(made)
+			return c.printIfJSON(made)
 		}),
 	}
-	f.add(cmd)
-	c.remote(cmd)
+	f.addTo(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// triggerList returns `trigger ls`.
 func (c *cli) triggerList() *cobra.Command {
 	var ready bool
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List triggers", Example: "  junctor trigger ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			from := "/triggers"
 			if ready {
 				from = "/triggers/ready"
 			}
 			return printList(c, cmd, from, []string{"NAME", "TITLE", "SOURCE", "TYPE", "CALLS", "STATE"}, func(t junctor.Trigger) []string {
-				return []string{t.Name, t.Title, t.Match.Source, t.Match.Type, callsText(&t.Action), onOff(t.Disabled)}
+				return []string{t.Name, t.Title, t.Match.Source, t.Match.Type, describeAction(&t.Action), formatSwitch(t.Disabled)}
 			})
 		}),
 	}
 	cmd.Flags().BoolVar(&ready, "ready", false, "those to begin with")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-func callsText(a *junctor.Action) string {
+// describeAction returns the call that a trigger makes.
+func describeAction(a *junctor.Action) string {
 	switch {
 	case a.Server != "":
 		return a.Server + "/" + a.Tool
@@ -220,43 +247,47 @@ func callsText(a *junctor.Action) string {
 	return a.Tool + " by " + a.Resolve
 }
 
-func onOff(disabled bool) string {
+// formatSwitch returns whether something is switched on.
+func formatSwitch(disabled bool) string {
 	if disabled {
 		return "off"
 	}
 	return "on"
 }
 
+// triggerShow returns `trigger show`.
 func (c *cli) triggerShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show a trigger", Example: "  junctor trigger show low", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t junctor.Trigger
-			if err := c.ask(cmd, http.MethodGet, path("triggers", args[0]), nil, &t); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("triggers", args[0]), nil, &t); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(t)
 			}
 			match, err := json.Marshal(t.Match)
 			if err != nil {
 				return err
 			}
-			return c.facts("name", t.Name, "title", t.Title, "match", string(match), "calls", callsText(&t.Action), "template", string(t.Action.Template),
-				"state", onOff(t.Disabled), "declared in", t.Declared, "changed", moment(t.UpdatedAt))
+			return c.printFacts("name", t.Name, "title", t.Title, "match", string(match), "calls", describeAction(&t.Action), "template", string(t.Action.Template),
+				"state", formatSwitch(t.Disabled), "declared in", t.Declared, "changed", formatTime(t.UpdatedAt))
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// triggerTest returns `trigger test`, which applies a trigger to an event
+// without making the call.
 func (c *cli) triggerTest() *cobra.Command {
 	var id, source, kind, agent, data string
 	cmd := &cobra.Command{
 		Use: "test NAME", Short: "Say what a trigger would do with an event; nothing is called",
 		Long:    "Say what a trigger would do with an event: one that was taken, by --event, or one that the other flags describe. Nothing\nis called. The exit code is 1 where no call could be made of it.",
 		Example: "  junctor trigger test low --type NewFeedback --agent 42 --data '{\"score\":20}'", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			text, err := readJSON("data", data)
 			if err != nil {
 				return err
@@ -266,17 +297,17 @@ func (c *cli) triggerTest() *cobra.Command {
 				sample["data"] = text
 			}
 			var trial admin.TriggerTrial
-			if err := c.ask(cmd, http.MethodPost, "/triggers/test", map[string]any{"name": args[0], "event": sample}, &trial); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/triggers/test", map[string]any{"name": args[0], "event": sample}, &trial); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(trial)
 			}
 			matches := "no: the trigger is not for this event"
 			if trial.Matches {
 				matches = "yes"
 			}
-			if err := c.facts("matches", matches, "arguments", string(trial.Arguments)); err != nil {
+			if err := c.printFacts("matches", matches, "arguments", string(trial.Arguments)); err != nil {
 				return err
 			}
 			if trial.Fault != "" {
@@ -290,40 +321,27 @@ func (c *cli) triggerTest() *cobra.Command {
 	cmd.Flags().StringVar(&kind, "type", "", "the event's type")
 	cmd.Flags().StringVar(&agent, "agent", "", "the agent that it concerns")
 	cmd.Flags().StringVar(&data, "data", "", "what it says: JSON, or `@file`")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// triggerSwitch returns `trigger enable` or `trigger disable`.
 func (c *cli) triggerSwitch(verb, short string, disabled bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb + " NAME", Short: short, Example: "  junctor trigger " + verb + " low", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t junctor.Trigger
-			if err := c.ask(cmd, http.MethodPatch, path("triggers", args[0]), map[string]bool{"disabled": disabled}, &t); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("triggers", args[0]), map[string]bool{"disabled": disabled}, &t); err != nil {
 				return err
 			}
-			return c.done(t)
+			return c.printIfJSON(t)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// triggerRemove returns `trigger rm`.
 func (c *cli) triggerRemove() *cobra.Command {
-	return c.removal("trigger", "triggers", "Remove a trigger; its deliveries stay", "low")
-}
-
-// removal is a command that deletes one thing by its name.
-func (c *cli) removal(noun, route, short, example string) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "rm NAME", Short: short, Example: "  junctor " + noun + " rm " + example, Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if err := c.ask(cmd, http.MethodDelete, path(route, args[0]), nil, nil); err != nil {
-				return err
-			}
-			return c.done(map[string]string{"name": args[0], "state": "removed"})
-		}),
-	}
-	c.remote(cmd)
-	return cmd
+	return c.newRemoveCommand("trigger", "triggers", "Remove a trigger; its deliveries stay", "low")
 }

@@ -11,40 +11,46 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// started is what a person needs to know of an instance that has just started.
-type started struct {
+// startInfo is what a user needs to know about an instance that has just
+// started. Its JSON form is the output of `junctor up --format json`.
+type startInfo struct {
 	URL      string `json:"url"`
 	DataDir  string `json:"data_dir"`
 	AdminKey string `json:"admin_key,omitempty"`
-	Console  string `json:"console"`           // where people look, signed in or not
-	SignIn   string `json:"sign_in,omitempty"` // signs the first person in, once
+	Console  string `json:"console"`           // URL of the console
+	SignIn   string `json:"sign_in,omitempty"` // link that signs the first user in, once
 
-	flags string // what the command line needs to reach it: "" or " --data-dir …"
-	demo  bool
+	commandFlags string // flags with which further commands reach it: "" or " --data-dir …"
+	demo         bool
 }
 
+// upCommand returns `junctor up`, which runs an instance until it is
+// interrupted.
 func (c *cli) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start an instance and serve until Ctrl-C",
 		Long: "Start an instance and serve until Ctrl-C or SIGTERM. At the first start it makes its data directory and an\n" +
 			"admin key, which is printed once; JUNCTOR_ADMIN_KEY names one instead.",
 		Example: "  junctor up --listen 127.0.0.1:9000", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.load(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			s := started{DataDir: absolute(cfg.DataDir)}
-			if _, given := c.sources(cmd).Flags["data-dir"]; given {
-				s.flags = dataDirFlag(s.DataDir)
+			s := startInfo{DataDir: absolutePath(cfg.DataDir)}
+			// Further commands need the flag only if it was given here.
+			if _, given := c.configSources(cmd).Flags["data-dir"]; given {
+				s.commandFlags = dataDirFlag(s.DataDir)
 			}
-			return c.serve(cmd.Context(), cfg, s)
+			return c.serveInstance(cmd.Context(), cfg, s)
 		}),
 	}
-	c.settings(cmd)
+	c.addSettings(cmd)
 	return cmd
 }
 
+// demoCommand returns `junctor demo`, which runs an instance with example
+// servers and agents, apart from the usual one.
 func (c *cli) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Start an instance to try things on, with a server of its own",
@@ -53,46 +59,51 @@ func (c *cli) demoCommand() *cobra.Command {
 			"bank is a stand-in, unless MAP_SERVER_URL names a map server at the first start. Its admin key is new at each\n" +
 			"start. Ctrl-C ends it.",
 		Example: "  junctor demo", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, key, err := c.demoConfig(cmd)
 			if err != nil {
 				return err
 			}
-			dir := absolute(cfg.DataDir)
-			return c.serve(cmd.Context(), cfg, started{DataDir: dir, AdminKey: key, flags: dataDirFlag(dir), demo: true})
+			dir := absolutePath(cfg.DataDir)
+			return c.serveInstance(cmd.Context(), cfg, startInfo{DataDir: dir, AdminKey: key, commandFlags: dataDirFlag(dir), demo: true})
 		}),
 	}
-	c.settings(cmd)
+	c.addSettings(cmd)
 	return cmd
 }
 
-// demoConfig is the usual settings with the demo's own data directory, and an
-// admin key so that there is always one to print.
+// demoConfig returns the settings of the command line with the demo's own data
+// directory, and the admin key. If no key is set it makes one, so that there is
+// always one to print.
 func (c *cli) demoConfig(cmd *cobra.Command) (*config.Config, string, error) {
-	src := c.sources(cmd)
+	src := c.configSources(cmd)
 	usual, err := config.Load(src)
 	if err != nil {
 		return nil, "", err
 	}
 	key := usual.AdminKey()
 	if key == "" {
+		// A new key at each start, so an earlier demo's key is of no use.
 		key = "demo-" + strings.ToLower(rand.Text())
 		src.Env = func(name string) (string, bool) {
 			if name == "JUNCTOR_ADMIN_KEY" {
 				return key, true
 			}
-			return c.lookup(name)
+			return c.lookupEnv(name)
 		}
 	}
+	// The demo has a folder of its own, so it cannot damage a real instance.
 	src.Flags["data-dir"] = filepath.Join(usual.DataDir, "demo")
-	if _, given := src.Flags["listen"]; !given && usual.Listen == defaultListen() && !free(cmd.Context(), usual.Listen) {
-		// The usual instance runs, most likely: the demo stands beside it.
+	if _, given := src.Flags["listen"]; !given && usual.Listen == defaultListen() && !isAddressFree(cmd.Context(), usual.Listen) {
+		// Most likely the usual instance has the port. The demo must not fail
+		// for that.
 		src.Flags["listen"] = "127.0.0.1:0"
 	}
 	cfg, err := config.Load(src)
 	return cfg, key, err
 }
 
+// defaultListen returns the default of the setting listen.
 func defaultListen() string {
 	for _, s := range config.Settings() {
 		if s.Name == "listen" {
@@ -102,9 +113,10 @@ func defaultListen() string {
 	return ""
 }
 
-// announce says where the instance is, and what to do next.
-func (c *cli) announce(s started) error {
-	if c.json() {
+// printStartInfo prints the addresses of a started instance and commands to
+// try.
+func (c *cli) printStartInfo(s startInfo) error {
+	if c.wantsJSON() {
 		return c.printJSON(s)
 	}
 	var b strings.Builder
@@ -122,14 +134,14 @@ func (c *cli) announce(s started) error {
 		fmt.Fprintf(&b, "  admin key    %s  (%s)\n", key, note)
 	}
 	fmt.Fprintf(&b, "\nTry, in another terminal:\n\n")
-	fmt.Fprintf(&b, "  junctor tool ls%s\n", s.flags)
-	fmt.Fprintf(&b, "  junctor tool call demo__add --arg a=2 --arg b=40%s\n", s.flags)
+	fmt.Fprintf(&b, "  junctor tool ls%s\n", s.commandFlags)
+	fmt.Fprintf(&b, "  junctor tool call demo__add --arg a=2 --arg b=40%s\n", s.commandFlags)
 	if s.demo {
-		fmt.Fprintf(&b, "  junctor tool call dashboard__show%s\n", s.flags)
-		fmt.Fprintf(&b, "  junctor agent run clerk 'what is 2 plus 40?'%s\n", s.flags)
+		fmt.Fprintf(&b, "  junctor tool call dashboard__show%s\n", s.commandFlags)
+		fmt.Fprintf(&b, "  junctor agent run clerk 'what is 2 plus 40?'%s\n", s.commandFlags)
 	}
 	if key == "" {
-		fmt.Fprintf(&b, "  junctor key create my-agent%s\n", s.flags)
+		fmt.Fprintf(&b, "  junctor key create my-agent%s\n", s.commandFlags)
 	} else {
 		fmt.Fprintf(&b, "  curl -s %s/mcp/request -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n", s.URL, key)
 		fmt.Fprintf(&b, "    -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"demo__echo\",\"arguments\":{\"text\":\"hello\"}}}'\n")
@@ -139,27 +151,29 @@ func (c *cli) announce(s started) error {
 	return err
 }
 
-// consoleLine is where to go with a browser.
-func (s started) consoleLine() string {
+// consoleLine returns the link that signs in, if there is one, or the address
+// of the console.
+func (s startInfo) consoleLine() string {
 	if s.SignIn != "" {
 		return s.SignIn + "  (signs you in, once)"
 	}
 	return s.Console
 }
 
-// dataDirFlag is what a later command line needs to find this data directory.
-func dataDirFlag(dir string) string { return " --data-dir " + quote(dir) }
+// dataDirFlag returns the flag with which a later command line finds a data
+// directory, ready to be pasted into a shell.
+func dataDirFlag(dir string) string { return " --data-dir " + quoteShellWord(dir) }
 
-// absolute is dir as it is called in any other terminal.
-func absolute(dir string) string {
+// absolutePath returns dir in a form that is valid in any other terminal.
+func absolutePath(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs
 	}
 	return dir
 }
 
-// quote makes s one word of a shell.
-func quote(s string) string {
+// quoteShellWord returns s as one word of a POSIX shell.
+func quoteShellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:,@%=~", r)
 	}

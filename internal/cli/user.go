@@ -9,30 +9,35 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
+// userCommand returns the group `junctor user`.
 func (c *cli) userCommand() *cobra.Command {
-	cmd := noun("user", "Add, list, show, change and remove users", "junctor user ls")
+	cmd := newGroupCommand("user", "Add, list, show, change and remove users", "junctor user ls")
 	cmd.AddCommand(c.userAdd(), c.userList(), c.userShow(), c.userSet(), c.userRemove(), c.userPassword(), c.userLink(), c.userSources())
 	return cmd
 }
 
-// userFlags are what describes a user on the command line.
+// userFlags are the flags that describe a user.
 type userFlags struct {
-	name, role, sources, tier string
-	disabled                  bool
+	name, role, tier string
+	sources          string // whose tools the default endpoint shows
+	disabled         bool
 }
 
-func (c *cli) describeUser(cmd *cobra.Command, f *userFlags) {
+// addUserFlags adds the flags that `user add` and `user set` share.
+func (c *cli) addUserFlags(cmd *cobra.Command, f *userFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.role, "role", "", "what they may do: `admin`, developer or viewer; without it viewer")
-	flags.StringVar(&f.sources, "sources", "", "whose tools their default door shows: `auto-generated`, bring-your-own or both; without it both")
+	flags.StringVar(&f.sources, "sources", "", "whose tools their default endpoint shows: `auto-generated`, bring-your-own or both; without it both")
 	flags.StringVar(&f.tier, "tier", "", "how much they may do: free, pro, unlimited, or one of the settings; without it free")
-	_ = cmd.RegisterFlagCompletionFunc("role", fixed(junctor.UserRoles()))
-	_ = cmd.RegisterFlagCompletionFunc("sources", fixed([]junctor.Sources{junctor.SourcesGenerated, junctor.SourcesBYO, junctor.SourcesBoth}))
+	_ = cmd.RegisterFlagCompletionFunc("role", completeFixed(junctor.UserRoles()))
+	_ = cmd.RegisterFlagCompletionFunc("sources", completeFixed([]junctor.Sources{junctor.SourcesGenerated, junctor.SourcesBYO, junctor.SourcesBoth}))
 }
 
-func fixed[T ~string](words []T) cobra.CompletionFunc {
+// completeFixed returns a completion with a fixed list of words.
+func completeFixed[T ~string](words []T) cobra.CompletionFunc {
 	list := make([]string, len(words))
 	for i, w := range words {
 		list[i] = string(w)
@@ -40,8 +45,9 @@ func fixed[T ~string](words []T) cobra.CompletionFunc {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// body is what was said on the command line, and nothing else.
-func (f *userFlags) body(cmd *cobra.Command) map[string]any {
+// requestBody returns the members of a user whose flags were given, and no
+// others.
+func (f *userFlags) requestBody(cmd *cobra.Command) map[string]any {
 	body := map[string]any{}
 	for name, value := range map[string]any{"name": f.name, "role": f.role, "sources": f.sources, "tier": f.tier, "disabled": f.disabled} {
 		if cmd.Flags().Changed(name) {
@@ -51,6 +57,7 @@ func (f *userFlags) body(cmd *cobra.Command) map[string]any {
 	return body
 }
 
+// userAdd returns `user add`.
 func (c *cli) userAdd() *cobra.Command {
 	var f userFlags
 	cmd := &cobra.Command{
@@ -58,34 +65,36 @@ func (c *cli) userAdd() *cobra.Command {
 		Long: "Add a user. NAME is what they sign in with, such as their e-mail address. Afterwards junctor user link makes a\n" +
 			"link that signs them in, and junctor user password sets a password.",
 		Example: "  junctor user add zoe@example.com --role developer", Args: cobra.ExactArgs(1),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body := f.body(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			body := f.requestBody(cmd)
 			body["name"] = args[0]
 			var u junctor.User
-			if err := c.ask(cmd, http.MethodPost, "/users", body, &u); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPost, "/users", body, &u); err != nil {
 				return err
 			}
-			return c.showUser(u)
+			return c.printUser(u)
 		}),
 	}
-	c.describeUser(cmd, &f)
-	c.remote(cmd)
+	c.addUserFlags(cmd, &f)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userList returns `user ls`.
 func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List users", Example: "  junctor user ls", Args: cobra.NoArgs,
-		RunE: run(func(cmd *cobra.Command, _ []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/users", []string{"NAME", "ROLE", "SOURCES", "TIER", "STATE", "CREATED", "ID"}, func(u junctor.User) []string {
-				return []string{u.Name, string(u.Role), string(u.Sources), u.Tier, userState(u), moment(u.CreatedAt), u.ID}
+				return []string{u.Name, string(u.Role), string(u.Sources), u.Tier, userState(u), formatTime(u.CreatedAt), u.ID}
 			})
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userState returns whether a user is active.
 func userState(u junctor.User) string {
 	if u.Disabled {
 		return "disabled"
@@ -93,83 +102,90 @@ func userState(u junctor.User) string {
 	return "active"
 }
 
-func (c *cli) showUser(u junctor.User) error {
-	if c.json() {
+// printUser prints a user.
+func (c *cli) printUser(u junctor.User) error {
+	if c.wantsJSON() {
 		return c.printJSON(u)
 	}
-	return c.facts("name", u.Name, "id", u.ID, "role", string(u.Role), "sources", string(u.Sources), "tier", u.Tier, "state", userState(u),
-		"created", moment(u.CreatedAt), "changed", moment(u.UpdatedAt))
+	return c.printFacts("name", u.Name, "id", u.ID, "role", string(u.Role), "sources", string(u.Sources), "tier", u.Tier, "state", userState(u),
+		"created", formatTime(u.CreatedAt), "changed", formatTime(u.UpdatedAt))
 }
 
+// userShow returns `user show`.
 func (c *cli) userShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show a user", Example: "  junctor user show zoe@example.com", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var u junctor.User
-			if err := c.ask(cmd, http.MethodGet, path("users", args[0]), nil, &u); err != nil {
+			if err := c.requestAPI(cmd, http.MethodGet, apiPath("users", args[0]), nil, &u); err != nil {
 				return err
 			}
-			return c.showUser(u)
+			return c.printUser(u)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userSet returns `user set`.
 func (c *cli) userSet() *cobra.Command {
 	var f userFlags
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change a user, or switch one off",
 		Long:    "Change a user. A new role holds for their keys and logins at once; with --disabled they open nothing any more,\nand with --disabled=false their keys do again.",
 		Example: "  junctor user set zoe@example.com --role admin", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body := f.body(cmd)
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			body := f.requestBody(cmd)
 			if len(body) == 0 {
-				return usagef("say what is to be changed, such as --role or --disabled")
+				return usageErrorf("say what is to be changed, such as --role or --disabled")
 			}
 			var u junctor.User
-			if err := c.ask(cmd, http.MethodPatch, path("users", args[0]), body, &u); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("users", args[0]), body, &u); err != nil {
 				return err
 			}
-			return c.showUser(u)
+			return c.printUser(u)
 		}),
 	}
-	c.describeUser(cmd, &f)
+	c.addUserFlags(cmd, &f)
 	cmd.Flags().StringVar(&f.name, "name", "", "another name to sign in with")
 	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "switch the user off, or with =false on again")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userRemove returns `user rm`. It prints what became of the user's servers and
+// agents; those that others use belong to the caller afterwards.
 func (c *cli) userRemove() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm NAME", Short: "Delete a user for good",
 		Long: "Delete a user. Their keys and logins open nothing any more, their credentials are erased, and so are the servers\n" +
 			"that they alone saw. Servers and agents that others use become yours. What they did stays on record.",
 		Example: "  junctor user rm zoe@example.com", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
-			var gone admin.RemovedUser
-			if err := c.ask(cmd, http.MethodDelete, path("users", args[0]), nil, &gone); err != nil {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			var gone identity.RemovedUser
+			if err := c.requestAPI(cmd, http.MethodDelete, apiPath("users", args[0]), nil, &gone); err != nil {
 				return err
 			}
-			if c.json() {
+			if c.wantsJSON() {
 				return c.printJSON(gone)
 			}
+			// Nothing is printed for a user who had no servers.
 			for what, names := range map[string][]string{"removed with the user: servers": gone.RemovedServers, "yours now: servers": gone.Servers} {
 				if len(names) > 0 {
-					c.say("%s %s", what, strings.Join(names, ", "))
+					c.printNote("%s %s", what, strings.Join(names, ", "))
 				}
 			}
 			if len(gone.Agents) > 0 {
-				c.say("yours now: agents %s; junctor key rotate replaces the keys that the user knew", strings.Join(gone.Agents, ", "))
+				c.printNote("yours now: agents %s; junctor key rotate replaces the keys that the user knew", strings.Join(gone.Agents, ", "))
 			}
 			return nil
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userPassword returns `user password`.
 func (c *cli) userPassword() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -177,66 +193,71 @@ func (c *cli) userPassword() *cobra.Command {
 		Long: "Set a user's password. It is read from standard input or from a file, never from the command line, where other\n" +
 			"users of this machine could see it. One line break at its end is not part of it. It has 12 characters or more.",
 		Example: "  junctor user password zoe@example.com --file password.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			word, err := c.readSecret("file", file)
 			if err != nil {
 				return err
 			}
-			if err := c.ask(cmd, http.MethodPut, path("users", args[0], "password"), map[string]string{"password": word}, nil); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, apiPath("users", args[0], "password"), map[string]string{"password": word}, nil); err != nil {
 				return err
 			}
-			return c.done(map[string]string{"user": args[0], "password": "set"})
+			return c.printIfJSON(map[string]string{"user": args[0], "password": "set"})
 		}),
 	}
 	cmd.Flags().StringVar(&file, "file", "", "read the password from this `file` instead of standard input")
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userLink returns `user link`, which prints a link that signs a user in once.
 func (c *cli) userLink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "link NAME", Short: "Make a link that signs a user in once",
 		Long:    "Make a link. Whoever opens it in a browser within 15 minutes, and confirms, is signed in as the user; it works once.",
 		Example: "  junctor user link zoe@example.com", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
-		RunE: run(func(cmd *cobra.Command, args []string) error { return c.link(cmd, args[0]) }),
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error { return c.printSignInLink(cmd, args[0]) }),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
+// userSources returns `user sources`, which is about the user whose key the
+// command uses.
 func (c *cli) userSources() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sources auto-generated|bring-your-own|both", Short: "Choose whose tools your own default door shows",
-		Long: "Choose whose tools the default door shows you, beside the built-in ones. It is for the user whose key JUNCTOR_KEY\n" +
+		Use: "sources auto-generated|bring-your-own|both", Short: "Choose whose tools your own default endpoint shows",
+		Long: "Choose whose tools the default endpoint shows you, beside the built-in ones. It is for the user whose key JUNCTOR_KEY\n" +
 			"is. The choice is kept, and nothing is lost by it: what is not shown is there again after the next choice.",
 		Example: "  junctor user sources bring-your-own", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(junctor.SourcesGenerated), string(junctor.SourcesBYO), string(junctor.SourcesBoth)},
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var u junctor.User
-			if err := c.ask(cmd, http.MethodPut, "/me/sources", map[string]string{"sources": args[0]}, &u); err != nil {
+			if err := c.requestAPI(cmd, http.MethodPut, "/me/sources", map[string]string{"sources": args[0]}, &u); err != nil {
 				return err
 			}
-			return c.showUser(u)
+			return c.printUser(u)
 		}),
 	}
-	c.remote(cmd)
+	c.addInstanceFlags(cmd)
 	return cmd
 }
 
-// link makes a link for a user and prints it, alone on standard output.
-func (c *cli) link(cmd *cobra.Command, user string) error {
+// printSignInLink creates a link that signs a user in, and prints it alone on
+// standard output.
+func (c *cli) printSignInLink(cmd *cobra.Command, user string) error {
 	var link admin.SignInLink
-	if err := c.ask(cmd, http.MethodPost, path("users", user, "link"), nil, &link); err != nil {
+	if err := c.requestAPI(cmd, http.MethodPost, apiPath("users", user, "link"), nil, &link); err != nil {
 		return err
 	}
-	if c.json() {
+	if c.wantsJSON() {
 		return c.printJSON(link)
 	}
-	c.say("open this in a browser before %s; it signs %s in, once:", moment(link.ExpiresAt), printable(user))
+	c.printNote("open this in a browser before %s; it signs %s in, once:", formatTime(link.ExpiresAt), stripControls(user))
 	_, err := fmt.Fprintln(c.out, link.URL)
 	return err
 }
 
+// completeUsers suggests the names of users.
 func (c *cli) completeUsers(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/users", func(u junctor.User) (string, string) { return u.Name, string(u.Role) })(cmd, args, prefix)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of the module, as the Go toolchain stamped it: a tag, or the
-// commit of a local build.
+// version returns the version of the binary as the Go toolchain recorded it: a
+// tag, or the commit of a local build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -26,11 +26,12 @@ func version() string {
 	return "devel"
 }
 
+// versionCommand returns `junctor version`.
 func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Example: "  junctor version --format json", Args: cobra.NoArgs,
-		RunE: run(func(*cobra.Command, []string) error {
-			if c.json() {
+		RunE: runCommand(func(*cobra.Command, []string) error {
+			if c.wantsJSON() {
 				return c.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			_, err := fmt.Fprintf(c.out, "junctor %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

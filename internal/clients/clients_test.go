@@ -29,12 +29,12 @@ func TestRead(t *testing.T) {
 	    "asks": {"command": "x", "args": ["${input:key}"]},
 	    "mixed": {"command": "x", "env": {"A": "pre-${B}"}},
 	    "empty": {},
-	    "odd": {"command": ["x"]},
+	    "odd": {"command": 5},
 	    "42": {"command": "x"}, /* the end */
 	    "MY-FILES": {"url": "ftp://x"}
 	  },
 	}`
-	entries, err := clients.Read("mcp.json", []byte(file))
+	entries, err := clients.Read("mcp.json", []byte(file), clients.Variables{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +63,12 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s should not be brought in", id)
 		}
 	}
-	code, err := clients.Read("mcp.json", []byte(`{"inputs":[],"servers":{"a":{"type":"http","url":"https://a.example/"}}}`))
+	code, err := clients.Read("mcp.json", []byte(`{"inputs":[],"servers":{"a":{"type":"http","url":"https://a.example/"}}}`), clients.Variables{})
 	if err != nil || len(code) != 1 || code[0].Server.URL != "https://a.example/" {
 		t.Errorf("VS Code: %+v, %v", code, err)
 	}
 	for _, bad := range []string{``, `[]`, `{"mcpServers":[]}`, `{}`, `{"mcpServers":{}}`} {
-		if _, err := clients.Read("mcp.json", []byte(bad)); err == nil {
+		if _, err := clients.Read("mcp.json", []byte(bad), clients.Variables{}); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}
@@ -88,6 +88,12 @@ func TestConnectAndUndo(t *testing.T) {
 			"{\n  \"mcpServers\": {\n    \"x\": {\"command\": \"y\"}\n  }, \"servers\": {\"x\": {}}\n}",
 			"\xef\xbb\xbf{\"a\": 1}",
 			"{ // why\n \"servers\": {\"a\": {\"b\": [1, {\"c\": \"}\"}],},}, \"mcpServers\" : {\"a\": {}, /* , } */ }\n}",
+		}
+		if c.Name == "goose" || c.Name == "continue" {
+			before = []string{
+				"", "a: 1", "# mine\nextensions:\n    fs: # theirs\n        type: stdio\n        cmd: x\nmore: [1]\n",
+				"mcpServers:\n- name: fs\n  command: x\n\nname: all # kept\n", "mcpServers:\n  - name: fs\n    command: x",
+			}
 		}
 		if c.Name == "codex" {
 			before = []string{
@@ -234,7 +240,7 @@ func FuzzFiles(f *testing.F) {
 			}
 			return
 		}
-		if _, err := clients.Read("f.json", []byte(read(t, path))); err != nil {
+		if _, err := clients.Read("f.json", []byte(read(t, path)), clients.Variables{}); err != nil {
 			t.Errorf("what was written cannot be read: %v\n%s", err, read(t, path))
 		}
 		if found, err := c.Undo(path); !found || err != nil {

@@ -66,7 +66,7 @@ func TestReadEveryClient(t *testing.T) {
 					Name: "g", ID: "g", Ignored: []string{"timeout", "trust"},
 					Server: clients.Server{Transport: "http", URL: "https://g.example/mcp", Headers: map[string]string{"X-K": "env:MY_KEY"}, Hidden: []string{"rm"}},
 				},
-				{Name: "ws", ID: "ws", Skip: "its type ws is not spoken here"},
+				{Name: "ws", ID: "ws", Skip: "its type ws is not supported"},
 			},
 		},
 		{
@@ -89,7 +89,7 @@ disabled_tools = ["rm"]
 command = "x"
 enabled = false
 [mcp_servers.odd]
-command = ["x"]
+command = 5
 [mcp_servers]
 flat = "x"
 `,
@@ -110,18 +110,18 @@ flat = "x"
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := clients.Read(tt.file, []byte(tt.text))
-			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			got, err := clients.Read(tt.file, []byte(tt.text), clients.Variables{})
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(clients.Entry{}, "Place", "Repeated")); diff != "" || err != nil {
 				t.Errorf("%v\n-want +got:\n%s", err, diff)
 			}
 		})
 	}
 	for name, text := range map[string]string{"a.toml": "x = ", "b.toml": "mcp_servers = 1", "c.toml": "model = \"canary", "d.json": "\xff\xfe{"} {
-		if _, err := clients.Read(name, []byte(text)); junctor.CodeOf(err) != junctor.CodeInvalid || strings.Contains(err.Error(), "canary") {
+		if _, err := clients.Read(name, []byte(text), clients.Variables{}); junctor.CodeOf(err) != junctor.CodeInvalid || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := clients.Read("e.toml", []byte("model = 'x'")); junctor.CodeOf(err) != junctor.CodeNotFound {
+	if _, err := clients.Read("e.toml", []byte("model = 'x'"), clients.Variables{}); junctor.CodeOf(err) != junctor.CodeNotFound {
 		t.Errorf("no servers: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func FuzzCodex(f *testing.F) {
 		if !strings.HasPrefix(after, strings.TrimSuffix(text, "\n")) && !strings.Contains(text, "# Junctor: ") {
 			t.Errorf("was %q, is %q", text, after)
 		}
-		if entries, err := clients.Read(path, []byte(after)); err != nil || len(entries) == 0 {
+		if entries, err := clients.Read(path, []byte(after), clients.Variables{}); err != nil || len(entries) == 0 {
 			t.Errorf("what was written cannot be read: %v\n%s", err, after)
 		}
 		if found, err := c.Undo(path); !found || err != nil {
@@ -176,7 +176,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(seed.name, seed.text)
 	}
 	f.Fuzz(func(t *testing.T, name, text string) {
-		entries, err := clients.Read(name, []byte(text))
+		entries, err := clients.Read(name, []byte(text), clients.Variables{})
 		if err != nil {
 			return
 		}

@@ -10,23 +10,24 @@ import (
 	"strings"
 )
 
+// parseListen parses the address of a listener. Port 0 means any free port.
 func parseListen(s string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		return "", fmt.Errorf("must be host:port, such as 127.0.0.1:8717, not %q", short(s))
+		return "", fmt.Errorf("must be host:port, such as 127.0.0.1:8717, not %q", shortenText(s))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
-		return "", fmt.Errorf("has the port %q: it must be a number from 0 to 65535", short(port))
+		return "", fmt.Errorf("has the port %q: it must be a number from 0 to 65535", shortenText(port))
 	}
-	if _, err := netip.ParseAddr(host); err != nil && host != "" && !isName(host) {
-		return "", fmt.Errorf("has the host %q: it must be an IP address or a name", short(host))
+	if _, err := netip.ParseAddr(host); err != nil && host != "" && !isHostName(host) {
+		return "", fmt.Errorf("has the host %q: it must be an IP address or a name", shortenText(host))
 	}
 	return s, nil
 }
 
-// isName says whether s has the form of a host name. One whose last part is a
-// number is none: some programs read it as an IPv4 address.
-func isName(s string) bool {
+// isHostName reports whether s has the form of a host name. A name whose last
+// label is a number is refused: some programs read it as an IPv4 address.
+func isHostName(s string) bool {
 	if s == "" || len(s) > 253 {
 		return false
 	}
@@ -44,13 +45,15 @@ func isName(s string) bool {
 	return strings.Trim(labels[len(labels)-1], "0123456789") != ""
 }
 
-// loopbackAddress says whether host:port can be reached from this machine only.
-func loopbackAddress(hostport string) bool {
+// isLoopbackAddress reports whether only this machine can reach host:port.
+func isLoopbackAddress(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
-	return err == nil && loopbackHost(host)
+	return err == nil && isLoopbackHost(host)
 }
 
-func loopbackHost(host string) bool {
+// isLoopbackHost reports whether a host is a loopback address, localhost, or a
+// name below localhost.
+func isLoopbackHost(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().IsLoopback()
 	}
@@ -58,30 +61,34 @@ func loopbackHost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// parseHost takes host or host:port as it stands in a Host header.
+// parseHost parses host or host:port as it is in a Host header. The result has
+// lower case.
 func parseHost(s string) (string, error) {
 	u := &url.URL{Host: s}
 	host, port := u.Hostname(), u.Port()
-	bracketed := strings.HasPrefix(s, "[") // only IPv6 addresses are, and all of them
-	if !isHost(host) || bracketed != strings.Contains(host, ":") || strings.HasSuffix(s, ":") || !portOrNone(port) {
-		return "", fmt.Errorf("has %q: write a host as example.com or example.com:8443", short(s))
+	bracketed := strings.HasPrefix(s, "[") // all IPv6 addresses are in brackets, and nothing else
+	if !isHost(host) || bracketed != strings.Contains(host, ":") || strings.HasSuffix(s, ":") || !isOptionalPort(port) {
+		return "", fmt.Errorf("has %q: write a host as example.com or example.com:8443", shortenText(s))
 	}
 	return strings.ToLower(s), nil
 }
 
+// isHost reports whether a host is an IP address without a zone, or a host
+// name.
 func isHost(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Zone() == ""
 	}
-	return isName(host)
+	return isHostName(host)
 }
 
-func portOrNone(port string) bool {
+// isOptionalPort reports whether a port is empty or a number from 1 to 65535.
+func isOptionalPort(port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return port == "" || (err == nil && n > 0)
 }
 
-// parseOrigin takes scheme://host[:port] and nothing more.
+// parseOrigin parses scheme://host[:port], with nothing but a slash after it.
 func parseOrigin(s string) (*url.URL, error) {
 	bad := errors.New("must be http:// or https:// with a host and nothing after it, such as https://junctor.example.com")
 	u, err := url.Parse(s)
@@ -96,7 +103,7 @@ func parseOrigin(s string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: host}, nil
 }
 
-// parseSandbox takes an origin whose host may begin with "*.".
+// parseSandbox parses an origin whose host may begin with "*.".
 func parseSandbox(s string) (*url.URL, error) {
 	plain := strings.Replace(s, "://*.", "://", 1)
 	u, err := parseOrigin(plain)
@@ -113,6 +120,7 @@ func parseSandbox(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// parseOriginText is parseOrigin for an item of a list.
 func parseOriginText(s string) (string, error) {
 	u, err := parseOrigin(s)
 	if err != nil {
@@ -121,13 +129,14 @@ func parseOriginText(s string) (string, error) {
 	return u.String(), nil
 }
 
-// parseTiles takes the address of a map's tiles, and after a space whom they
-// are of. Browsers are sent there, and nowhere else: the host stands as it is.
+// parseTiles parses the URL template of map tiles, and after a space their
+// attribution. The placeholders must not be in the host: the console's content
+// security policy allows this host and no other.
 func parseTiles(s string) (string, error) {
 	address, credit, _ := strings.Cut(strings.TrimSpace(s), " ")
 	u, err := url.Parse(address)
 	places := strings.Contains(address, "{z}") && strings.Contains(address, "{x}") && strings.Contains(address, "{y}")
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !portOrNone(u.Port()) || u.User != nil || u.Fragment != "" || !places {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !isOptionalPort(u.Port()) || u.User != nil || u.Fragment != "" || !places {
 		return "", errors.New("must be an http:// or https:// URL with {z}, {x} and {y} behind its host, such as https://tiles.example.com/{z}/{x}/{y}.png")
 	}
 	if credit = strings.TrimSpace(credit); credit == "" {
@@ -136,27 +145,31 @@ func parseTiles(s string) (string, error) {
 	return address + " " + credit, nil
 }
 
+// parseEndpoint parses an http or https URL that may have a path, and no
+// credentials.
 func parseEndpoint(s string) (string, error) {
 	u, err := url.Parse(s)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !portOrNone(u.Port()) ||
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !isOptionalPort(u.Port()) ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", errors.New("must be an http:// or https:// URL without user, query or fragment, such as http://127.0.0.1:4318")
 	}
 	return s, nil
 }
 
+// parseProxy parses the URL of a proxy, which may contain a user and a
+// password. So the error does not repeat it.
 func parseProxy(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5") || !isHost(u.Hostname()) ||
-		!portOrNone(u.Port()) || (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.Fragment != "" {
+		!isOptionalPort(u.Port()) || (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("must be the URL of an http, https or socks5 proxy, such as http://proxy.example.com:3128")
 	}
 	return u, nil
 }
 
-// parsePrefix takes an address or a range.
+// parsePrefix parses an IP address or a range of addresses.
 func parsePrefix(s string) (netip.Prefix, error) {
-	bad := fmt.Errorf("has %q: write an address or a range, such as 10.1.2.3 or 10.1.0.0/16", short(s))
+	bad := fmt.Errorf("has %q: write an address or a range, such as 10.1.2.3 or 10.1.0.0/16", shortenText(s))
 	p, err := netip.ParsePrefix(s)
 	if err != nil {
 		ip, err := netip.ParseAddr(s)
@@ -166,7 +179,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 		p = netip.PrefixFrom(ip, ip.BitLen())
 	}
 	if p.Addr().Is4In6() {
-		return netip.Prefix{}, fmt.Errorf("has %q: write IPv4 ranges in their own form", short(s))
+		return netip.Prefix{}, fmt.Errorf("has %q: write IPv4 ranges in their own form", shortenText(s))
 	}
 	return p.Masked(), nil
 }
@@ -175,11 +188,12 @@ func parsePrefix(s string) (netip.Prefix, error) {
 func parseEgress(s string) (netip.Prefix, error) {
 	p, err := parsePrefix(s)
 	if err == nil && (p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast()) {
-		return netip.Prefix{}, fmt.Errorf("has %q: link-local and multicast addresses are never dialled", short(s))
+		return netip.Prefix{}, fmt.Errorf("has %q: link-local and multicast addresses are never dialled", shortenText(s))
 	}
 	return p, err
 }
 
+// showPrefixes returns ranges as a list that parsePrefix accepts.
 func showPrefixes(list []netip.Prefix) string {
 	texts := make([]string, len(list))
 	for i, p := range list {
@@ -188,7 +202,8 @@ func showPrefixes(list []netip.Prefix) string {
 	return strings.Join(texts, ",")
 }
 
-// showURL hides user and password: both can be a credential.
+// showURL returns a URL without user and password, each of which can be a
+// credential.
 func showURL(u *url.URL) string {
 	if u == nil {
 		return ""

@@ -8,8 +8,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Admission says whom of the people that an identity provider vouches for to
-// let in, and as what.
+// Admission defines which users of an identity provider may sign in, and with
+// which role.
 type Admission struct {
 	Tenant  junctor.TenantID
 	Users   string // UsersCreate or UsersLink
@@ -18,21 +18,25 @@ type Admission struct {
 	Role    junctor.UserRole
 }
 
-// What becomes of somebody who comes for the first time.
+// The values of Admission.Users: what happens when somebody signs in for the
+// first time. UsersLink requires a user whose name is the e-mail address;
+// UsersCreate also creates one.
 const (
 	UsersCreate = "create"
 	UsersLink   = "link"
 )
 
-// RoleRule gives a role to people of whom a claim says a value.
+// RoleRule gives a role to users for whom a claim of the provider has a value.
 type RoleRule struct {
 	Claim, Value string
 	Role         junctor.UserRole
 }
 
+// String returns the rule in the form that parseRole accepts.
 func (r RoleRule) String() string { return r.Claim + "=" + r.Value + ":" + string(r.Role) }
 
-// admissionSettings are the settings of one Admission; their names begin alike.
+// admissionSettings returns the settings of one Admission. Their names begin
+// with prefix; of returns the Admission in a Config.
 func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 	return []Setting{
 		{
@@ -41,7 +45,7 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			set: func(c *Config, s string) error {
 				of(c).Tenant = junctor.TenantID(s)
 				if junctor.CheckTenantID(of(c).Tenant) != nil {
-					return fmt.Errorf("is no tenant: %q", short(s))
+					return fmt.Errorf("is no tenant: %q", shortenText(s))
 				}
 				return nil
 			},
@@ -51,7 +55,7 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			Name: prefix + "-users", Kind: KindText, Default: UsersLink, Choices: []string{UsersLink, UsersCreate},
 			Help: "whom to let in for the first time: link takes users whose name is the person's e-mail address, create makes new ones too",
 			set: func(c *Config, s string) (err error) {
-				of(c).Users, err = oneOf([]string{UsersLink, UsersCreate})(s)
+				of(c).Users, err = parseChoice([]string{UsersLink, UsersCreate})(s)
 				return err
 			},
 			show: func(c *Config) string { return of(c).Users },
@@ -72,7 +76,7 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			Name: prefix + "-role", Kind: KindText, Choices: roleNames(),
 			Help: "role of people whom no rule of " + prefix + "-roles fits; none lets them not in where there are rules",
 			set: func(c *Config, s string) error {
-				role, err := oneOf(roleNames())(s)
+				role, err := parseChoice(roleNames())(s)
 				of(c).Role = junctor.UserRole(role)
 				return err
 			},
@@ -81,6 +85,7 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 	}
 }
 
+// roleNames returns the names of the roles of users.
 func roleNames() []string {
 	roles := junctor.UserRoles()
 	names := make([]string, len(roles))
@@ -90,22 +95,25 @@ func roleNames() []string {
 	return names
 }
 
+// parseDomain parses an e-mail domain, or * for all.
 func parseDomain(s string) (string, error) {
-	if s != "*" && !isName(s) {
-		return "", fmt.Errorf("has %q: write domains such as example.com, or *", short(s))
+	if s != "*" && !isHostName(s) {
+		return "", fmt.Errorf("has %q: write domains such as example.com, or *", shortenText(s))
 	}
 	return strings.ToLower(s), nil
 }
 
+// parseRole parses claim=value:role. The value may contain colons.
 func parseRole(s string) (RoleRule, error) {
 	claim, rest, ok := strings.Cut(s, "=")
 	colon := strings.LastIndexByte(rest, ':')
 	if !ok || claim == "" || colon <= 0 || !slices.Contains(roleNames(), rest[colon+1:]) {
-		return RoleRule{}, fmt.Errorf("has %q: write claim=value:role, with a role of %s", short(s), strings.Join(roleNames(), ", "))
+		return RoleRule{}, fmt.Errorf("has %q: write claim=value:role, with a role of %s", shortenText(s), strings.Join(roleNames(), ", "))
 	}
 	return RoleRule{claim, rest[:colon], junctor.UserRole(rest[colon+1:])}, nil
 }
 
+// showRoles returns rules as a list that parseRole accepts.
 func showRoles(rules []RoleRule) string {
 	texts := make([]string, len(rules))
 	for i, r := range rules {
@@ -114,13 +122,15 @@ func showRoles(rules []RoleRule) string {
 	return strings.Join(texts, ",")
 }
 
-// admission checks how the settings of one go together.
-func (l *loader) admission(prefix, issuer string, a Admission) {
+// checkAdmission checks the settings of one Admission against each other.
+// Without domains or roles, creating users would let in everybody who has an
+// account at the provider, which may be the whole world.
+func (l *loader) checkAdmission(prefix, issuer string, a Admission) {
 	switch {
 	case a.Users == UsersCreate && len(a.Domains) == 0 && len(a.Roles) == 0:
-		l.problem("", prefix+"-domains", "--"+prefix+"-users create would let everybody in who has an account at "+issuer+
+		l.addProblem("", prefix+"-domains", "--"+prefix+"-users create would let everybody in who has an account at "+issuer+
 			": name e-mail domains with --"+prefix+"-domains (* is all), or roles with --"+prefix+"-roles")
 	case a.Users == UsersCreate && len(a.Roles) == 0 && a.Role == "":
-		l.problem("", prefix+"-role", "--"+prefix+"-users create needs the role of new users: give --"+prefix+"-role, or rules with --"+prefix+"-roles")
+		l.addProblem("", prefix+"-role", "--"+prefix+"-users create needs the role of new users: give --"+prefix+"-role, or rules with --"+prefix+"-roles")
 	}
 }

@@ -17,50 +17,42 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxDocument is as much as the document of an API may hold.
+// maxDocument is the maximum size of an API document in bytes.
 const maxDocument = 32 << 20
 
-// apiReader reads the members of a server that is made of an API's document.
+// apiReader reads the members that only a server made of an API document has.
+// It notes which of them are present, because they decide the mode of the
+// server.
 type apiReader struct {
-	api    junctor.API
-	fields fields
-	given  []string // the members that were there
+	api          junctor.API
+	fields       fieldReaders
+	givenMembers []string // names of the members that are present
 }
 
-// api gives what reads the members that only servers made of a document have.
-func (d *document) api(s *Server) *apiReader {
+// newAPIReader returns the reader of these members for a server.
+func (d *document) newAPIReader(s *Server) *apiReader {
 	r := &apiReader{}
-	a := &r.api
-	var exposure string
-	r.fields = fields{
-		"document":     d.apiDocument(s),
-		"document_url": d.address(&a.DocumentURL),
-		"base_url":     d.address(&s.connection.URL),
-		"format":       d.text(&a.Format),
-		"include":      d.list(&a.Include, "rules, such as [GET, 'tag:pets']"),
-		"mutations":    d.choice(&a.Mutations, "none", "explicit", "all"),
-		"rate":         d.decimal(&a.Rate),
-		"poll_minutes": d.number(&a.PollMinutes),
-		"allow_empty":  d.truth(&s.AllowEmpty),
-		"exposure": func(n *yaml.Node, path string) {
-			d.choice(&exposure, string(junctor.ExposureAuto), string(junctor.ExposureAll), string(junctor.ExposureSearch))(n, path)
-			a.Exposure = junctor.Exposure(exposure)
-		},
-	}
+	r.fields = mergeFields(d.structFields(&r.api.APISettings), fieldReaders{
+		"document":    d.documentField(s),
+		"base_url":    d.urlField(&s.connection.URL),
+		"allow_empty": d.boolField(&s.AllowEmpty),
+	})
 	for name, read := range r.fields {
 		r.fields[name] = func(n *yaml.Node, path string) {
-			r.given = append(r.given, name)
+			r.givenMembers = append(r.givenMembers, name)
 			read(n, path)
 		}
 	}
 	return r
 }
 
-// apiDocument reads a document: its text where that has several lines, else the
-// path of its file, from the folder of the file that names it.
-func (d *document) apiDocument(s *Server) func(*yaml.Node, string) {
+// documentField reads an API document. A value of several lines is the text
+// itself. A value of one line is the path of a file, relative to the folder of
+// the settings file. If no folder is known, a path is a problem: the text came
+// from a caller who must not read files here.
+func (d *document) documentField(s *Server) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
-		text, ok := d.verbatim(n, path)
+		text, ok := d.readText(n, path)
 		if !ok {
 			return
 		}
@@ -68,30 +60,32 @@ func (d *document) apiDocument(s *Server) func(*yaml.Node, string) {
 			s.Document = text
 			return
 		}
-		if d.l.folder == "" {
-			d.fault(n, "%s is the path of a file, and none is read from here: write the document's text, of several lines, or its address as document_url", path)
+		if d.loader.folder == "" {
+			d.addProblem(n, "%s is the path of a file, and none is read from here: write the document's text, of several lines, or its address as document_url", path)
 			return
 		}
 		if !filepath.IsAbs(text) {
-			text = filepath.Join(d.l.folder, text)
+			text = filepath.Join(d.loader.folder, text)
 		}
 		content, err := readDocument(text)
 		if err != nil {
-			d.fault(n, "%s: %s: %v", path, text, err)
-			d.l.problems[len(d.l.problems)-1].File = text
+			d.addProblem(n, "%s: %s: %v", path, text, err)
+			d.loader.problems[len(d.loader.problems)-1].File = text
 			return
 		}
 		s.Document, s.DocumentPath = content, text
 	}
 }
 
+// readDocument returns the text of a document's file. Only regular files are
+// read, so that a device or a pipe cannot block the caller.
 func readDocument(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", errors.New("there is no such file")
 	case err != nil:
-		return "", errors.New("the file cannot be read: " + reason(err))
+		return "", errors.New("the file cannot be read: " + systemReason(err))
 	case !info.Mode().IsRegular():
 		return "", errors.New("this is no file")
 	case info.Size() > maxDocument:
@@ -99,7 +93,7 @@ func readDocument(path string) (string, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", errors.New("the file cannot be read: " + reason(err))
+		return "", errors.New("the file cannot be read: " + systemReason(err))
 	}
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return "", errors.New("the file is empty")
@@ -107,33 +101,34 @@ func readDocument(path string) (string, error) {
 	return string(text), nil
 }
 
-// settle decides what a server is by the members that it has, and refuses those
-// that do not go together.
-func (r *apiReader) settle(d *document, m member, s *Server, mode junctor.Mode) {
+// setMode decides by its members whether a server is generated, and reports
+// members that do not go together. mode is the value of the member mode, or "".
+func (r *apiReader) setMode(d *document, m member, s *Server, mode junctor.Mode) {
 	path := "servers." + s.ID
-	if mode == junctor.ModeBYO || mode == "" && len(r.given) == 0 {
-		if len(r.given) > 0 {
-			d.fault(m.key, "%s.%s is for servers of the mode %s", path, slices.Min(r.given), junctor.ModeGenerated)
+	if mode == junctor.ModeBYO || mode == "" && len(r.givenMembers) == 0 {
+		if len(r.givenMembers) > 0 {
+			d.addProblem(m.key, "%s.%s is for servers of the mode %s", path, slices.Min(r.givenMembers), junctor.ModeGenerated)
 		}
 		return
 	}
 	s.API = &r.api
 	others := []string{"url", "transport", "command", "cwd", "env"}
-	for _, other := range d.members(m.value, path) {
+	for _, other := range d.listMembers(m.value, path) {
 		if slices.Contains(others, other.key.Value) {
-			d.fault(other.key, "%s.%s is for MCP servers: one that is made of a document has base_url, auth and headers", path, other.key.Value)
+			d.addProblem(other.key, "%s.%s is for MCP servers: one that is made of a document has base_url, auth and headers", path, other.key.Value)
 		}
 	}
-	switch text, address := slices.Contains(r.given, "document"), slices.Contains(r.given, "document_url"); {
+	switch text, address := slices.Contains(r.givenMembers, "document"), slices.Contains(r.givenMembers, "document_url"); {
 	case text && address:
-		d.fault(m.key, "%s has document and document_url: write one of them", path)
+		d.addProblem(m.key, "%s has document and document_url: write one of them", path)
 	case !text && !address:
-		d.fault(m.key, "%s needs the document that it is made of: document, a file, or document_url, an address", path)
+		d.addProblem(m.key, "%s needs the document that it is made of: document, a file, or document_url, an address", path)
 	}
 }
 
-// checkAPI checks what no member of a server made of a document can know of
-// itself. What the document may say need not stand in the file.
+// checkAPI checks what depends on several members of a generated server. The
+// base URL and the token URL may be missing, since the document can have them;
+// placeholders stand for them in the check.
 func checkAPI(s *Server) error {
 	c := *s.connection
 	c.URL = cmp.Or(c.URL, "https://localhost")
@@ -148,51 +143,52 @@ func checkAPI(s *Server) error {
 	return s.API.Check()
 }
 
-// list reads a list of texts.
-func (d *document) list(to *[]string, what string) func(*yaml.Node, string) {
+// textsField reads a list of texts. what names its items in the problem.
+func (d *document) textsField(to *[]string, what string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n.Kind != yaml.SequenceNode {
-			d.fault(n, "%s must be a list of %s", path, what)
+			d.addProblem(n, "%s must be a list of %s", path, what)
 			return
 		}
 		for i, item := range n.Content {
-			if text, ok := d.verbatim(item, fmt.Sprintf("%s[%d]", path, i)); ok {
+			if text, ok := d.readText(item, fmt.Sprintf("%s[%d]", path, i)); ok {
 				*to = append(*to, text)
 			}
 		}
 	}
 }
 
-// wantedAPI is what somebody can want of an API: nothing that its document says.
-// A file of the machine that it was read from is not part of it; the text is.
-func wantedAPI(row *junctor.Server) *junctor.API {
+// declarableAPI returns the part of a stored API that a file declares, without
+// what was read from the document. The path of a document's file is left out
+// too: the text is exported instead. It returns nil for a server that is not
+// generated.
+func declarableAPI(row *junctor.Server) *junctor.API {
 	if row.Mode != junctor.ModeGenerated || row.API == nil {
 		return nil
 	}
-	api := *row.API
-	api.Title, api.Version, api.KeyIn, api.KeyName, api.LoginURL, api.TokenURL = "", "", "", "", "", ""
+	api := junctor.API{APISettings: row.API.APISettings}
 	if api.FromFile() {
 		api.DocumentURL, api.PollMinutes = "", 0
 	}
 	return &api
 }
 
-// written puts what a server has of an API into what is written of it. A text of
-// one line would be read as a path, and documents end in as many lines as they like.
-func (s *Server) written(f *fileServer) {
+// addAPIFields adds the members of a generated server to the form of a file. A
+// document of one line gets a line break, since it would be read as a path
+// otherwise.
+func (s *Server) addAPIFields(f *fileServer) {
 	if s.API == nil {
 		return
 	}
-	a := s.API
 	f.BaseURL, f.URL = f.URL, ""
-	f.DocumentURL, f.Format, f.Exposure, f.Include, f.Mutations, f.Rate, f.PollMinutes = a.DocumentURL, a.Format, a.Exposure, a.Include, a.Mutations, a.Rate, a.PollMinutes
+	f.APISettings = s.API.APISettings
 	if f.Document = s.Document; f.Document != "" && !strings.Contains(f.Document, "\n") {
 		f.Document += "\n"
 	}
 }
 
-// Documents are the SHA-256 of the files that declared servers are made of, by
-// their paths.
+// Documents returns the SHA-256 of the files of API documents, by path.
+// internal/declare watches them for changes.
 func (d Declared) Documents() map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
 	for i := range d.Servers {
@@ -203,7 +199,8 @@ func (d Declared) Documents() map[string][sha256.Size]byte {
 	return out
 }
 
-func merged(a, b fields) fields {
+// mergeFields adds the readers of b to a, and returns a.
+func mergeFields(a, b fieldReaders) fieldReaders {
 	maps.Copy(a, b)
 	return a
 }

@@ -10,22 +10,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// chains reads the map below chains: which are followed, and how. Only a file
-// has it, and only a start reads it.
-func (l *loader) chains(d *document, n *yaml.Node) {
+// readChains reads the map below chains: the chains to follow. Only a file can
+// declare them, and a change takes effect at the next start. Two chains with
+// one id are a problem.
+func (l *loader) readChains(d *document, n *yaml.Node) {
 	ids := map[uint64]string{}
-	for _, m := range d.members(n, "chains") {
+	for _, m := range d.listMembers(n, "chains") {
 		before := len(l.problems)
-		c := d.chain(m)
+		c := d.readChain(m)
 		if len(l.problems) > before {
 			continue
 		}
 		if err := c.Check(); err != nil {
-			d.fault(m.key, "%s", junctor.AsError(err).Message)
+			d.addProblem(m.key, "%s", junctor.AsError(err).Message)
 			continue
 		}
 		if other, ok := ids[c.ID]; ok {
-			d.fault(m.key, "the chains %s and %s have the same id", other, c.Name)
+			d.addProblem(m.key, "the chains %s and %s have the same id", other, c.Name)
 			continue
 		}
 		ids[c.ID] = c.Name
@@ -33,90 +34,95 @@ func (l *loader) chains(d *document, n *yaml.Node) {
 	}
 }
 
-func (d *document) chain(m member) junctor.Chain {
+// readChain reads one chain.
+func (d *document) readChain(m member) junctor.Chain {
 	c := junctor.Chain{Name: m.key.Value, Confirmations: junctor.DefaultConfirmations, Poll: junctor.DefaultChainPoll}
 	var id int
 	path := "chains." + c.Name
-	d.object(m.value, path, fields{
-		"id":            d.number(&id),
-		"rpc":           d.oneOrMore(&c.Nodes, "URLs of nodes"),
-		"registries":    d.registries(&c.Registries),
-		"confirmations": d.confirmations(&c),
-		"start":         d.number(&c.Start),
-		"servers":       d.names(&c.Servers, func(string) error { return nil }),
-		"poll":          d.span(&c.Poll),
+	d.readObject(m.value, path, fieldReaders{
+		"id":            d.intField(&id),
+		"rpc":           d.textOrTextsField(&c.Nodes, "URLs of nodes"),
+		"registries":    d.registriesField(&c.Registries),
+		"confirmations": d.confirmationsField(&c),
+		"start":         d.intField(&c.Start),
+		"servers":       d.textMapField(&c.Servers, func(string) error { return nil }),
+		"poll":          d.durationField(&c.Poll),
 	})
 	c.ID = uint64(max(id, 0))
 	return c
 }
 
-// oneOrMore takes a text, or a list of them.
-func (d *document) oneOrMore(to *[]string, what string) func(*yaml.Node, string) {
+// textOrTextsField reads a text, or a list of texts.
+func (d *document) textOrTextsField(to *[]string, what string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n.Kind == yaml.SequenceNode {
-			d.list(to, what)(n, path)
+			d.textsField(to, what)(n, path)
 			return
 		}
-		if text, ok := d.verbatim(n, path); ok {
+		if text, ok := d.readText(n, path); ok {
 			*to = []string{text}
 		}
 	}
 }
 
-func (d *document) registries(to *[]junctor.ChainRegistry) func(*yaml.Node, string) {
+// registriesField reads a list of registries, each with the addresses of its
+// contracts.
+func (d *document) registriesField(to *[]junctor.ChainRegistry) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if n.Kind != yaml.SequenceNode {
-			d.fault(n, "%s must be a list of registries, each with the address of its identity registry", path)
+			d.addProblem(n, "%s must be a list of registries, each with the address of its identity registry", path)
 			return
 		}
 		for i, item := range n.Content {
 			var r junctor.ChainRegistry
-			d.object(resolved(item), fmt.Sprintf("%s[%d]", path, i), fields{
-				"identity": d.contract(&r.Identity), "reputation": d.contract(&r.Reputation), "validation": d.contract(&r.Validation),
+			d.readObject(followAlias(item), fmt.Sprintf("%s[%d]", path, i), fieldReaders{
+				"identity": d.contractField(&r.Identity), "reputation": d.contractField(&r.Reputation), "validation": d.contractField(&r.Validation),
 			})
 			*to = append(*to, r)
 		}
 	}
 }
 
-// contract takes an address. Without quotes YAML reads one as a number.
-func (d *document) contract(to *string) func(*yaml.Node, string) {
+// contractField reads the address of a contract. Without quotes, YAML takes an
+// address for a number; its text is used in any case.
+func (d *document) contractField(to *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if !isScalar(n, "!!str", "!!int", "!!float") {
-			d.fault(n, "%s must be an address, 0x and 40 hexadecimal digits", path)
+			d.addProblem(n, "%s must be an address, 0x and 40 hexadecimal digits", path)
 			return
 		}
 		*to = n.Value
 	}
 }
 
-// confirmations are a number of blocks, or the word finalized.
-func (d *document) confirmations(c *junctor.Chain) func(*yaml.Node, string) {
+// confirmationsField reads a number of blocks, or the word finalized.
+func (d *document) confirmationsField(c *junctor.Chain) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if isScalar(n, "!!str") && n.Value == "finalized" {
 			c.Finalized, c.Confirmations = true, 0
 			return
 		}
 		if !isScalar(n, "!!int") {
-			d.fault(n, "%s must be a number of blocks, or the word finalized", path)
+			d.addProblem(n, "%s must be a number of blocks, or the word finalized", path)
 			return
 		}
-		d.number(&c.Confirmations)(n, path)
+		d.intField(&c.Confirmations)(n, path)
 	}
 }
 
-// span takes a time with its unit.
-func (d *document) span(to *time.Duration) func(*yaml.Node, string) {
+// durationField reads a duration with its unit.
+func (d *document) durationField(to *time.Duration) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		v, err := time.ParseDuration(n.Value)
 		if !isScalar(n, "!!str") || err != nil {
-			d.fault(n, "%s must be a time with its unit, such as 2s", path)
+			d.addProblem(n, "%s must be a time with its unit, such as 2s", path)
 			return
 		}
 		*to = v
 	}
 }
 
+// chainSettings returns the settings that concern chains and IPFS.
 func chainSettings() []Setting {
 	return []Setting{
 		{
@@ -129,7 +135,7 @@ func chainSettings() []Setting {
 			Name: "agent-domains", Kind: KindText, Default: "show", Choices: []string{"off", "show", "require"},
 			Help: "whether the domain of an endpoint that was found on a chain must name the agent: off, show (look, and tell) or require",
 			set: func(c *Config, s string) (err error) {
-				c.AgentDomains, err = oneOf([]string{"off", "show", "require"})(s)
+				c.AgentDomains, err = parseChoice([]string{"off", "show", "require"})(s)
 				return err
 			},
 			show: func(c *Config) string { return c.AgentDomains },

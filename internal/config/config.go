@@ -1,7 +1,19 @@
-// Package config turns flags, environment and file into one Config. It is
-// ground and comes first: cli gathers the sources, Load reads and checks them,
-// and app builds an instance from the result. Other packages get the values
-// they need from app, never the Config itself.
+// Package config turns flags, environment variables and the settings file into
+// one Config, and reads and writes what a file declares beside settings:
+// servers, agents, triggers, sources, schedules and chains.
+//
+// internal/cli collects the sources and calls Load. internal/app builds an
+// instance from the Config, internal/declare puts the declarations into force,
+// and internal/pack reads and writes declarations in packs. Other packages get
+// the values that they need from internal/app, never the Config itself. The
+// package imports only package junctor.
+//
+// Read settings.go first: the table of all settings. load.go applies the
+// sources in their order, file.go reads the settings of a YAML file, and
+// combinations.go checks settings against each other. parse.go and address.go
+// parse values. declared.go, api.go, agents.go, events.go and chains.go read
+// the declarations with the helpers of document.go and json_value.go. encode.go
+// writes them.
 package config
 
 import (
@@ -14,22 +26,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Config is every setting of an instance, checked. The table in settings.go
-// says what each is for. A Config is never changed after Load.
+// Config has every setting of an instance, checked. The table in settings.go
+// says what each is for. A Config is never changed after Load, so it needs no
+// lock.
 type Config struct {
 	Listen         string
 	PublicURL      *url.URL // nil: the listen address is the public one
-	PeerURL        *url.URL // nil: where it listens
+	ReplicaURL     *url.URL // where other replicas reach this one; nil: where it listens
 	SandboxListen  string   // "": beside Listen
 	SandboxURL     *url.URL // nil: where SandboxListen is; a host that begins with *. is every name below it
-	ConsoleDev     *url.URL // nil: the console is what the binary holds
-	MapTiles       string   // an address with {z}, {x} and {y}, and after a space whom the map is of; "": outlines
+	ConsoleDev     *url.URL // Vite server of the console under development; nil: the console in the binary
+	MapTiles       string   // URL template with {z}, {x} and {y}, then a space and the attribution; "": built-in outlines
 	DataDir        string
 	DB             *url.URL // nil: SQLite in the data directory
 	SealKeyFile    string   // "": seal.key in the data directory
 	Journal        string   // fast or strict
-	AuditDays      int      // 0: for good
-	HistoryDays    int      // 0: nothing is kept
+	AuditDays      int      // 0: forever
+	HistoryDays    int      // 0: no payload is kept
 	HistorySize    int64
 	OCRRoots       []string
 	OCRVisionURL   string
@@ -39,26 +52,26 @@ type Config struct {
 	TrustedProxy   []netip.Prefix
 	AllowedHosts   []string // lower case, host or host:port
 	AllowedOrigins []string // lower case, scheme://host[:port]
-	DoorsOff       []string
+	EndpointsOff   []string
 	MaxBody        int64
-	MaxResult      int64   // of a server
-	MaxInFlight    int64   // bytes of requests and results; 0: by the memory there is
-	MaxPerCaller   int64   // bytes of them that one caller has; 0: by MaxInFlight
-	RateLimit      float64 // per second; 0 is no limit
+	MaxResult      int64   // bytes of one result of a server
+	MaxInFlight    int64   // bytes of requests and results in memory; 0: depends on the memory of the machine
+	MaxPerCaller   int64   // bytes of these that one caller has; 0: depends on MaxInFlight
+	RateLimit      float64 // calls per second and caller; 0: no limit
 	RateBurst      int
 	CallTimeout    time.Duration
 	Redis          *url.URL      // nil: limits are not shared
-	Drain          time.Duration // after being told to end, while /readyz says no; 0 is none
+	Drain          time.Duration // time after SIGTERM in which /readyz fails and calls are still served; 0: none
 	NameLimit      int
 	Exposure       string // auto, all or search
 	AllowCommands  bool
-	ReservedIDDays int // the id of a removed server is kept for its owner and admins; 0: not at all
+	ReservedIDDays int // for these days the id of a removed server is reserved for its owner and admins; 0: not reserved
 	EgressAllow    []netip.Prefix
 	EgressProxy    *url.URL // nil: none
 	HTTPFastPath   bool     // false: net/http alone reads and sends plain HTTP
 	LogLevel       string
 	LogFormat      string
-	OTelEndpoint   string // "" is no tracing
+	OTelEndpoint   string // "": no tracing
 	Pprof          bool
 	OIDC           OIDC
 	OAuth          OAuth
@@ -66,48 +79,60 @@ type Config struct {
 	IPFSGateways   []string
 	AgentDomains   string // off, show or require
 
-	secrets  *secrets // behind a pointer: printing a Config shows none of it
-	sources  map[string]string
-	warned   []string
-	declared Declared
-	file     string // "" where none was named
-	sum      [sha256.Size]byte
-	blank    bool
-	from     Sources
+	// secrets is behind a pointer, so that printing a Config with %v shows no
+	// key.
+	secrets *secrets
+	// sources says where a setting comes from, by its name. A default has no
+	// entry.
+	sources    map[string]string
+	warnings   []string
+	declared   Declared
+	file       string // path of the settings file; "" if none was named
+	fileSum    [sha256.Size]byte
+	fileBlank  bool
+	loadedFrom Sources
 }
 
-// secrets come from the environment only, so that they stand in no file that
-// is shared and in no list of processes.
+// secrets are the keys that are read from the environment only. In a file they
+// could be shared by mistake, and as flags they would be in the list of
+// processes.
 type secrets struct{ adminKey, sealKey string }
 
-// AdminKey is the value of JUNCTOR_ADMIN_KEY; "" when it is not set.
+// AdminKey returns the value of JUNCTOR_ADMIN_KEY; "" if it is not set.
 func (c *Config) AdminKey() string { return c.secrets.adminKey }
 
-// SealKey is the value of JUNCTOR_SEAL_KEY; "" when it is not set.
+// SealKey returns the value of JUNCTOR_SEAL_KEY; "" if it is not set.
 func (c *Config) SealKey() string { return c.secrets.sealKey }
 
-// DoorOn says whether a door of Doors is to be served.
-func (c *Config) DoorOn(door string) bool { return !slices.Contains(c.DoorsOff, door) }
+// IsEndpointOn reports whether an entry point of Endpoints is served, that is, whether
+// endpoints-off does not name it.
+func (c *Config) IsEndpointOn(endpoint string) bool {
+	return !slices.Contains(c.EndpointsOff, endpoint)
+}
 
-// Loopback says whether only this machine can reach the listener.
-func (c *Config) Loopback() bool { return loopbackAddress(c.Listen) }
+// Loopback reports whether only this machine can reach the listener.
+func (c *Config) Loopback() bool { return isLoopbackAddress(c.Listen) }
 
-// File is the path of the file that was read; "" where none was named.
+// File returns the absolute path of the settings file; "" if none was named.
 func (c *Config) File() string { return c.file }
 
-// FileSum is the SHA-256 of the file's text as it was read.
-func (c *Config) FileSum() [sha256.Size]byte { return c.sum }
+// FileSum returns the SHA-256 of the text of the file as it was read.
+// internal/declare compares it to notice a change.
+func (c *Config) FileSum() [sha256.Size]byte { return c.fileSum }
 
-// Blank says that a file was named and has nothing in it.
-func (c *Config) Blank() bool { return c.blank }
+// Blank reports whether a file was named and is empty. An empty file may be one
+// that an editor is just writing, so a reload refuses it.
+func (c *Config) Blank() bool { return c.fileBlank }
 
-// Declared is what the file declares beside settings.
+// Declared returns what the file declares beside settings.
 func (c *Config) Declared() Declared { return c.declared }
 
-// Reload reads everything again from where it came from. c stays as it is.
-func (c *Config) Reload() (*Config, error) { return Load(c.from) }
+// Reload reads all sources again and returns a new Config. c stays as it is.
+// The flags and the environment are those of the first Load.
+func (c *Config) Reload() (*Config, error) { return Load(c.loadedFrom) }
 
-// Changed names the settings whose values differ in other.
+// Changed names the settings whose values differ in other. They take effect at
+// the next start.
 func (c *Config) Changed(other *Config) []string {
 	var names []string
 	now := other.Values()
@@ -119,18 +144,20 @@ func (c *Config) Changed(other *Config) []string {
 	return names
 }
 
-// Warnings are what is allowed and yet may not be meant.
-func (c *Config) Warnings() []string { return slices.Clone(c.warned) }
+// Warnings returns a sentence for each setting that is valid and probably not
+// intended.
+func (c *Config) Warnings() []string { return slices.Clone(c.warnings) }
 
-// Value is one setting as it is in force.
+// Value is one setting as it is in force, as text. It contains no secret.
 type Value struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"` // default, --flag, the variable's name, or file:line
 }
 
-// Values lists every setting with where it came from, in the order of the
-// table. Secrets are listed when they are set, without their values.
+// Values lists every setting and its source, in the order of the table. The
+// keys from the environment are listed if they are set, with *** as their
+// value.
 func (c *Config) Values() []Value {
 	var out []Value
 	for _, s := range Settings() {
@@ -148,7 +175,7 @@ func (c *Config) Values() []Value {
 	return out
 }
 
-// Doors lists the doors that doors-off can name.
-func Doors() []string {
+// Endpoints lists the entry points that endpoints-off can name.
+func Endpoints() []string {
 	return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics", "hooks", "a2a"}
 }

@@ -55,9 +55,9 @@ func TestDefaults(t *testing.T) {
 		c.Open || c.Pprof || c.PublicURL != nil || c.EgressProxy != nil || c.OTelEndpoint != "" || !c.Loopback() || c.DataDir == "" {
 		t.Errorf("defaults are %+v", c)
 	}
-	for _, door := range config.Doors() {
-		if !c.DoorOn(door) {
-			t.Errorf("door %s is off", door)
+	for _, endpoint := range config.Endpoints() {
+		if !c.IsEndpointOn(endpoint) {
+			t.Errorf("endpoint %s is off", endpoint)
 		}
 	}
 	for _, v := range c.Values() {
@@ -105,7 +105,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"sandbox-url":              {text: "https://*.Views.example.com/", shown: "https://*.views.example.com"},
 		"data-dir":                 {text: "/var/lib/junctor"},
 		"db":                       {text: "postgres://junctor:hunter2@127.0.0.1/junctor", shown: "postgres://junctor:xxxxx@127.0.0.1/junctor"},
-		"peer-url":                 {text: "http://10.0.0.7:8717/", shown: "http://10.0.0.7:8717"},
+		"replica-url":              {text: "http://10.0.0.7:8717/", shown: "http://10.0.0.7:8717"},
 		"seal-key-file":            {text: "/etc/junctor/seal.key"},
 		"journal":                  {text: "strict"},
 		"audit-days":               {text: "7", yaml: "7"},
@@ -119,7 +119,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"trusted-proxy":            {text: "10.0.0.1, 10.1.2.3/16,::1", yaml: `["10.0.0.1", 10.1.2.3/16, "::1"]`, shown: "10.0.0.1/32,10.1.0.0/16,::1/128"},
 		"allowed-hosts":            {text: "A.example,b:1,[::1]:8717", shown: "a.example,b:1,[::1]:8717"},
 		"allowed-origins":          {text: "http://A.example,http://a.example", yaml: "[http://A.example]", shown: "http://a.example"},
-		"doors-off":                {text: "plain,sse", yaml: "[plain, sse]"},
+		"endpoints-off":            {text: "plain,sse", yaml: "[plain, sse]"},
 		"max-body":                 {text: "1048576", yaml: "1048576", shown: "1MiB"},
 		"max-result":               {text: "1048576", yaml: "1048576", shown: "1MiB"},
 		"max-in-flight":            {text: "256MiB"},
@@ -230,13 +230,13 @@ func TestGroupsInTheFile(t *testing.T) {
 func TestTypedValues(t *testing.T) {
 	t.Parallel()
 	c := mustLoad(t, config.Sources{Flags: map[string]string{
-		"egress-allow": "10.1.2.3/8", "doors-off": "sse", "egress-proxy": "http://user:hunter2@proxy:3128", "listen": "[::1]:1",
+		"egress-allow": "10.1.2.3/8", "endpoints-off": "sse", "egress-proxy": "http://user:hunter2@proxy:3128", "listen": "[::1]:1",
 	}})
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; c.EgressAllow[0] != want[0] {
 		t.Errorf("got %v", c.EgressAllow)
 	}
-	if c.DoorOn("sse") || !c.DoorOn("mcp") || !c.Loopback() {
-		t.Error("doors or loopback are wrong")
+	if c.IsEndpointOn("sse") || !c.IsEndpointOn("mcp") || !c.Loopback() {
+		t.Error("endpoints or loopback are wrong")
 	}
 	if pw, _ := c.EgressProxy.User.Password(); pw != "hunter2" {
 		t.Error("the proxy lost its password")

@@ -5,17 +5,17 @@ import (
 	"net/url"
 )
 
-// parseDB takes the URL of a PostgreSQL database.
+// parseDB parses the URL of a PostgreSQL database.
 func parseDB(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Path == "" || u.Path == "/" {
-		// The text is not repeated: it may hold a password.
+		// The value is not repeated, because it may contain a password.
 		return nil, errors.New("must be the URL of a PostgreSQL database, such as postgres://user@host:5432/name")
 	}
 	return u, nil
 }
 
-// parseRedis takes the URL of a Redis.
+// parseRedis parses the URL of a Redis server.
 func parseRedis(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" || u.RawQuery != "" {
@@ -24,7 +24,8 @@ func parseRedis(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// showDB shows the URL without its password.
+// showDB returns the URL of a database without its password, which may also be
+// in the query.
 func showDB(u *url.URL) string {
 	if u == nil {
 		return ""

@@ -170,10 +170,10 @@ func drawServers(t *rapid.T) []junctor.Server {
 		generated := rapid.Bool().Draw(t, "generated")
 		if generated {
 			s.Mode = junctor.ModeGenerated
-			s.API = &junctor.API{
+			s.API = &junctor.API{APISettings: junctor.APISettings{
 				DocumentURL: "https://docs.example.com/" + s.ID, Include: rapid.SliceOfN(text, 0, 2).Draw(t, "include"), Format: text.Draw(t, "format"),
 				Rate: rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "rate"), Exposure: rapid.SampledFrom([]junctor.Exposure{"", "all", "search"}).Draw(t, "exposure"),
-			}
+			}}
 		}
 		if !generated && rapid.Bool().Draw(t, "stdio") {
 			c.Transport, c.Credentials = junctor.TransportStdio, ""

@@ -11,45 +11,52 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// document reads the nodes of one file and notes what is wrong where. It works
-// on nodes instead of structs, so that each value has its place and nothing is
-// converted silently. No problem repeats a value that may be a credential.
+// document reads the nodes of one file and notes the problems with their
+// positions. It works on nodes instead of structs, so that each value keeps its
+// position and nothing is converted silently. A problem never repeats a value
+// that may be a credential.
+//
+// Methods whose names end in Field return the reader of one member: a function
+// that checks the member's type and stores its value in a variable. readObject
+// calls it.
 type document struct {
-	l    *loader
-	path string
+	loader *loader
+	path   string
 }
 
-// at is the place of a node, file:line:column.
-func (d *document) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", d.path, n.Line, n.Column) }
-
-func (d *document) fault(n *yaml.Node, format string, args ...any) {
-	d.l.problem(d.at(n), "", clip(fmt.Sprintf(format, args...)))
+// nodePosition returns the position of a node as file:line:column.
+func (d *document) nodePosition(n *yaml.Node) string {
+	return fmt.Sprintf("%s:%d:%d", d.path, n.Line, n.Column)
 }
 
-// clip keeps a name out of a file from making a message of any length.
-func clip(message string) string {
-	if len(message) > 600 {
-		return strings.ToValidUTF8(message[:600], "") + "…"
-	}
-	return message
+// addProblem notes a problem at a node.
+func (d *document) addProblem(n *yaml.Node, format string, args ...any) {
+	d.loader.addProblem(d.nodePosition(n), "", clipMessage(fmt.Sprintf(format, args...)))
 }
 
-// member is one key of a map with its value.
+// clipMessage cuts a message that a long name of the file would otherwise make
+// arbitrarily long.
+func clipMessage(message string) string { return junctor.ShortenText(message, 600) }
+
+// member is one key of a map and its value.
 type member struct{ key, value *yaml.Node }
 
-// resolved follows an alias to its anchor.
-func resolved(n *yaml.Node) *yaml.Node {
+// followAlias returns the node that an alias refers to, and any other node as
+// it is.
+func followAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
 	return n
 }
 
-// members gives what is in a map, each key once.
-func (d *document) members(n *yaml.Node, path string) []member {
-	n = resolved(n)
+// listMembers returns the members of a map in the order of the file. A repeated
+// key, a merge key and a key that is no scalar are problems and are left out.
+// path names the map in problems.
+func (d *document) listMembers(n *yaml.Node, path string) []member {
+	n = followAlias(n)
 	if n.Kind != yaml.MappingNode {
-		d.fault(n, "%s must be a map, `name: value` lines", path)
+		d.addProblem(n, "%s must be a map, `name: value` lines", path)
 		return nil
 	}
 	out := make([]member, 0, len(n.Content)/2)
@@ -58,9 +65,9 @@ func (d *document) members(n *yaml.Node, path string) []member {
 		key := n.Content[i]
 		switch line := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
-			d.fault(key, "%s has a key that is no plain name", path)
+			d.addProblem(key, "%s has a key that is no plain name", path)
 		case line != 0:
-			d.fault(key, "%s has %q on line %d already", path, short(key.Value), line)
+			d.addProblem(key, "%s has %q on line %d already", path, shortenText(key.Value), line)
 		default:
 			seen[key.Value] = key.Line
 			out = append(out, member{key, n.Content[i+1]})
@@ -69,98 +76,101 @@ func (d *document) members(n *yaml.Node, path string) []member {
 	return out
 }
 
-// verbatim gives a scalar as it is written. A number is text too where text is
-// wanted; true and null are too easily meant as something else.
-func (d *document) verbatim(n *yaml.Node, path string) (string, bool) {
-	n = resolved(n)
+// readText returns a scalar as it is written. A number counts as text; true and
+// null do not, because they are often meant as something else. The mask that
+// stands for a hidden credential in output is refused: a user may have copied
+// it from there.
+func (d *document) readText(n *yaml.Node, path string) (string, bool) {
+	n = followAlias(n)
 	if !isScalar(n, "!!str", "!!int", "!!float") {
-		d.fault(n, "%s must be a text; put it in quotes", path)
+		d.addProblem(n, "%s must be a text; put it in quotes", path)
 		return "", false
 	}
 	if n.Value == junctor.Masked || strings.HasSuffix(n.Value, "?"+junctor.Masked) {
-		d.fault(n, "%s is %s, which stands where a credential is not shown: write the credential, or env:NAME, file:/path or cmd:program to read it from", path, junctor.Masked)
+		d.addProblem(n, "%s is %s, which stands where a credential is not shown: write the credential, or env:NAME, file:/path or cmd:program to read it from", path, junctor.Masked)
 		return "", false
 	}
 	return n.Value, true
 }
 
-func (d *document) text(to *string) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) { *to, _ = d.verbatim(n, path) }
+// textField reads a text.
+func (d *document) textField(to *string) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) { *to, _ = d.readText(n, path) }
 }
 
-func (d *document) truth(to *bool) func(*yaml.Node, string) {
+// boolField reads true or false.
+func (d *document) boolField(to *bool) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if !isScalar(n, "!!bool") {
-			d.fault(n, "%s must be true or false, without quotes", path)
+			d.addProblem(n, "%s must be true or false, without quotes", path)
 			return
 		}
 		*to = n.Value == "true" || n.Value == "True" || n.Value == "TRUE"
 	}
 }
 
-func (d *document) number(to *int) func(*yaml.Node, string) {
+// intField reads a whole number.
+func (d *document) intField(to *int) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		v, err := strconv.Atoi(n.Value)
 		if !isScalar(n, "!!int") || err != nil {
-			d.fault(n, "%s must be a whole number, without quotes", path)
+			d.addProblem(n, "%s must be a whole number, without quotes", path)
 			return
 		}
 		*to = v
 	}
 }
 
-func (d *document) decimal(to *float64) func(*yaml.Node, string) {
+// floatField reads a number.
+func (d *document) floatField(to *float64) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		v, err := strconv.ParseFloat(n.Value, 64)
 		if !isScalar(n, "!!int", "!!float") || err != nil {
-			d.fault(n, "%s must be a number, without quotes", path)
+			d.addProblem(n, "%s must be a number, without quotes", path)
 			return
 		}
 		*to = v
 	}
 }
 
-// choice takes one of a few words.
-func (d *document) choice(to *string, words ...string) func(*yaml.Node, string) {
+// choiceField reads one of a few words. For any other word the problem suggests
+// the nearest one.
+func (d *document) choiceField(to *string, words ...string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
-		text, ok := d.verbatim(n, path)
+		text, ok := d.readText(n, path)
 		if ok && !slices.Contains(words, text) {
-			d.fault(n, "%s must be one of %s%s", path, strings.Join(words, ", "), didYouMean(text, words))
+			d.addProblem(n, "%s must be one of %s%s", path, strings.Join(words, ", "), didYouMean(text, words))
 			return
 		}
 		*to = text
 	}
 }
 
-func (d *document) address(to *string) func(*yaml.Node, string) {
+// urlField reads the URL of a server or of an OAuth endpoint.
+func (d *document) urlField(to *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
-		text, ok := d.verbatim(n, path)
+		text, ok := d.readText(n, path)
 		if !ok {
 			return
 		}
 		if err := junctor.CheckServerURL(text); err != nil {
-			d.fault(n, "%s: %s", path, junctor.AsError(err).Message)
+			d.addProblem(n, "%s: %s", path, junctor.AsError(err).Message)
 			return
 		}
 		*to = text
 	}
 }
 
-// words reads a command.
-func (d *document) words(to *[]string) func(*yaml.Node, string) {
-	return d.list(to, "the program and its arguments, such as [npx, -y, some-server]: no shell reads it")
-}
-
-// names reads a map of texts whose keys check allows.
-func (d *document) names(to *map[string]string, check func(name string) error) func(*yaml.Node, string) {
+// textMapField reads a map of texts. check judges each key.
+func (d *document) textMapField(to *map[string]string, check func(name string) error) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		*to = map[string]string{}
-		for _, m := range d.members(n, path) {
+		for _, m := range d.listMembers(n, path) {
 			if err := check(m.key.Value); err != nil {
-				d.fault(m.key, "%s: %s", path, junctor.AsError(err).Message)
+				d.addProblem(m.key, "%s: %s", path, junctor.AsError(err).Message)
 				continue
 			}
-			if text, ok := d.verbatim(m.value, path+"."+m.key.Value); ok {
+			if text, ok := d.readText(m.value, path+"."+m.key.Value); ok {
 				(*to)[m.key.Value] = text
 			}
 		}

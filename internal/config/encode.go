@@ -16,79 +16,48 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// fileServer is a server as it is written to a file, in the order of its lines.
-// What goes without saying is left out.
+// fileServer is a server in the form of a file, in the order in which its
+// members are written. Defaults are left out.
 type fileServer struct {
-	Title       string                  `json:"title,omitempty"      yaml:"title,omitempty"`
-	Transport   junctor.Transport       `json:"transport,omitempty"  yaml:"transport,omitempty"`
-	URL         string                  `json:"url,omitempty"        yaml:"url,omitempty"`
-	DocumentURL string                  `json:"document_url,omitempty" yaml:"document_url,omitempty"`
-	BaseURL     string                  `json:"base_url,omitempty"   yaml:"base_url,omitempty"`
-	Format      string                  `json:"format,omitempty"     yaml:"format,omitempty"`
-	Exposure    junctor.Exposure        `json:"exposure,omitempty"   yaml:"exposure,omitempty"`
-	Include     []string                `json:"include,omitempty"    yaml:"include,omitempty"`
-	Mutations   string                  `json:"mutations,omitempty"  yaml:"mutations,omitempty"`
-	Rate        float64                 `json:"rate,omitempty"       yaml:"rate,omitempty"`
-	PollMinutes int                     `json:"poll_minutes,omitempty" yaml:"poll_minutes,omitempty"`
-	Command     []string                `json:"command,omitempty"    yaml:"command,omitempty,flow"`
-	Cwd         string                  `json:"cwd,omitempty"        yaml:"cwd,omitempty"`
-	Env         map[string]string       `json:"env,omitempty"        yaml:"env,omitempty"`
-	Auth        *fileAuth               `json:"auth,omitempty"       yaml:"auth,omitempty"`
-	Headers     map[string]string       `json:"headers,omitempty"    yaml:"headers,omitempty"`
-	Credentials junctor.Credentials     `json:"credentials,omitempty" yaml:"credentials,omitempty"`
-	Isolation   junctor.Isolation       `json:"isolation,omitempty"  yaml:"isolation,omitempty"`
-	MaxSessions int                     `json:"max_sessions,omitempty" yaml:"max_sessions,omitempty"`
-	TimeoutMS   int                     `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"`
-	Views       junctor.Views           `json:"views,omitempty"      yaml:"views,omitempty"`
-	Home        junctor.Home            `json:"home,omitempty"       yaml:"home,omitempty"`
-	Believe     bool                    `json:"believe_annotations,omitempty" yaml:"believe_annotations,omitempty"`
-	Private     bool                    `json:"private,omitempty"    yaml:"private,omitempty"`
-	Disabled    bool                    `json:"disabled,omitempty"   yaml:"disabled,omitempty"`
-	Overrides   map[string]fileOverride `json:"overrides,omitempty"  yaml:"overrides,omitempty"`
-	Document    string                  `json:"document,omitempty"   yaml:"document,omitempty"` // last: it is long
+	Title string `json:"title,omitempty"`
+	junctor.Connection
+	BaseURL string `json:"base_url,omitempty"`
+	junctor.APISettings
+	Private  bool   `json:"private,omitempty"`
+	Disabled bool   `json:"disabled,omitempty"`
+	Document string `json:"document,omitempty"` // last, because it is long
 }
 
-type fileAuth struct {
-	Type     junctor.AuthType `json:"type"                yaml:"type"`
-	Username string           `json:"username,omitempty"  yaml:"username,omitempty"`
-	ClientID string           `json:"client_id,omitempty" yaml:"client_id,omitempty"`
-	TokenURL string           `json:"token_url,omitempty" yaml:"token_url,omitempty"`
-	Scope    string           `json:"scope,omitempty"     yaml:"scope,omitempty"`
-	Issuer   string           `json:"issuer,omitempty"    yaml:"issuer,omitempty"`
-
-	ClientAuth junctor.ClientAuth `json:"client_auth,omitempty" yaml:"client_auth,omitempty"`
-	Header     string             `json:"header,omitempty"    yaml:"header,omitempty"`
-	Secret     string             `json:"secret,omitempty"    yaml:"secret,omitempty"`
-
-	Grant       junctor.OAuthGrant  `json:"grant,omitempty"         yaml:"grant,omitempty"`
-	Subject     string              `json:"subject,omitempty"       yaml:"subject,omitempty"`
-	SubjectType junctor.SubjectType `json:"subject_type,omitempty"  yaml:"subject_type,omitempty"`
-	Audience    string              `json:"audience,omitempty"      yaml:"audience,omitempty"`
-	IDPTokenURL string              `json:"idp_token_url,omitempty" yaml:"idp_token_url,omitempty"`
-	IDPClientID string              `json:"idp_client_id,omitempty" yaml:"idp_client_id,omitempty"`
-	IDPSecret   string              `json:"idp_secret,omitempty"    yaml:"idp_secret,omitempty"`
+// MarshalYAML writes the YAML of the JSON form, so that both forms have the
+// same members. A command is one line.
+func (f fileServer) MarshalYAML() (any, error) {
+	n, err := jsonToYAML(f)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "command" {
+			n.Content[i+1].Style = yaml.FlowStyle
+		}
+	}
+	return n, nil
 }
 
-type fileOverride struct {
-	Hide        bool   `json:"hide,omitempty"        yaml:"hide,omitempty"`
-	Name        string `json:"name,omitempty"        yaml:"name,omitempty"`
-	Description string `json:"description,omitempty" yaml:"description,omitempty"`
-	ReadOnly    bool   `json:"read_only,omitempty"   yaml:"read_only,omitempty"`
-}
-
-// fileDeclared is a whole file. What is nil is not written: apply leaves alone
-// what a file says nothing of.
+// fileDeclared is a whole file. A kind that is nil is not written: apply does
+// not touch kinds that a file does not mention.
 type fileDeclared struct {
 	Servers *map[string]fileServer `json:"servers,omitempty" yaml:"servers,omitempty"`
-	Agents  *map[string]fileAgent  `json:"agents,omitempty"  yaml:"agents,omitempty"`
+	Agents  *map[string]fileObject `json:"agents,omitempty"  yaml:"agents,omitempty"`
 
-	Triggers  *map[string]fileTrigger  `json:"triggers,omitempty"  yaml:"triggers,omitempty"`
-	Sources   *map[string]fileSource   `json:"sources,omitempty"   yaml:"sources,omitempty"`
-	Schedules *map[string]fileSchedule `json:"schedules,omitempty" yaml:"schedules,omitempty"`
+	Triggers  *map[string]fileObject `json:"triggers,omitempty"  yaml:"triggers,omitempty"`
+	Sources   *map[string]fileObject `json:"sources,omitempty"   yaml:"sources,omitempty"`
+	Schedules *map[string]fileObject `json:"schedules,omitempty" yaml:"schedules,omitempty"`
 }
 
-func (d Declared) file() (out fileDeclared) {
-	if d.Servers != nil || d.nothingElse() {
+// toFile returns d in the form of a file. If d mentions nothing, the file has
+// an empty map of servers, so that it says explicitly that there are none.
+func (d Declared) toFile() (out fileDeclared) {
+	if d.Servers != nil || d.isEmptyBesideServers() {
 		servers := d.fileServers()
 		out.Servers = &servers
 	}
@@ -100,40 +69,26 @@ func (d Declared) file() (out fileDeclared) {
 	return out
 }
 
+// fileServers returns the servers in the form of a file, by id.
 func (d Declared) fileServers() map[string]fileServer {
 	out := map[string]fileServer{}
 	for _, s := range d.Servers {
-		c := s.Connection()
-		f := fileServer{
-			Title: s.Title, URL: c.URL, Command: c.Command, Cwd: c.Cwd, Env: c.Env, Headers: c.Headers,
-			Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS, Views: c.Views, Home: c.Home, Believe: c.BelieveAnnotations, Private: s.Private, Disabled: s.Disabled,
+		f := fileServer{Title: s.Title, Connection: s.Connection(), Private: s.Private, Disabled: s.Disabled}
+		if f.Transport != junctor.TransportSSE {
+			f.Transport = "" // which the other members say
 		}
-		if c.Transport == junctor.TransportSSE {
-			f.Transport = c.Transport
-		}
-		if a := c.Auth; a != nil {
-			f.Auth = &fileAuth{
-				a.Type, a.Username, a.ClientID, a.TokenURL, a.Scope, a.Issuer, a.ClientAuth, a.Header, a.Secret,
-				a.Grant, a.Subject, a.SubjectType, a.Audience, a.IDPTokenURL, a.IDPClientID, a.IDPSecret,
-			}
-		}
-		for name, o := range c.Overrides {
-			if f.Overrides == nil {
-				f.Overrides = map[string]fileOverride{}
-			}
-			f.Overrides[name] = fileOverride(o)
-		}
-		s.written(&f)
+		s.addAPIFields(&f)
 		out[s.ID] = f
 	}
 	return out
 }
 
-// YAML is the text of a file that declares d, in a stable order. Its head names
-// the variables that the file refers to.
+// YAML returns the text of a file that declares d. Equal declarations have
+// equal texts. Comments at the beginning name the environment variables that
+// the file refers to.
 func (d Declared) YAML() ([]byte, error) {
 	var b bytes.Buffer
-	if vars := d.variables(); len(vars) > 0 {
+	if vars := d.listVariables(); len(vars) > 0 {
 		b.WriteString("# Set these variables where Junctor runs:\n")
 		for _, v := range vars {
 			fmt.Fprintf(&b, "#   %s: %s\n", v.Name, strings.Join(v.Places, ", "))
@@ -142,11 +97,11 @@ func (d Declared) YAML() ([]byte, error) {
 	head := b.Len()
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(d.file()); err != nil {
+	if err := enc.Encode(d.toFile()); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the file cannot be written: %w", err)
 	}
-	// The library writes some texts, such as a tab on a line of its own, as it does
-	// not read them. JSON is YAML too.
+	// The library cannot read some texts that it writes, such as one with a tab
+	// on a line of its own. Then the JSON form is used, which is valid YAML.
 	if yaml.Unmarshal(b.Bytes(), &yaml.Node{}) != nil {
 		text, err := d.JSON()
 		return append(b.Bytes()[:head], text...), err
@@ -154,21 +109,23 @@ func (d Declared) YAML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// JSON is the same as YAML in the form of JSON, which is YAML too.
+// JSON returns the same as YAML in the form of JSON, which every YAML parser
+// reads.
 func (d Declared) JSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(d.file()); err != nil {
+	if err := enc.Encode(d.toFile()); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the file cannot be written: %w", err)
 	}
-	return escaped(b.Bytes()), nil
+	return escapeForYAML(b.Bytes()), nil
 }
 
-// escaped writes the characters that JSON may hold and YAML may not in the form
-// that both read. In JSON they stand in texts alone.
-func escaped(text []byte) []byte {
+// escapeForYAML escapes the characters that JSON allows and YAML does not. In
+// JSON they occur only inside of strings, so the escape sequence is valid for
+// both.
+func escapeForYAML(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range string(text) {
 		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
@@ -180,33 +137,38 @@ func escaped(text []byte) []byte {
 	return out
 }
 
-// Variable is a variable that stands for credentials, and where.
+// Variable is an environment variable that a file refers to for credentials,
+// and the places that do.
 type Variable struct {
 	Name   string   `json:"name"`
 	Places []string `json:"places"`
 }
 
-// FromRows gives what declares these servers. A sealed credential is not known:
-// in its place is a variable to read it from, and those are listed.
+// FromRows returns the declarations of stored servers, sorted by id. A sealed
+// credential is not known, so a reference to an environment variable takes its
+// place. The second result lists these variables; the user has to set them
+// where the file is applied. The rows are not changed.
 func FromRows(rows []junctor.Server) (Declared, []Variable) {
 	d := Declared{Servers: []Server{}}
 	for _, row := range rows {
 		s := NewServer(row)
-		*s.connection = credentials(s.ID, *s.connection, func(_, _, text string) string { return text }) // a copy to change
+		*s.connection = mapCredentials(s.ID, *s.connection, func(_, _, text string) string { return text }) // a copy, since it is changed below
 		d.Servers = append(d.Servers, s)
 	}
 	slices.SortFunc(d.Servers, func(a, b Server) int { return cmp.Compare(a.ID, b.ID) })
+	// Names that the servers refer to already must not be given to another
+	// secret.
 	taken := map[string]bool{}
-	for _, v := range d.variables() {
+	for _, v := range d.listVariables() {
 		taken[v.Name] = true
 	}
 	var sealed []Variable
 	for _, s := range d.Servers {
-		*s.connection = credentials(s.ID, *s.connection, func(place, suffix, text string) string {
+		*s.connection = mapCredentials(s.ID, *s.connection, func(place, suffix, text string) string {
 			if text != junctor.Masked {
 				return text
 			}
-			name := variableName(s.ID, suffix, taken)
+			name := makeVariableName(s.ID, suffix, taken)
 			sealed = append(sealed, Variable{name, []string{place}})
 			return "env:" + name
 		})
@@ -214,7 +176,9 @@ func FromRows(rows []junctor.Server) (Declared, []Variable) {
 	return d, sealed
 }
 
-func variableName(id, suffix string, taken map[string]bool) string {
+// makeVariableName returns a name for an environment variable, and adds it to
+// taken. A number at the end makes it unique.
+func makeVariableName(id, suffix string, taken map[string]bool) string {
 	base := "MCP_" + regexp.MustCompile(`[^A-Z0-9]+`).ReplaceAllString(strings.ToUpper(id+"_"+suffix), "_")
 	name := base
 	for n := 2; taken[name]; n++ {
@@ -224,11 +188,12 @@ func variableName(id, suffix string, taken map[string]bool) string {
 	return name
 }
 
-// variables lists the env: references, in the order of their names.
-func (d Declared) variables() []Variable {
+// listVariables returns the environment variables that d refers to, sorted by
+// name.
+func (d Declared) listVariables() []Variable {
 	found := map[string][]string{}
 	for _, s := range d.Servers {
-		credentials(s.ID, *s.connection, func(place, _, text string) string {
+		mapCredentials(s.ID, *s.connection, func(place, _, text string) string {
 			if name, ok := strings.CutPrefix(text, "env:"); ok {
 				found[name] = append(found[name], place)
 			}
@@ -237,7 +202,7 @@ func (d Declared) variables() []Variable {
 	}
 	for _, s := range d.Sources {
 		if name, ok := strings.CutPrefix(s.Secret(), "env:"); ok {
-			found[name] = append(found[name], placeOfSecret(s.ID))
+			found[name] = append(found[name], sourceSecretPath(s.ID))
 		}
 	}
 	out := make([]Variable, 0, len(found))
@@ -247,10 +212,11 @@ func (d Declared) variables() []Variable {
 	return out
 }
 
-// credentials gives a copy of a connection in which each text that may be a
-// credential is what f makes of it, in a stable order. place is for people;
-// suffix is for the name of a variable.
-func credentials(id string, c junctor.Connection, f func(place, suffix, text string) string) junctor.Connection {
+// mapCredentials returns a copy of a connection in which f has replaced each
+// text that may be a credential. The order of the calls is stable. place is the
+// path of the text in a file, for users. suffix is the end of a name for a
+// variable.
+func mapCredentials(id string, c junctor.Connection, f func(place, suffix, text string) string) junctor.Connection {
 	path := "servers." + id + "."
 	if c.Auth != nil {
 		auth := *c.Auth

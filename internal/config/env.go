@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
+// envPrefix is the beginning of all environment variables of Junctor.
 const envPrefix = "JUNCTOR_"
 
-// Variables that are no settings: secrets, and what the command line itself
+// These variables are no settings: the keys, and what the command line itself
 // reads.
 const (
 	envAdminKey = "JUNCTOR_ADMIN_KEY"
@@ -19,10 +20,11 @@ const (
 	envKey      = "JUNCTOR_KEY"
 )
 
-// UnknownEnv gives a warning for each JUNCTOR_ variable of environ (in the form
-// of os.Environ) that nothing reads. It shows names, never values.
+// UnknownEnv returns a warning for each JUNCTOR_ variable of environ (in the
+// form of os.Environ) that nothing reads, such as one with a typing error. It
+// shows names, never values.
 func UnknownEnv(environ []string) []string {
-	known := append(names(Setting.Env), envAdminKey, envSealKey, envConfig, envURL, envKey)
+	known := append(listSettingNames(Setting.Env), envAdminKey, envSealKey, envConfig, envURL, envKey)
 	var out []string
 	for _, line := range environ {
 		name, _, _ := strings.Cut(line, "=")
@@ -34,8 +36,8 @@ func UnknownEnv(environ []string) []string {
 	return out
 }
 
-// checkAdminKey refuses what is easily guessed, and what no Authorization
-// header can carry.
+// checkAdminKey refuses a key that is easily guessed, or that an Authorization
+// header cannot carry.
 func checkAdminKey(key string) error {
 	if len(key) < 16 {
 		return errors.New("the admin key is too short: use 16 characters or more, such as `openssl rand -hex 24` prints")
@@ -46,7 +48,7 @@ func checkAdminKey(key string) error {
 	return nil
 }
 
-// defaultDataDir is the user's data folder on this kind of system; "" where the
+// defaultDataDir returns the data folder of the user on a system; "" if the
 // environment names no home.
 func defaultDataDir(goos string, env func(string) (string, bool)) string {
 	get := func(name string) string { v, _ := env(name); return v }
@@ -62,7 +64,8 @@ func defaultDataDir(goos string, env func(string) (string, bool)) string {
 		}
 		return ""
 	}
-	// The base directory specification has relative values ignored.
+	// The XDG base directory specification says that relative values are
+	// ignored.
 	if dir := get("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "junctor")
 	}

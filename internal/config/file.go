@@ -18,13 +18,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile is far more than all settings together need.
+// maxFile is the maximum size of the settings file in bytes.
 const maxFile = 1 << 20
 
-func (l *loader) file() {
-	path := l.src.File
+// applyFile reads the settings file that a flag or JUNCTOR_CONFIG names, if
+// any. It stores its settings and keeps its declarations.
+func (l *loader) applyFile() {
+	path := l.sources.File
 	if path == "" {
-		path, _ = l.src.Env(envConfig)
+		path, _ = l.sources.Env(envConfig)
 	}
 	if path == "" {
 		return
@@ -34,46 +36,50 @@ func (l *loader) file() {
 	}
 	text, err := readFile(path)
 	if err != nil {
-		l.problem(path, "", err.Error())
+		l.addProblem(path, "", err.Error())
 		return
 	}
-	l.config.sum, l.config.blank = sha256.Sum256(text), len(bytes.TrimSpace(text)) == 0
+	l.config.fileSum, l.config.fileBlank = sha256.Sum256(text), len(bytes.TrimSpace(text)) == 0
 	l.parseFile(path, text)
-	l.readable(path)
+	l.warnOfReadableSecrets(path)
 }
 
-// readable warns of credentials that others on this machine can read.
-func (l *loader) readable(path string) {
+// warnOfReadableSecrets warns if the file contains a credential as a plain
+// value and other users of the machine can read the file. One warning is
+// enough.
+func (l *loader) warnOfReadableSecrets(path string) {
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o044 == 0 {
 		return
 	}
 	for _, s := range l.config.declared.Servers {
-		if s.literal() {
-			l.warn(fmt.Sprintf("%s: the server %q has a credential as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+		if s.hasLiteralSecret() {
+			l.addWarning(fmt.Sprintf("%s: the server %q has a credential as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
 			return
 		}
 	}
 	for _, s := range l.config.declared.Sources {
-		if s.literal() {
-			l.warn(fmt.Sprintf("%s: the source %q has its secret as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+		if s.hasLiteralSecret() {
+			l.addWarning(fmt.Sprintf("%s: the source %q has its secret as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
 			return
 		}
 	}
 }
 
+// readFile returns the text of the settings file. Errors say what is wrong
+// without the path, which the caller adds.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there is no such file")
 	}
 	if err != nil {
-		return nil, errors.New("the file cannot be opened: " + reason(err))
+		return nil, errors.New("the file cannot be opened: " + systemReason(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, errors.New("the file cannot be read: " + reason(err))
+		return nil, errors.New("the file cannot be read: " + systemReason(err))
 	}
 	if len(text) > maxFile {
 		return nil, errors.New("the file is larger than 1 MiB")
@@ -81,30 +87,33 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// reason is the system's word for a failure without the path.
-func reason(err error) string {
+// systemReason returns the operating system's reason for a failure, without the
+// path.
+func systemReason(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()
 }
 
-// parseFile takes the settings of a YAML document, and what it declares.
+// parseFile reads a YAML document: the settings and the declarations of a file.
+// path is used in problems. A file with a syntax error has only that problem.
 func (l *loader) parseFile(path string, text []byte) {
 	d := &document{l, path}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
 	if err := dec.Decode(&doc); err != nil {
+		// Decode returns io.EOF for a file without a document.
 		if !errors.Is(err, io.EOF) { // an empty file is a file without settings
-			l.syntax(path, err)
+			l.addSyntaxProblem(path, err)
 		}
 		return
 	}
 	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
 		if err != nil {
-			l.syntax(path, err)
+			l.addSyntaxProblem(path, err)
 		} else {
-			l.problem(d.at(&second), "", "a second document begins here: the file must hold one")
+			l.addProblem(d.nodePosition(&second), "", "a second document begins here: the file must hold one")
 		}
 		return
 	}
@@ -113,41 +122,43 @@ func (l *loader) parseFile(path string, text []byte) {
 		return
 	}
 	if root.Kind != yaml.MappingNode {
-		l.problem(d.at(root), "", "the file must hold settings as `key: value` lines")
+		l.addProblem(d.nodePosition(root), "", "the file must hold settings as `key: value` lines")
 		return
 	}
 	f := &fileReader{document: d, byKey: map[string]Setting{}, seen: map[string]int{}}
 	for _, s := range Settings() {
 		f.byKey[s.Key()] = s
 	}
-	f.read(root, "")
+	f.readSettings(root, "")
 }
 
-// fileReader takes the settings of one file.
+// fileReader reads the settings of one file.
 type fileReader struct {
 	*document
 	byKey map[string]Setting
-	seen  map[string]int // the line of each key, with what stands above it
+	seen  map[string]int // the line of each key, by its full name
 }
 
-// read takes the settings of a mapping. What settings have in common at their
-// beginning may stand once, above them: a: {b: x} is a_b: x.
-func (f *fileReader) read(mapping *yaml.Node, prefix string) {
-	declarations := f.l.declarations()
-	known := slices.AppendSeq(names(Setting.Key), maps.Keys(declarations))
+// readSettings reads the settings of a mapping, and passes the declarations to
+// their readers. Settings with a common prefix may be grouped: a: {b: x} means
+// a_b: x. prefix is "" at the top level, or the group with an underscore.
+func (f *fileReader) readSettings(mapping *yaml.Node, prefix string) {
+	declarations := f.loader.declarationReaders()
+	known := slices.AppendSeq(listSettingNames(Setting.Key), maps.Keys(declarations))
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
 		name := prefix + key.Value
 		s, ok := f.byKey[name]
 		switch line := f.seen[name]; {
-		case key.Kind == yaml.ScalarNode && prefix == "" && value.Kind == yaml.MappingNode && f.groups(name):
-			f.read(value, name+"_")
+		// Groups have one level only, so prefix must be empty here.
+		case key.Kind == yaml.ScalarNode && prefix == "" && value.Kind == yaml.MappingNode && f.isGroupName(name):
+			f.readSettings(value, name+"_")
 			continue
 		case key.Kind != yaml.ScalarNode || !slices.Contains(known, name):
-			f.l.problem(f.at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(name, known)))
+			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), didYouMean(name, known)))
 			continue
 		case line != 0:
-			f.l.problem(f.at(key), s.Name, fmt.Sprintf("%s was already set on line %d", name, line))
+			f.loader.addProblem(f.nodePosition(key), s.Name, fmt.Sprintf("%s was already set on line %d", name, line))
 			continue
 		}
 		f.seen[name] = key.Line
@@ -157,15 +168,16 @@ func (f *fileReader) read(mapping *yaml.Node, prefix string) {
 		}
 		text, err := s.fromYAML(value)
 		if err != nil {
-			f.l.problem(f.at(value), s.Name, s.Key()+" "+err.Error())
+			f.loader.addProblem(f.nodePosition(value), s.Name, s.Key()+" "+err.Error())
 			continue
 		}
-		f.l.setAt(s, text, fmt.Sprintf("%s:%d", f.path, value.Line), f.at(value))
+		f.loader.applyValueAt(s, text, fmt.Sprintf("%s:%d", f.path, value.Line), f.nodePosition(value))
 	}
 }
 
-// groups says whether several settings begin with the word.
-func (f *fileReader) groups(word string) bool {
+// isGroupName reports whether at least two settings begin with the word and an
+// underscore.
+func (f *fileReader) isGroupName(word string) bool {
 	n := 0
 	for key := range f.byKey {
 		if strings.HasPrefix(key, word+"_") {
@@ -175,17 +187,19 @@ func (f *fileReader) groups(word string) bool {
 	return n > 1
 }
 
-// syntax reports what the YAML parser found, with the line in front.
-func (l *loader) syntax(path string, err error) {
+// addSyntaxProblem notes an error of the YAML parser, with the line in the
+// position instead of the message.
+func (l *loader) addSyntaxProblem(path string, err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
 		path, message = path+":"+m[1], m[2]
 	}
-	l.problem(path, "", "this is not YAML: "+message)
+	l.addProblem(path, "", "this is not YAML: "+message)
 }
 
-// fromYAML gives a value in the text form of flags, or says what is wrong with
-// its type.
+// fromYAML returns the value of a node in the text form of flags. The node must
+// have the type that the kind of the setting requires: nothing is converted
+// silently, so that 010 or yes do not become something unexpected.
 func (s Setting) fromYAML(n *yaml.Node) (string, error) {
 	if isNull(n) {
 		return "", errors.New("has no value: write one, or remove the line")
@@ -232,6 +246,7 @@ func (s Setting) fromYAML(n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
+// isScalar reports whether n is a scalar with one of the YAML tags.
 func isScalar(n *yaml.Node, tags ...string) bool {
 	if n.Kind != yaml.ScalarNode {
 		return false
@@ -244,4 +259,5 @@ func isScalar(n *yaml.Node, tags ...string) bool {
 	return false
 }
 
+// isNull reports whether n is null or has no value.
 func isNull(n *yaml.Node) bool { return isScalar(n, "!!null") }

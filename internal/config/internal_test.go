@@ -42,14 +42,14 @@ func TestDistance(t *testing.T) {
 		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"listen", "listn", 1}, {"listen", "lsiten", 1}, {"abc", "xyz", 3}, {"ca", "abc", 3},
 	}
 	for _, tt := range tests {
-		if got := distance(tt.a, tt.b); got != tt.want {
+		if got := editDistance(tt.a, tt.b); got != tt.want {
 			t.Errorf("%q to %q: %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[a-d]{0,6}`)
 		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		if d := distance(a, b); d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) {
+		if d := editDistance(a, b); d != editDistance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) {
 			t.Fatalf("distance is %d", d)
 		}
 	})

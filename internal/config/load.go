@@ -7,41 +7,43 @@ import (
 	"strings"
 )
 
-// Sources is where settings come from. A flag wins over the environment, the
-// environment over the file, the file over the default.
+// Sources are the places that settings are read from. A flag takes precedence
+// over the environment, the environment over the file, and the file over the
+// default.
 type Sources struct {
-	Flags map[string]string                // the flags that were given, by name; lists are a,b,c
-	Env   func(name string) (string, bool) // os.LookupEnv; nil is an empty environment
-	File  string                           // path of the file; "" is what JUNCTOR_CONFIG names, or none
+	Flags map[string]string                // the given flags by name; a list is a,b,c
+	Env   func(name string) (string, bool) // such as os.LookupEnv; nil: an empty environment
+	File  string                           // path of the file; "": the one that JUNCTOR_CONFIG names, if any
 }
 
-// Load reads and checks all settings. The error has CodeInvalid and holds every
-// problem there is, also those in values that another source overrides;
-// Problems takes it apart. Neither shows a secret.
+// Load reads and checks all settings. The error is CodeInvalid and contains
+// every problem, also those of values that another source overrides. Problems
+// returns them one by one. Neither contains a secret.
 func Load(src Sources) (*Config, error) {
 	l := newLoader(src)
-	// Later ones replace earlier ones.
-	l.defaults()
-	l.file()
-	l.environment()
-	l.flags()
+	// Each source replaces the values of those before it.
+	l.applyDefaults()
+	l.applyFile()
+	l.applyEnvironment()
+	l.applyFlags()
 	if len(l.problems) == 0 {
-		l.together()
+		l.checkCombinations()
 	}
-	if err := l.problems.asError(); err != nil {
+	if err := l.problems.toError(); err != nil {
 		return nil, err
 	}
 	return l.config, nil
 }
 
+// newLoader returns a loader that has applied no source yet.
 func newLoader(src Sources) *loader {
 	if src.Env == nil {
 		src.Env = func(string) (string, bool) { return "", false }
 	}
 	l := &loader{
-		src:    src,
-		config: &Config{secrets: &secrets{}, sources: map[string]string{}, from: src},
-		byName: map[string]Setting{},
+		sources: src,
+		config:  &Config{secrets: &secrets{}, sources: map[string]string{}, loadedFrom: src},
+		byName:  map[string]Setting{},
 	}
 	for _, s := range Settings() {
 		l.byName[s.Name] = s
@@ -49,97 +51,117 @@ func newLoader(src Sources) *loader {
 	return l
 }
 
+// loader builds a Config from its sources and collects the problems. It goes on
+// after a problem, so that a user sees all of them at once.
 type loader struct {
-	src      Sources
+	sources  Sources
 	config   *Config
 	byName   map[string]Setting
-	folder   string // of the file, where its documents are; "" where none is read
+	folder   string // of the settings file; API documents are read from there. "": none may be read
 	problems problems
 }
 
-func (l *loader) problem(where, name, message string) {
+// addProblem notes a problem. where is its position, or "" if settings do not
+// go together; name is the setting, if there is one.
+func (l *loader) addProblem(where, name, message string) {
 	l.problems = append(l.problems, Problem{Where: where, Name: name, Message: message})
 }
 
-func (l *loader) set(s Setting, value, source string) { l.setAt(s, value, source, source) }
+// applyValue stores the value of a setting, or notes why it cannot.
+func (l *loader) applyValue(s Setting, value, source string) {
+	l.applyValueAt(s, value, source, source)
+}
 
-// setAt is set for a value whose exact place says more than its source.
-func (l *loader) setAt(s Setting, value, source, place string) {
+// applyValueAt is applyValue for a value of a file. A problem names its exact
+// place, and the source that is shown names only the line.
+func (l *loader) applyValueAt(s Setting, value, source, place string) {
 	if err := s.set(l.config, value); err != nil {
-		l.problem(place, s.Name, s.Name+" "+err.Error())
+		l.addProblem(place, s.Name, s.Name+" "+err.Error())
 		return
 	}
 	l.config.sources[s.Name] = source
 }
 
-func (l *loader) defaults() {
+// applyDefaults stores the defaults of the table, and the default data
+// directory, which depends on the system.
+func (l *loader) applyDefaults() {
 	for _, s := range Settings() {
 		if s.Default == "" {
 			continue
 		}
 		if err := s.set(l.config, s.Default); err != nil {
-			l.problem("default", s.Name, err.Error())
+			l.addProblem("default", s.Name, err.Error())
 		}
 	}
-	l.config.DataDir = defaultDataDir(runtime.GOOS, l.src.Env)
+	l.config.DataDir = defaultDataDir(runtime.GOOS, l.sources.Env)
 }
 
-func (l *loader) environment() {
-	l.collector()
+// applyEnvironment stores the values of the environment variables, and the
+// keys.
+func (l *loader) applyEnvironment() {
+	l.applyOTelEnvironment()
 	for _, s := range Settings() {
 		// An empty variable counts as absent: compose files and unit files
 		// pass on variables that are not set in that form.
-		if value, _ := l.src.Env(s.Env()); value != "" {
-			l.set(s, value, s.Env())
+		if value, _ := l.sources.Env(s.Env()); value != "" {
+			l.applyValue(s, value, s.Env())
 		}
 	}
-	if key, _ := l.src.Env(envAdminKey); key != "" {
+	if key, _ := l.sources.Env(envAdminKey); key != "" {
 		if err := checkAdminKey(key); err != nil {
-			l.problem(envAdminKey, "", err.Error())
+			l.addProblem(envAdminKey, "", err.Error())
 		}
 		l.config.secrets.adminKey = key
 	}
-	if key, _ := l.src.Env(envSealKey); key != "" {
+	if key, _ := l.sources.Env(envSealKey); key != "" {
 		l.config.secrets.sealKey = key
 	}
 }
 
-// collector takes the address of a collector from the variables that OpenTelemetry
-// has for it. Our own come before them.
-func (l *loader) collector() {
+// applyOTelEnvironment takes the address of the trace collector from the
+// standard variables of OpenTelemetry. It runs before the variables of Junctor
+// are read, so these take precedence.
+func (l *loader) applyOTelEnvironment() {
 	const whole, base = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 	for _, s := range Settings() {
 		if s.Name != "otel-endpoint" {
 			continue
 		}
-		if value, _ := l.src.Env(whole); value != "" {
-			l.set(s, value, whole)
-		} else if value, _ := l.src.Env(base); value != "" {
-			if path := strings.TrimRight(value, "/"); strings.Count(path, "/") > 2 { // below a path of its own
+		if value, _ := l.sources.Env(whole); value != "" {
+			l.applyValue(s, value, whole)
+		} else if value, _ := l.sources.Env(base); value != "" {
+			// The OpenTelemetry specification appends /v1/traces to the base
+			// address. internal/telemetry does so for an address without a
+			// path; one with a path is completed here.
+			if path := strings.TrimRight(value, "/"); strings.Count(path, "/") > 2 {
 				value = path + "/v1/traces"
 			}
-			l.set(s, value, base)
+			l.applyValue(s, value, base)
 		}
 	}
 }
 
-func (l *loader) flags() {
+// applyFlags stores the values of flags, and reports flags that are no setting.
+func (l *loader) applyFlags() {
 	for _, s := range Settings() {
-		if value, ok := l.src.Flags[s.Name]; ok {
-			l.set(s, value, "--"+s.Name)
+		// Unlike a variable, a flag with an empty value counts as given.
+		if value, ok := l.sources.Flags[s.Name]; ok {
+			l.applyValue(s, value, "--"+s.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.src.Flags)) {
+	for _, name := range slices.Sorted(maps.Keys(l.sources.Flags)) {
 		if _, ok := l.byName[name]; !ok {
-			l.problem("--"+name, "", "no such setting"+didYouMean("--"+name, names(Setting.flag)))
+			l.addProblem("--"+name, "", "no such setting"+didYouMean("--"+name, listSettingNames(Setting.flagName)))
 		}
 	}
 }
 
-func (s Setting) flag() string { return "--" + s.Name }
+// flagName returns the name of the flag with its dashes.
+func (s Setting) flagName() string { return "--" + s.Name }
 
-// names lists all settings in one of their forms.
-func names(form func(Setting) string) []string {
+// listSettingNames returns the names of all settings in one of their forms,
+// such as Setting.Key.
+func listSettingNames(form func(Setting) string) []string {
 	all := Settings()
 	out := make([]string, len(all))
 	for i, s := range all {

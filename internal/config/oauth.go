@@ -9,22 +9,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// OAuth says whose tokens open the MCP doors: those of the issuers, and those
-// that the instance gives to programs of its users.
+// OAuth defines which access tokens the MCP endpoints accept: tokens of the
+// issuers, and tokens that the instance itself issues to programs of its users.
 type OAuth struct {
 	Server    string // auto, on or off
 	Issuers   []string
-	Audiences []string // that tokens may be for on every door; none is the door's own address
+	Audiences []string // accepted at every endpoint; none: only the address of the endpoint itself
 	Scopes    []ScopeRule
 	Admission
 }
 
-// ScopeRule says what a scope of a token is here.
+// ScopeRule maps a scope of a token to a scope of Junctor.
 type ScopeRule struct {
-	Name  string // as the provider calls it
+	Name  string // in the token
 	Scope junctor.Scope
 }
 
+// String returns the rule in the form that parseScope accepts.
 func (r ScopeRule) String() string {
 	if r.Name == string(r.Scope) {
 		return r.Name
@@ -32,32 +33,33 @@ func (r ScopeRule) String() string {
 	return r.Name + "=" + string(r.Scope)
 }
 
+// oauthSettings returns the settings that concern access tokens.
 func oauthSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
 			Name: "oauth-server", Kind: KindText, Default: serverAuto, Choices: []string{serverAuto, serverOn, serverOff},
 			Help: "let MCP clients log in with OAuth as users of this instance, who sign in and consent; auto does so unless --oauth-issuers names who issues tokens",
 			set: func(c *Config, s string) (err error) {
-				c.OAuth.Server, err = oneOf([]string{serverAuto, serverOn, serverOff})(s)
+				c.OAuth.Server, err = parseChoice([]string{serverAuto, serverOn, serverOff})(s)
 				return err
 			},
 			show: func(c *Config) string { return c.OAuth.Server },
 		},
 		{
 			Name: "oauth-issuers", Kind: KindList,
-			Help: "authorization servers whose tokens (JWT) open the MCP doors, such as https://idp.example.com",
+			Help: "authorization servers whose tokens (JWT) open the MCP endpoints, such as https://idp.example.com",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Issuers, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Issuers, ",") },
 		},
 		{
 			Name: "oauth-audiences", Kind: KindList,
-			Help: "what tokens have to be for (default the address of the door: the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
+			Help: "what tokens have to be for (default the address of the endpoint: the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Audiences, err = parseList(s, parseText); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Audiences, ",") },
 		},
 		{
 			Name: "oauth-scopes", Kind: KindList, Default: "tools:read,tools:call",
-			Help: "scopes that tokens can carry, and that clients are told to ask for; name=scope where the provider calls one by another name",
+			Help: "scopes that tokens can carry and that clients are asked to request; name=scope if the provider uses another name",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Scopes, err = parseList(s, parseScope); return err },
 			show: func(c *Config) string {
 				texts := make([]string, len(c.OAuth.Scopes))
@@ -70,28 +72,28 @@ func oauthSettings() []Setting {
 	}, admissionSettings("oauth", func(c *Config) *Admission { return &c.OAuth.Admission }))
 }
 
-// parseScope reads scope or name=scope. A name may hold an equals sign.
+// parseScope parses scope or name=scope. The name may contain an equals sign.
 func parseScope(s string) (ScopeRule, error) {
 	name, scope := s, s
 	if i := strings.LastIndexByte(s, '='); i >= 0 {
 		name, scope = s[:i], s[i+1:]
 	}
 	if _, err := parseWord(name); err != nil || name == "" || !slices.Contains(junctor.Scopes(), junctor.Scope(scope)) {
-		return ScopeRule{}, fmt.Errorf("has %q: write a scope of Junctor, such as tools:call, or name=tools:call", short(s))
+		return ScopeRule{}, fmt.Errorf("has %q: write a scope of Junctor, such as tools:call, or name=tools:call", shortenText(s))
 	}
 	return ScopeRule{name, junctor.Scope(scope)}, nil
 }
 
-// Values of oauth-server.
+// The values of oauth-server.
 const (
 	serverAuto = "auto"
 	serverOn   = "on"
 	serverOff  = "off"
 )
 
-// IssuesTokens says whether programs get tokens here for users who consent:
-// where there are pages to sign in at and doors that tokens open, and nobody
-// reads along on the way.
+// IssuesTokens reports whether the instance issues tokens to programs of users
+// who consent. By default it does if no other issuer is configured, the sign-in
+// pages and the MCP endpoints are served, and the connection is confidential.
 func (c *Config) IssuesTokens() bool {
 	switch c.OAuth.Server {
 	case serverOn:
@@ -99,30 +101,31 @@ func (c *Config) IssuesTokens() bool {
 	case serverOff:
 		return false
 	}
-	return len(c.OAuth.Issuers) == 0 && c.DoorOn("admin") && c.DoorOn("mcp") && c.private()
+	return len(c.OAuth.Issuers) == 0 && c.IsEndpointOn("admin") && c.IsEndpointOn("mcp") && c.isConfidential()
 }
 
-// private says whether nobody reads along on the way to the instance.
-func (c *Config) private() bool {
+// isConfidential reports whether clients reach the instance by https or without
+// leaving the machine.
+func (c *Config) isConfidential() bool {
 	u := c.PublicURL
 	return u == nil || u.Scheme == "https" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
 }
 
-// oauth checks how the settings of tokens go together.
-func (l *loader) oauth() {
+// checkOAuth checks the settings of access tokens against each other.
+func (l *loader) checkOAuth() {
 	o := &l.config.OAuth
 	if o.Server == serverOn {
 		switch {
-		case !l.config.DoorOn("admin") || !l.config.DoorOn("mcp"):
-			l.problem("", "oauth-server", "--oauth-server=on needs the doors admin, where people sign in, and mcp, and --doors-off names one of them")
-		case !l.config.private():
-			l.problem("", "oauth-server", "--oauth-server=on needs https: set --public-url to an https address")
+		case !l.config.IsEndpointOn("admin") || !l.config.IsEndpointOn("mcp"):
+			l.addProblem("", "oauth-server", "--oauth-server=on needs the endpoints admin, where people sign in, and mcp, and --endpoints-off names one of them")
+		case !l.config.isConfidential():
+			l.addProblem("", "oauth-server", "--oauth-server=on needs https: set --public-url to an https address")
 		}
 	}
 	switch {
 	case len(o.Issuers) == 0 && len(o.Audiences) > 0:
-		l.problem("", "oauth-issuers", "--oauth-audiences is for tokens of the servers that --oauth-issuers names, and it names none")
+		l.addProblem("", "oauth-issuers", "--oauth-audiences is for tokens of the servers that --oauth-issuers names, and it names none")
 	case len(o.Issuers) > 0:
-		l.admission("oauth", strings.Join(o.Issuers, " or "), o.Admission)
+		l.checkAdmission("oauth", strings.Join(o.Issuers, " or "), o.Admission)
 	}
 }

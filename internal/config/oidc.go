@@ -8,17 +8,18 @@ import (
 	"unicode"
 )
 
-// OIDC is the identity provider that people sign in with. Without an issuer
+// OIDC is the identity provider that users sign in with. Without an issuer
 // there is none.
 type OIDC struct {
 	Issuer       string
 	ClientID     string
-	ClientSecret string // env:NAME or file:/path; "" where the client has none
+	ClientSecret string // env:NAME or file:/path; "" for a public client
 	Scopes       []string
-	Name         string // what people call it; "" is the issuer's host
+	Name         string // shown to users; "": the host of the issuer
 	Admission
 }
 
+// oidcSettings returns the settings of the identity provider.
 func oidcSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
@@ -54,8 +55,9 @@ func oidcSettings() []Setting {
 	}, admissionSettings("oidc", func(c *Config) *Admission { return &c.OIDC.Admission }))
 }
 
-// parseReference takes the name of a secret, and never the secret itself: it
-// would stand in a file, or in the list of processes.
+// parseReference parses the reference to a secret. The secret itself is
+// refused: it would be in a file, or in the list of processes. The error does
+// not repeat it.
 func parseReference(s string) (string, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	if rest == "" || kind != "env" && kind != "file" {
@@ -64,6 +66,7 @@ func parseReference(s string) (string, error) {
 	return s, nil
 }
 
+// parseText parses a text of 1 to 200 bytes without control characters.
 func parseText(s string) (string, error) {
 	if strings.TrimSpace(s) == "" || len(s) > 200 || strings.ContainsFunc(s, unicode.IsControl) {
 		return "", errors.New("must be a text of 1 to 200 characters")
@@ -71,23 +74,24 @@ func parseText(s string) (string, error) {
 	return s, nil
 }
 
+// parseWord parses an OAuth scope, whose characters RFC 6749 limits.
 func parseWord(s string) (string, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return "", fmt.Errorf("has %q, which is no scope", short(s))
+		return "", fmt.Errorf("has %q, which is no scope", shortenText(s))
 	}
 	return s, nil
 }
 
-// oidc checks how the settings of the identity provider go together.
-func (l *loader) oidc() {
+// checkOIDC checks the settings of the identity provider against each other.
+func (l *loader) checkOIDC() {
 	o := &l.config.OIDC
 	switch {
 	case o.Issuer == "" && (o.ClientID != "" || o.ClientSecret != ""):
-		l.problem("", "oidc-issuer", "--oidc-client-id is for the provider that --oidc-issuer names, and it names none")
+		l.addProblem("", "oidc-issuer", "--oidc-client-id is for the provider that --oidc-issuer names, and it names none")
 	case o.Issuer == "":
 	case o.ClientID == "":
-		l.problem("", "oidc-client-id", "the provider of --oidc-issuer knows this instance by a client id: give it with --oidc-client-id")
+		l.addProblem("", "oidc-client-id", "the provider of --oidc-issuer knows this instance by a client id: give it with --oidc-client-id")
 	default:
-		l.admission("oidc", o.Issuer, o.Admission)
+		l.checkAdmission("oidc", o.Issuer, o.Admission)
 	}
 }

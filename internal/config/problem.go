@@ -7,15 +7,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Problem is one thing that is wrong with the settings.
+// Problem is one thing that is wrong with the settings or declarations.
 type Problem struct {
-	Where   string `json:"where"`          // --flag, the variable's name, file:line, or "" for how settings go together
-	Name    string `json:"name,omitempty"` // of the setting; "" where there is none
+	Where   string `json:"where"`          // --flag, the name of a variable, file:line:column, or "" if settings do not go together
+	Name    string `json:"name,omitempty"` // of the setting; "" if it concerns none
 	Message string `json:"message"`
-	File    string `json:"-"` // whose coming, or change, may be the remedy; "" is the settings file itself
+	File    string `json:"-"` // API document that could not be read, to be watched; "": the settings file itself
 }
 
-// String is the problem on one line.
+// String returns the problem on one line.
 func (p Problem) String() string {
 	if p.Where == "" {
 		return p.Message
@@ -26,6 +26,7 @@ func (p Problem) String() string {
 // problems is the cause of the error that Load returns.
 type problems []Problem
 
+// Error returns all problems, each on a line.
 func (ps problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -34,14 +35,17 @@ func (ps problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (ps problems) asError() error {
+// toError returns the problems as a CodeInvalid error, or nil if there are
+// none.
+func (ps problems) toError() error {
 	if len(ps) == 0 {
 		return nil
 	}
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: ps.Error(), Cause: ps}
 }
 
-// Problems are the single problems behind an error of Load.
+// Problems returns the single problems behind an error of Load, Parse or Read;
+// nil for any other error.
 func Problems(err error) []Problem {
 	var ps problems
 	errors.As(err, &ps)

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Kind is the form of a setting's value.
+// Kind is the form of a setting's value. It decides the type of the flag and
+// which YAML types the file may use.
 type Kind string
 
-// Kinds of values. All but KindBool are text on the command line.
+// The kinds of values. All but KindBool are text on the command line.
 const (
 	KindBool     Kind = "bool"
 	KindText     Kind = "text"
@@ -20,31 +21,40 @@ const (
 	KindList     Kind = "list"     // a,b,c; in the file also a list
 )
 
-// Setting is one row of the table: what a setting is called, takes and means.
+// Setting is one row of the table of settings. Flags, environment variables,
+// the keys of the file, help and `junctor config print` all come from it.
 type Setting struct {
-	Name    string // on the command line, without the dashes
+	Name    string // of the flag, without the dashes
 	Kind    Kind
-	Default string   // "" where nothing, or a value that depends on the machine, is the default
-	Choices []string // the values it may have, where they can be listed
+	Default string   // "" if there is none, or if it depends on the machine
+	Choices []string // all allowed values, if they can be listed
 	Help    string
 
-	set  func(*Config, string) error
+	// set parses the text of a value and stores it in the Config. Its error
+	// continues a sentence that begins with the name of the setting. It must
+	// not repeat a value that may be a credential.
+	set func(*Config, string) error
+	// show returns the value in the form that set accepts, without passwords.
 	show func(*Config) string
 }
 
-// Env is the setting's environment variable.
+// Env returns the name of the setting's environment variable.
 func (s Setting) Env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// Key is the setting's key in the file.
+// Key returns the setting's key in the file.
 func (s Setting) Key() string { return strings.ReplaceAll(s.Name, "-", "_") }
 
-// Settings is the table of all settings, in the order they are shown.
+// Settings returns the table of all settings, in the order in which they are
+// shown. To add a setting, add a field to Config and a row here, or to the
+// table of its group.
 func Settings() []Setting {
 	return slices.Concat(commonSettings(), oidcSettings(), oauthSettings(), chainSettings())
 }
 
+// commonSettings returns the settings that belong to no group with a file of
+// its own.
 func commonSettings() []Setting {
 	return []Setting{
 		{
@@ -60,6 +70,9 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showURL(c.PublicURL) },
 		},
 		{
+			// Pages of MCP Apps come from servers that nobody has to trust.
+			// Another origin than that of the console keeps them from using its
+			// session.
 			Name: "sandbox-listen", Kind: KindText,
 			Help: "address where browsers find the pages of MCP Apps (default beside --listen: its port plus one, or any that is free)",
 			set:  func(c *Config, s string) (err error) { c.SandboxListen, err = parseListen(s); return err },
@@ -72,26 +85,29 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showURL(c.SandboxURL) },
 		},
 		{
+			// The default depends on the user, so it is not in the table: see
+			// defaultDataDir.
 			Name: "data-dir", Kind: KindText,
 			Help: "folder for database, keys and socket (default the user's data folder)",
 			set:  func(c *Config, s string) (err error) { c.DataDir, err = parsePath(s); return err },
 			show: func(c *Config) string { return c.DataDir },
 		},
 		{
+			// A password may be in the URL, so show masks it.
 			Name: "db", Kind: KindText,
 			Help: "PostgreSQL to use instead of SQLite, such as postgres://junctor@127.0.0.1/junctor; a password is best given by PGPASSWORD or a passfile",
 			set:  func(c *Config, s string) (err error) { c.DB, err = parseDB(s); return err },
 			show: func(c *Config) string { return showDB(c.DB) },
 		},
 		{
-			Name: "peer-url", Kind: KindText,
+			Name: "replica-url", Kind: KindText,
 			Help: "URL under which instances with the same --db reach this one (default where it listens, unless that is every address)",
-			set:  func(c *Config, s string) (err error) { c.PeerURL, err = parseOrigin(s); return err },
-			show: func(c *Config) string { return showURL(c.PeerURL) },
+			set:  func(c *Config, s string) (err error) { c.ReplicaURL, err = parseOrigin(s); return err },
+			show: func(c *Config) string { return showURL(c.ReplicaURL) },
 		},
 		{
 			Name: "redis", Kind: KindText,
-			Help: "Redis that replicas share limits through and keep streams in, such as redis://127.0.0.1:6379/0; without it, and while it is away, each counts for itself",
+			Help: "Redis that replicas share limits through and keep streams in, such as redis://127.0.0.1:6379/0; without it, and while it is unreachable, each replica counts alone",
 			set:  func(c *Config, s string) (err error) { c.Redis, err = parseRedis(s); return err },
 			show: func(c *Config) string { return showDB(c.Redis) },
 		},
@@ -102,10 +118,13 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.SealKeyFile },
 		},
 		{
+			// strict syncs the file before each call is dispatched. fast leaves
+			// that to the operating system, which survives a crash of the
+			// process only.
 			Name: "journal", Kind: KindText, Default: "fast", Choices: []string{"fast", "strict"},
 			Help: "fast survives a kill of the process, strict a power cut too: it waits for the disk",
 			set: func(c *Config, s string) (err error) {
-				c.Journal, err = oneOf([]string{"fast", "strict"})(s)
+				c.Journal, err = parseChoice([]string{"fast", "strict"})(s)
 				return err
 			},
 			show: func(c *Config) string { return c.Journal },
@@ -118,7 +137,7 @@ func commonSettings() []Setting {
 		},
 		{
 			Name: "history-days", Kind: KindNumber, Default: "30",
-			Help: "days to keep what was said in calls; 0 keeps none of it",
+			Help: "days to keep the payloads of calls; 0 keeps none",
 			set:  func(c *Config, s string) (err error) { c.HistoryDays, err = parseInt(s, 0, 36500); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.HistoryDays) },
 		},
@@ -141,6 +160,8 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.OCRVisionURL },
 		},
 		{
+			// checkOpen refuses it for an instance that other machines can
+			// reach.
 			Name: "open", Kind: KindBool, Default: "false",
 			Help: "let callers without a key list and call tools; loopback only",
 			set:  func(c *Config, s string) (err error) { c.Open, err = parseBool(s); return err },
@@ -159,12 +180,15 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.TLSKey },
 		},
 		{
+			// Anybody can send forwarding headers; only those of these
+			// addresses are used.
 			Name: "trusted-proxy", Kind: KindList,
 			Help: "addresses or ranges of reverse proxies whose forwarding headers count",
 			set:  func(c *Config, s string) (err error) { c.TrustedProxy, err = parseList(s, parsePrefix); return err },
 			show: func(c *Config) string { return showPrefixes(c.TrustedProxy) },
 		},
 		{
+			// Other Host values are refused, which prevents DNS rebinding.
 			Name: "allowed-hosts", Kind: KindList,
 			Help: "further Host values to answer to, as host or host:port",
 			set:  func(c *Config, s string) (err error) { c.AllowedHosts, err = parseList(s, parseHost); return err },
@@ -180,14 +204,17 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strings.Join(c.AllowedOrigins, ",") },
 		},
 		{
-			Name: "doors-off", Kind: KindList, Choices: Doors(),
-			Help: "doors not to serve: " + strings.Join(Doors(), ", "),
-			set:  func(c *Config, s string) (err error) { c.DoorsOff, err = parseList(s, oneOf(Doors())); return err },
-			show: func(c *Config) string { return strings.Join(c.DoorsOff, ",") },
+			Name: "endpoints-off", Kind: KindList, Choices: Endpoints(),
+			Help: "endpoints not to serve: " + strings.Join(Endpoints(), ", "),
+			set: func(c *Config, s string) (err error) {
+				c.EndpointsOff, err = parseList(s, parseChoice(Endpoints()))
+				return err
+			},
+			show: func(c *Config) string { return strings.Join(c.EndpointsOff, ",") },
 		},
 		{
 			Name: "max-body", Kind: KindSize, Default: "4MiB",
-			Help: "largest request body that a door takes",
+			Help: "largest request body that an endpoint takes",
 			set:  func(c *Config, s string) (err error) { c.MaxBody, err = parseSize(s, 1<<10, 256<<20); return err },
 			show: func(c *Config) string { return showSize(c.MaxBody) },
 		},
@@ -198,6 +225,8 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showSize(c.MaxResult) },
 		},
 		{
+			// The default depends on the memory of the machine and is stored as
+			// 0.
 			Name: "max-in-flight", Kind: KindSize,
 			Help: "bytes of large requests and results that are in memory at a time (default a quarter of the memory of the machine or control group)",
 			set:  func(c *Config, s string) (err error) { c.MaxInFlight, err = parseSize(s, 1<<20, 1<<40); return err },
@@ -243,6 +272,7 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.Drain.String() },
 		},
 		{
+			// Some model APIs refuse tool names above 64 characters.
 			Name: "name-limit", Kind: KindNumber, Default: "64",
 			Help: "longest tool name that clients are shown; less leaves room for a client's own prefix",
 			set:  func(c *Config, s string) (err error) { c.NameLimit, err = parseInt(s, 48, 128); return err },
@@ -250,32 +280,42 @@ func commonSettings() []Setting {
 		},
 		{
 			Name: "exposure", Kind: KindText, Default: "auto", Choices: []string{"auto", "all", "search"},
-			Help: "how doors that join servers list their tools: all; search, three tools that find, describe and call them; auto, which is search above 128 tools or 256 KB",
+			Help: "how endpoints that join servers list their tools: all; search, three tools that find, describe and call them; auto, which is search above 128 tools or 256 KB",
 			set: func(c *Config, s string) (err error) {
-				c.Exposure, err = oneOf([]string{"auto", "all", "search"})(s)
+				c.Exposure, err = parseChoice([]string{"auto", "all", "search"})(s)
 				return err
 			},
 			show: func(c *Config) string { return c.Exposure },
 		},
 		{
+			// An admin key that leaks must not be enough to run programs here,
+			// so the default is false.
 			Name: "allow-commands", Kind: KindBool, Default: "false",
 			Help: "let admin keys add servers that are commands run on this machine; the operator's own command line may anyway",
 			set:  func(c *Config, s string) (err error) { c.AllowCommands, err = parseBool(s); return err },
 			show: func(c *Config) string { return strconv.FormatBool(c.AllowCommands) },
 		},
 		{
+			// Agents may still have grants for the removed server. Without this
+			// time, another user could take its id and receive their calls.
 			Name: "reserved-id-days", Kind: KindNumber, Default: "30",
 			Help: "days for which the id of a removed server is reserved for its former owner and for admins; 0 is none",
 			set:  func(c *Config, s string) (err error) { c.ReservedIDDays, err = parseInt(s, 0, 3650); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.ReservedIDDays) },
 		},
 		{
+			// By default private addresses are not dialled, so that a server
+			// definition cannot be used to reach services of the internal
+			// network.
 			Name: "egress-allow", Kind: KindList,
 			Help: "private address ranges that may be dialled, such as 10.1.0.0/16",
 			set:  func(c *Config, s string) (err error) { c.EgressAllow, err = parseList(s, parseEgress); return err },
 			show: func(c *Config) string { return showPrefixes(c.EgressAllow) },
 		},
 		{
+			// HTTP_PROXY is ignored: it may be set for other programs, and
+			// calls with credentials must not go through a proxy that nobody
+			// chose for them.
 			Name: "egress-proxy", Kind: KindText,
 			Help: "proxy for everything that leaves this machine, http, https or socks5; none is taken from HTTP_PROXY",
 			set:  func(c *Config, s string) (err error) { c.EgressProxy, err = parseProxy(s); return err },
@@ -285,7 +325,7 @@ func commonSettings() []Setting {
 			Name: "http-fast-path", Kind: KindText, Default: "on", Choices: []string{"on", "off"},
 			Help: "on parses plain POST requests and the responses of plain http servers without net/http, which costs less CPU; off leaves both to net/http",
 			set: func(c *Config, s string) error {
-				value, err := oneOf([]string{"on", "off"})(s)
+				value, err := parseChoice([]string{"on", "off"})(s)
 				c.HTTPFastPath = value == "on"
 				return err
 			},
@@ -300,7 +340,7 @@ func commonSettings() []Setting {
 			Name: "log-level", Kind: KindText, Default: "info", Choices: []string{"debug", "info", "warn", "error"},
 			Help: "least level to log: debug, info, warn or error",
 			set: func(c *Config, s string) (err error) {
-				c.LogLevel, err = oneOf([]string{"debug", "info", "warn", "error"})(s)
+				c.LogLevel, err = parseChoice([]string{"debug", "info", "warn", "error"})(s)
 				return err
 			},
 			show: func(c *Config) string { return c.LogLevel },
@@ -309,7 +349,7 @@ func commonSettings() []Setting {
 			Name: "log-format", Kind: KindText, Default: "text", Choices: []string{"text", "json"},
 			Help: "form of log lines: text or json",
 			set: func(c *Config, s string) (err error) {
-				c.LogFormat, err = oneOf([]string{"text", "json"})(s)
+				c.LogFormat, err = parseChoice([]string{"text", "json"})(s)
 				return err
 			},
 			show: func(c *Config) string { return c.LogFormat },

@@ -1,21 +1,27 @@
 package config
 
-import "strings"
+import (
+	"strings"
 
-// didYouMean is the end of a sentence that names the nearest of the known
-// names, or "" where none is near.
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// didYouMean returns the end of a sentence that names the nearest known name,
+// or "" if none is near.
 func didYouMean(name string, known []string) string {
-	// What all names begin with says nothing about which of them is meant.
+	// A prefix that all names have says nothing about which of them is meant,
+	// and would make unlike names look alike.
 	prefix := ""
 	for _, p := range []string{envPrefix, "--"} {
 		if strings.HasPrefix(name, p) {
 			prefix = p
 		}
 	}
-	name = plain(short(strings.TrimPrefix(name, prefix)))
-	best, least := "", len(name)/2+1 // more than half wrong is another word
+	name = normalizeName(shortenText(strings.TrimPrefix(name, prefix)))
+	// A name of which more than half is wrong is another word.
+	best, least := "", len(name)/2+1
 	for _, k := range known {
-		if d := distance(name, plain(strings.TrimPrefix(k, prefix))); d < least {
+		if d := editDistance(name, normalizeName(strings.TrimPrefix(k, prefix))); d < least {
 			best, least = k, d
 		}
 	}
@@ -25,22 +31,19 @@ func didYouMean(name string, known []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// plain makes rate-limit, rate_limit and RateLimit alike.
-func plain(s string) string {
+// normalizeName makes rate-limit, rate_limit and RateLimit equal.
+func normalizeName(s string) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s))
 }
 
-// short cuts a name to what is worth showing and comparing.
-func short(s string) string {
-	if len(s) > 64 {
-		return strings.ToValidUTF8(s[:64], "") + "…"
-	}
-	return s
-}
+// shortenText cuts a text of a user to a length that is worth showing and
+// comparing.
+func shortenText(s string) string { return junctor.ShortenText(s, 64) }
 
-// distance is how many letters must be changed, added, left out or swapped with
-// their neighbour to make b of a.
-func distance(a, b string) int {
+// editDistance returns the optimal string alignment distance of two names: how
+// many bytes must be changed, added, removed or swapped with their neighbour to
+// turn a into b.
+func editDistance(a, b string) int {
 	prev2, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j

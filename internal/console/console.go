@@ -1,8 +1,11 @@
-// Package console is what people see of Junctor in a browser. Its pages are
-// made of TypeScript in web/, which Vite builds into dist/; the build is
-// committed, so that the binary holds it and needs nothing but Go. It stands
-// beside admin, whose API the pages use, and behind signin, which lets people
-// in: the pages themselves hold nothing that is worth a key.
+// Package console serves the web console. Its pages are written in TypeScript in web/,
+// which Vite builds into dist/. The build is committed, so that building the binary needs
+// nothing but Go.
+//
+// It stands beside admin, whose API the pages use, and behind signin, which authenticates
+// users. The pages themselves hold nothing secret, so they are served to everybody. app
+// creates the Console and registers its routes. embed.go embeds the build; with the tag
+// noconsole, embed_none.go leaves it out.
 package console
 
 import (
@@ -23,56 +26,57 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Screens are the first parts of the addresses that the pages have, beside the
-// root. The pages themselves know what is below each.
+// Screens returns the first path segments of the console's pages, beside the root. The
+// pages themselves know the paths below each.
 func Screens() []string {
 	return []string{"start", "servers", "gallery", "tools", "playground", "apps", "agents", "models", "chat", "calls", "usage", "audit", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "chains", "chain-agents", "settings"}
 }
 
-// Options say how the pages are served.
+// Options configures the console.
 type Options struct {
-	// Plain answers at the root who is no browser.
+	// Plain answers requests at the root that do not come from a browser.
 	Plain http.Handler
-	// Dev is where Vite serves the source, while somebody works on it; nil is
-	// the build. Transport leads there.
+	// Dev is the address of a Vite server that serves the source during development; nil
+	// serves the build. Transport is used to reach it.
 	Dev       *url.URL
 	Transport http.RoundTripper
-	// Frames gives the sources that a page of the console at an origin may show in
-	// frames: where the pages of Apps are. nil is none.
+	// Frames returns the sources that a console page at an origin may show in frames: the
+	// origins of App views. nil means none.
 	Frames func(origin string) []string
-	// Tiles is where maps have their pictures from: an address with {z}, {x} and
-	// {y}, and after a space whom they are of. "" is nowhere: maps are outlines.
+	// Tiles is the URL template of map tiles with {z}, {x} and {y}, then a space and the
+	// attribution. If it is empty, maps show built-in outlines.
 	Tiles string
 }
 
 // Console serves the pages.
 type Console struct {
-	o     Options
-	page  []byte // index.html, with a placeholder for the nonce
-	files map[string]*file
-	dev   http.Handler
+	options   Options
+	indexPage []byte // index.html, with a placeholder for the nonce
+	assets    map[string]*asset
+	devProxy  http.Handler
 }
 
-// file is one part of the build. Its name says what is in it, so that browsers
-// may keep it for good. It is read when somebody first asks for it: an instance
-// that only agents use holds none of it.
-type file struct {
-	body, zipped func() []byte
-	mediaType    string
+// asset is one file of the build. Its name contains a hash of its content, so that
+// browsers may cache it forever. It is read at its first request: an instance that only
+// agents use holds none in memory.
+type asset struct {
+	body, gzipped func() []byte
+	mediaType     string
 }
 
-// What stands in index.html for what is new with each answer, and for what maps
-// are made of.
+// Placeholders in index.html: for the nonce, which is new in each answer, and for the map
+// tiles.
 const (
-	placeholder = "__NONCE__"
-	tilesHere   = "__TILES__"
+	noncePlaceholder = "__NONCE__"
+	tilesPlaceholder = "__TILES__"
 )
 
-// New reads the build.
+// New reads the list of files of the build. It reads index.html at once and other files
+// when they are requested.
 func New(o Options) (*Console, error) {
-	c := &Console{o: o, files: map[string]*file{}}
+	c := &Console{options: o, assets: map[string]*asset{}}
 	if o.Dev != nil {
-		c.dev = &httputil.ReverseProxy{
+		c.devProxy = &httputil.ReverseProxy{
 			Transport: o.Transport,
 			Rewrite: func(r *httputil.ProxyRequest) {
 				r.SetURL(o.Dev)
@@ -81,21 +85,21 @@ func New(o Options) (*Console, error) {
 		}
 		return c, nil
 	}
-	build := dist()
+	build := openBuild()
 	err := fs.WalkDir(build, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		if name == "index.html" {
 			page, err := fs.ReadFile(build, name)
-			c.page = bytes.ReplaceAll(page, []byte(tilesHere), []byte(html.EscapeString(o.Tiles)))
+			c.indexPage = bytes.ReplaceAll(page, []byte(tilesPlaceholder), []byte(html.EscapeString(o.Tiles)))
 			return err
 		}
 		body := sync.OnceValue(func() []byte {
 			b, _ := fs.ReadFile(build, name) // it was just found
 			return b
 		})
-		c.files["/"+name] = &file{body: body, zipped: sync.OnceValue(func() []byte { return compress(body()) }), mediaType: mediaType(name)}
+		c.assets["/"+name] = &asset{body: body, gzipped: sync.OnceValue(func() []byte { return compressGzip(body()) }), mediaType: mediaType(name)}
 		return nil
 	})
 	if err != nil {
@@ -104,7 +108,8 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
-// mediaType does not ask the machine: what it knows differs.
+// mediaType returns the media type of a file by its extension. It does not use the
+// machine's own table for the types of the build, because tables differ.
 func mediaType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".js":
@@ -120,46 +125,43 @@ func mediaType(name string) string {
 	}
 }
 
-// Mux is what the pages are registered on.
-type Mux interface {
-	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
-}
-
-// Routes puts the pages and their parts into a mux.
-func (c *Console) Routes(mux Mux) {
-	mux.HandleFunc("GET /{$}", c.root)
-	if c.dev != nil {
+// Routes registers the pages and assets on a mux.
+func (c *Console) Routes(mux junctor.Mux) {
+	mux.HandleFunc("GET /{$}", c.serveRoot)
+	if c.devProxy != nil {
 		for _, from := range []string{"/src/", "/node_modules/", "/@vite/", "/@fs/", "/@id/", "/@react-refresh"} {
-			mux.HandleFunc("GET "+from, c.dev.ServeHTTP)
+			mux.HandleFunc("GET "+from, c.devProxy.ServeHTTP)
 		}
 	} else {
-		mux.HandleFunc("GET /assets/", c.asset)
+		mux.HandleFunc("GET /assets/", c.serveAsset)
 	}
 	for _, s := range Screens() {
-		mux.HandleFunc("GET /"+s, c.index)
-		mux.HandleFunc("GET /"+s+"/", c.index)
+		mux.HandleFunc("GET /"+s, c.serveIndex)
+		mux.HandleFunc("GET /"+s+"/", c.serveIndex)
 	}
 }
 
-func (c *Console) root(w http.ResponseWriter, r *http.Request) {
-	if c.o.Plain != nil && (c.empty() || !strings.Contains(r.Header.Get("Accept"), "text/html")) {
-		c.o.Plain.ServeHTTP(w, r)
+// serveRoot answers at /: with the console for browsers, with Options.Plain for everything
+// else.
+func (c *Console) serveRoot(w http.ResponseWriter, r *http.Request) {
+	if c.options.Plain != nil && (c.isEmpty() || !strings.Contains(r.Header.Get("Accept"), "text/html")) {
+		c.options.Plain.ServeHTTP(w, r)
 		return
 	}
-	c.index(w, r)
+	c.serveIndex(w, r)
 }
 
-// empty says whether the binary was built without the pages.
-func (c *Console) empty() bool { return c.page == nil && c.dev == nil }
+// isEmpty reports whether the binary was built without the pages.
+func (c *Console) isEmpty() bool { return c.indexPage == nil && c.devProxy == nil }
 
-// index answers with the one page that all screens are drawn on.
-func (c *Console) index(w http.ResponseWriter, r *http.Request) {
+// serveIndex answers with the one HTML page on which all screens are drawn.
+func (c *Console) serveIndex(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case c.empty():
+	case c.isEmpty():
 		http.Error(w, "this binary was built without the console", http.StatusNotFound)
-	case c.dev != nil:
+	case c.devProxy != nil:
 		// Vite puts styles into the page in a way that no policy would allow.
-		c.dev.ServeHTTP(w, r)
+		c.devProxy.ServeHTTP(w, r)
 	default:
 		nonce := rand.Text()
 		h := w.Header()
@@ -168,22 +170,23 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Referrer-Policy", "same-origin") // with none at all, the form that signs out would have no origin, and be refused
-		h.Set("Content-Security-Policy", policy(nonce, c.frames(r), c.tiles()))
-		_, _ = w.Write(bytes.ReplaceAll(c.page, []byte(placeholder), []byte(nonce)))
+		h.Set("Content-Security-Policy", contentSecurityPolicy(nonce, c.frameSources(r), c.tileSource()))
+		_, _ = w.Write(bytes.ReplaceAll(c.indexPage, []byte(noncePlaceholder), []byte(nonce)))
 	}
 }
 
-// policy lets the page run and show nothing but what is ours. Attributes may
-// carry styles, since elements are placed by them; an attribute loads nothing,
-// as images and fonts have rules of their own.
-func policy(nonce, frames, tiles string) string {
+// contentSecurityPolicy returns a policy by which the page runs and shows only what this
+// instance serves. Style attributes are allowed, because elements are positioned by them.
+// They cannot load anything, since images and fonts have rules of their own.
+func contentSecurityPolicy(nonce, frames, tiles string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; style-src-attr 'unsafe-inline'; img-src 'self' data:" + tiles + "; " +
 		"media-src data:; font-src 'self'; connect-src 'self'; frame-src " + frames + "; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 }
 
-// tiles is the source of pictures that maps are made of, with a space before it.
-func (c *Console) tiles() string {
-	address, _, _ := strings.Cut(c.o.Tiles, " ")
+// tileSource returns the origin of map tiles for the policy, with a space before it; "" if
+// there is none.
+func (c *Console) tileSource() string {
+	address, _, _ := strings.Cut(c.options.Tiles, " ")
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return ""
@@ -191,25 +194,25 @@ func (c *Console) tiles() string {
 	return " " + u.Scheme + "://" + u.Host
 }
 
-// frames are the sources of frames for the page that a request asks for.
-func (c *Console) frames(r *http.Request) string {
-	if c.o.Frames == nil {
+// frameSources returns the sources of frames for the page that a request asks for.
+func (c *Console) frameSources(r *http.Request) string {
+	if c.options.Frames == nil {
 		return "'none'"
 	}
 	scheme := "http://"
 	if r.TLS != nil {
 		scheme = "https://"
 	}
-	sources := c.o.Frames(scheme + r.Host)
+	sources := c.options.Frames(scheme + r.Host)
 	if len(sources) == 0 {
 		return "'none'"
 	}
 	return strings.Join(sources, " ")
 }
 
-// asset answers with a part of the build.
-func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
-	f := c.files[r.URL.Path]
+// serveAsset answers with a file of the build, compressed if the browser accepts it.
+func (c *Console) serveAsset(w http.ResponseWriter, r *http.Request) {
+	f := c.assets[r.URL.Path]
 	if f == nil {
 		http.NotFound(w, r)
 		return
@@ -221,7 +224,7 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	body := f.body
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && f.mediaType != "font/woff2" {
-		body = f.zipped
+		body = f.gzipped
 		h.Set("Content-Encoding", "gzip")
 	}
 	text := body()
@@ -231,7 +234,8 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func compress(text []byte) []byte {
+// compressGzip returns text compressed as much as possible: it happens once for each file.
+func compressGzip(text []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	_, _ = w.Write(text)                                  // a buffer takes everything

@@ -118,12 +118,12 @@ func TestNoForeignHost(t *testing.T) {
 	}
 	loads := regexp.MustCompile(`(?:src|href)="https?://|@import|url\(["']?https?://|import\("https?://`)
 	links := regexp.MustCompile(`<a href="https?://`) // loads nothing until somebody follows it
-	for name, f := range c.files {
+	for name, f := range c.assets {
 		if found := loads.Find(links.ReplaceAll(f.body(), nil)); found != nil {
 			t.Errorf("%s loads from elsewhere: %s", name, found)
 		}
 	}
-	if found := loads.Find(c.page); found != nil {
+	if found := loads.Find(c.indexPage); found != nil {
 		t.Errorf("the page loads from elsewhere: %s", found)
 	}
 }
@@ -171,7 +171,7 @@ func TestDevelopment(t *testing.T) {
 // Screens knows what the menu knows.
 func TestScreensAreThoseOfTheMenu(t *testing.T) {
 	t.Parallel()
-	places, err := os.ReadFile("web/src/app/places.ts")
+	places, err := os.ReadFile("web/src/app/navigation.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,13 @@ import (
 //go:generate ../../tools/console.sh
 
 //go:embed all:dist
-var embedded embed.FS
+var embeddedBuild embed.FS
 
-// dist is the build.
-func dist() fs.FS {
-	sub, err := fs.Sub(embedded, "dist")
+// openBuild returns the files of the build.
+func openBuild() fs.FS {
+	sub, err := fs.Sub(embeddedBuild, "dist")
 	if err != nil { // the folder is there, or this would not compile
-		return embedded
+		return embeddedBuild
 	}
 	return sub
 }

@@ -7,5 +7,5 @@ import (
 	"io/fs"
 )
 
-// dist is nothing: the binary is built without the pages.
-func dist() fs.FS { return embed.FS{} }
+// openBuild returns no files: this binary is built without the pages.
+func openBuild() fs.FS { return embed.FS{} }

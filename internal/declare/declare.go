@@ -2,9 +2,13 @@
 // compares the wanted servers, agents, sources, triggers and schedules with those that
 // exist, plans the steps between, and carries them out.
 //
-// declare.go compares and carries out; file.go reads the settings file, watches it and
-// puts it into force. Packages that own a kind of things implement [Kind]: servers, and
-// app for agents and events. The admin API applies descriptions through app.
+// Packages that own a kind of things implement [Kind]: servers, agents and events. The
+// admin API applies descriptions through [Applier]; app connects the kinds. Package config
+// reads settings files.
+//
+// Read declare.go first (comparing and carrying out), then applier.go (what a person
+// describes), file.go (the settings file: read, watched and put into force), fields.go,
+// and demo.go (the room and agents of the demonstration).
 package declare
 
 import (
@@ -27,7 +31,7 @@ type Kind interface {
 	Wanted() []Wish
 	// Present lists what exists and the caller may know of, by id.
 	Present(ctx context.Context) (map[string]Holding, error)
-	// FindFault says why a wanted thing cannot exist, as far as that is known
+	// FindFault is why a wanted thing cannot exist, as far as that is known
 	// without trying.
 	FindFault(ctx context.Context, id string) error
 	// Diff lists what Put would change of an existing thing. Of a credential it
@@ -63,7 +67,7 @@ type Rule struct {
 type Step struct {
 	admin.Change
 	Transient bool // it failed for a reason that may pass
-	do        func(context.Context) error
+	carryOut  func(context.Context) error
 }
 
 // Survey compares the wanted things with those that exist. Things are added and changed
@@ -91,8 +95,8 @@ func Survey(ctx context.Context, kinds []Kind, r Rule) ([]Step, error) {
 		for _, id := range slices.Sorted(maps.Keys(there)) {
 			if h := there[id]; !wanted[id] && !h.BuiltIn && !h.Foreign && r.Removes(h) {
 				going = append(going, Step{
-					Change: admin.Change{Kind: k.Noun(), ID: id, Action: admin.ActionRemove},
-					do:     func(ctx context.Context) error { return k.Remove(ctx, id) },
+					Change:   admin.Change{Kind: k.Noun(), ID: id, Action: admin.ActionRemove},
+					carryOut: func(ctx context.Context) error { return k.Remove(ctx, id) },
 				})
 			}
 		}
@@ -104,8 +108,8 @@ func Survey(ctx context.Context, kinds []Kind, r Rule) ([]Step, error) {
 // planWish gives the step for one wish, or nil if there is nothing to do.
 func planWish(ctx context.Context, k Kind, w Wish, there map[string]Holding, r Rule) (*Step, error) {
 	s := &Step{
-		Change: admin.Change{Kind: k.Noun(), ID: w.ID, Where: w.Where, Action: admin.ActionAdd},
-		do:     func(ctx context.Context) error { return k.Put(ctx, w.ID) },
+		Change:   admin.Change{Kind: k.Noun(), ID: w.ID, Where: w.Where, Action: admin.ActionAdd},
+		carryOut: func(ctx context.Context) error { return k.Put(ctx, w.ID) },
 	}
 	h, ok := there[w.ID]
 	if h.Foreign { // its differences would reveal what it is
@@ -159,7 +163,7 @@ func CarryOut(ctx context.Context, steps []Step) {
 			places <- struct{}{}
 			group.Go(func() {
 				defer func() { <-places }()
-				if err := s.do(ctx); err != nil {
+				if err := s.carryOut(ctx); err != nil {
 					s.Error, s.Transient = junctor.AsError(err).Message, isTransient(err)
 					return
 				}

@@ -34,7 +34,7 @@ type FileOptions struct {
 // File is the settings file of an instance, and what came of reading it. What it
 // declares belongs to it: other ways of changing that are refused (see CheckNotDeclared).
 type File struct {
-	o FileOptions
+	options FileOptions
 
 	reading sync.Mutex // held while one caller puts the file into force
 
@@ -54,7 +54,7 @@ type fileSums = map[string][sha256.Size]byte
 // put into force yet.
 func NewFile(o FileOptions) *File {
 	return &File{
-		o: o, state: admin.FileState{Path: o.Config.File(), OK: true}, sum: o.Config.FileSum(), documentSums: o.Config.Declared().Documents(),
+		options: o, state: admin.FileState{Path: o.Config.File(), OK: true}, sum: o.Config.FileSum(), documentSums: o.Config.Declared().Documents(),
 		retry: make(chan struct{}, 1),
 	}
 }
@@ -68,7 +68,7 @@ func (f *File) State() admin.FileState {
 
 // InForce reports whether path, the file that declared a thing, is the file that is
 // read. A thing whose file is no longer read belongs to nobody.
-func (f *File) InForce(path string) bool { return path != "" && path == f.o.Config.File() }
+func (f *File) InForce(path string) bool { return path != "" && path == f.options.Config.File() }
 
 // CheckNotDeclared refuses to change a thing that the file in force declares.
 func (f *File) CheckNotDeclared(noun, id, path string) error {
@@ -82,17 +82,17 @@ func (f *File) CheckNotDeclared(noun, id, path string) error {
 // anything is attached. A part that fails is reported and keeps nothing else from
 // starting.
 func (f *File) Start(ctx context.Context) error {
-	if f.o.Config.File() == "" {
+	if f.options.Config.File() == "" {
 		return nil
 	}
-	if problems := f.o.Check(f.o.Config); len(problems) > 0 {
+	if problems := f.options.Check(f.options.Config); len(problems) > 0 {
 		lines := make([]string, len(problems))
 		for i, p := range problems {
 			lines[i] = p.String()
 		}
 		return junctor.Errorf(junctor.CodeInvalid, "%s", strings.Join(lines, "\n"))
 	}
-	return f.putIntoForce(ctx, f.o.Config, true)
+	return f.putIntoForce(ctx, f.options.Config, true)
 }
 
 // Reload reads the file again and puts what it declares into force. A file with a
@@ -101,7 +101,7 @@ func (f *File) Reload(ctx context.Context) error {
 	f.reading.Lock()
 	defer f.reading.Unlock()
 	f.noteChange()
-	cfg, err := f.o.Config.Reload()
+	cfg, err := f.options.Config.Reload()
 	if err == nil && cfg.Blank() {
 		err = junctor.Errorf(junctor.CodeInvalid, "%s is empty, which a file that is being written is too: write servers: {} to have none", f.state.Path)
 	}
@@ -114,7 +114,7 @@ func (f *File) Reload(ctx context.Context) error {
 		return f.reportProblems(problems)
 	}
 	f.setDocuments(cfg.Declared().Documents())
-	if problems := f.o.Check(cfg); len(problems) > 0 {
+	if problems := f.options.Check(cfg); len(problems) > 0 {
 		return f.reportProblems(problems)
 	}
 	return f.putIntoForce(ctx, cfg, false)
@@ -127,7 +127,7 @@ func (f *File) reportProblems(problems []config.Problem) error {
 	f.state.OK, f.state.Problems = false, nil
 	for _, p := range problems {
 		f.state.Problems = append(f.state.Problems, admin.FileProblem{Where: p.Where, Message: p.Message})
-		f.o.Log.Error("the settings file was not put into force", slog.String("where", p.Where), slog.String("problem", p.Message))
+		f.options.Log.Error("the settings file was not put into force", slog.String("where", p.Where), slog.String("problem", p.Message))
 	}
 	return junctor.Errorf(junctor.CodeInvalid, "%s has %d problems and was not put into force", f.state.Path, len(problems))
 }
@@ -145,7 +145,7 @@ func (f *File) putIntoForce(ctx context.Context, cfg *config.Config, starting bo
 		Removes: func(h Holding) bool { return h.Declared == path },
 	}
 	var steps []Step
-	kinds, err := f.o.Kinds(ctx, cfg, r, starting)
+	kinds, err := f.options.Kinds(ctx, cfg, r, starting)
 	if err == nil {
 		steps, err = Survey(ctx, kinds, r)
 	}
@@ -190,7 +190,7 @@ func (f *File) setPending(pending bool) {
 func (f *File) noteResult(cfg *config.Config, steps []Step) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	log := f.o.Log.With(slog.String("file", f.state.Path))
+	log := f.options.Log.With(slog.String("file", f.state.Path))
 	counts := map[admin.Action]int{}
 	f.state.Problems = nil
 	for i := range steps {
@@ -206,7 +206,7 @@ func (f *File) noteResult(cfg *config.Config, steps []Step) {
 	f.state.OK = len(f.state.Problems) == 0
 	f.state.Loads++
 	f.state.LoadedAt = time.Now().UTC().Format(time.RFC3339)
-	if waiting := f.o.Config.Changed(cfg); !slices.Equal(waiting, f.state.Restart) {
+	if waiting := f.options.Config.Changed(cfg); !slices.Equal(waiting, f.state.Restart) {
 		f.state.Restart = waiting
 		if len(waiting) > 0 {
 			log.Warn("settings have changed that take effect at the next start", slog.String("settings", strings.Join(waiting, ", ")))
@@ -245,7 +245,7 @@ func (f *File) Watch(ctx context.Context) {
 		err = w.Add(filepath.Dir(f.state.Path))
 	}
 	if err != nil {
-		f.o.Log.Warn("changes of the settings file are not noticed; send SIGHUP after one", slog.String("file", f.state.Path), telemetry.Err(err))
+		f.options.Log.Warn("changes of the settings file are not noticed; send SIGHUP after one", slog.String("file", f.state.Path), telemetry.ErrorAttr(err))
 		return
 	}
 	defer w.Close()
@@ -275,7 +275,7 @@ func (f *File) Watch(ctx context.Context) {
 			if !ok {
 				return
 			}
-			f.o.Log.Warn("watching the settings file", telemetry.Err(err))
+			f.options.Log.Warn("watching the settings file", telemetry.ErrorAttr(err))
 			wait.Reset(settleTime) // something may have been lost
 		case <-f.retry:
 			wait.Reset(retry)
@@ -297,7 +297,7 @@ func (f *File) Watch(ctx context.Context) {
 // watchFolders watches the folders of the documents that the file names, and the
 // folder that the file is in if its path is a link.
 func (f *File) watchFolders(w *fsnotify.Watcher) {
-	for path := range f.documents() {
+	for path := range f.listDocuments() {
 		_ = w.Add(filepath.Dir(path))
 	}
 	if real, err := filepath.EvalSymlinks(f.state.Path); err == nil && filepath.Dir(real) != filepath.Dir(f.state.Path) {
@@ -309,14 +309,14 @@ func (f *File) watchFolders(w *fsnotify.Watcher) {
 // file, a document that it names, or one of the links that lead to it. Kubernetes
 // exchanges the link ..data as a whole.
 func (f *File) isWatched(path string) bool {
-	if _, named := f.documents()[path]; named || path == f.state.Path || filepath.Base(path) == "..data" {
+	if _, named := f.listDocuments()[path]; named || path == f.state.Path || filepath.Base(path) == "..data" {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(f.state.Path)
 	return err == nil && path == real
 }
 
-func (f *File) documents() fileSums {
+func (f *File) listDocuments() fileSums {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.documentSums
@@ -333,7 +333,7 @@ func (f *File) setDocuments(docs fileSums) {
 // watchMissingDocuments watches documents that could not be read, so that the file is
 // read again when one of them appears.
 func (f *File) watchMissingDocuments(problems []config.Problem) {
-	docs := maps.Clone(f.documents())
+	docs := maps.Clone(f.listDocuments())
 	for _, p := range problems {
 		if p.File == "" {
 			continue
@@ -359,7 +359,7 @@ func (f *File) noteChange() bool {
 	text, _ := os.ReadFile(f.state.Path) // one that is gone is like an empty one here
 	sum := sha256.Sum256(text)
 	docs := fileSums{}
-	for path := range f.documents() {
+	for path := range f.listDocuments() {
 		text, _ := os.ReadFile(path)
 		docs[path] = sha256.Sum256(text)
 	}

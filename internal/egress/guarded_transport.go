@@ -95,6 +95,8 @@ type cappedBody struct {
 	remaining int64
 }
 
+// Read reads one byte more than the limit allows, to distinguish a body of
+// exactly the limit from a longer one, but never returns that byte.
 func (b *cappedBody) Read(p []byte) (int, error) {
 	if b.limit >= 0 && int64(len(p))-1 > b.remaining {
 		p = p[:b.remaining+1] // one byte above the limit shows that there is more

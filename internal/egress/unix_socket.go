@@ -10,15 +10,16 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Local makes a client for the instance behind a unix socket. It dials the socket for
-// every URL, whatever its host. The context bounds each exchange.
+// Local makes a client for the instance behind a unix socket. It dials the
+// socket for every URL, regardless of its host. The context bounds each
+// exchange.
 func Local(socket string) *http.Client {
 	t := newBaseTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return DialUnix(ctx, socket) })
 	return &http.Client{Transport: &originTransport{transport: t}, CheckRedirect: keepRedirect}
 }
 
-// DialUnix connects to a unix socket. It fails with CodeUnreachable if nobody listens
-// there.
+// DialUnix connects to a unix socket. It fails with CodeUnreachable if no
+// process listens there.
 func DialUnix(ctx context.Context, socket string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTimeout}
 	var conn net.Conn

@@ -9,27 +9,28 @@ import (
 	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
-// Agent is an agent on a chain: a token of an identity registry.
+// Agent identifies an agent on a chain: a token of an identity registry.
 type Agent struct {
 	Chain    uint64
 	Registry Address
-	ID       string // a uint256 in decimal digits
+	ID       string // a uint256 in decimal
 }
 
-// String is eip155:CHAIN:REGISTRY/ID.
-func (a Agent) String() string { return a.registry() + "/" + a.ID }
+// String returns eip155:CHAIN:REGISTRY/ID.
+func (a Agent) String() string { return a.registryID() + "/" + a.ID }
 
-func (a Agent) registry() string { return a.Network() + ":" + a.Registry.String() }
+// registryID returns eip155:CHAIN:REGISTRY.
+func (a Agent) registryID() string { return a.Network() + ":" + a.Registry.String() }
 
-// Network is eip155:CHAIN.
+// Network returns eip155:CHAIN.
 func (a Agent) Network() string { return fmt.Sprintf("eip155:%d", a.Chain) }
 
-// ParseAgent reads what String writes.
+// ParseAgent parses the result of String.
 func ParseAgent(s string) (Agent, error) {
 	head, id, ok := strings.Cut(s, "/")
 	chain, registry, err := parseAccount(head)
 	if !ok || err != nil {
-		return Agent{}, fmt.Errorf("%q is no agent on a chain: write it as eip155:1:0xREGISTRY/42", ipfs.Brief(s))
+		return Agent{}, fmt.Errorf("%q is no agent on a chain: write it as eip155:1:0xREGISTRY/42", ipfs.Shorten(s))
 	}
 	id, err = parseID(id)
 	if err != nil {
@@ -38,26 +39,26 @@ func ParseAgent(s string) (Agent, error) {
 	return Agent{Chain: chain, Registry: registry, ID: id}, nil
 }
 
-// parseAccount reads eip155:CHAIN:ADDRESS.
+// parseAccount parses eip155:CHAIN:ADDRESS.
 func parseAccount(s string) (uint64, Address, error) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 || !strings.EqualFold(parts[0], "eip155") {
-		return 0, Address{}, fmt.Errorf("%q is not of the form eip155:CHAIN:ADDRESS", ipfs.Brief(s))
+		return 0, Address{}, fmt.Errorf("%q is not of the form eip155:CHAIN:ADDRESS", ipfs.Shorten(s))
 	}
 	chain, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {
-		return 0, Address{}, fmt.Errorf("%q has no number of a chain", ipfs.Brief(s))
+		return 0, Address{}, fmt.Errorf("%q has no number of a chain", ipfs.Shorten(s))
 	}
 	a, err := ParseAddress(parts[2])
 	return chain, a, err
 }
 
-// parseID reads a uint256 in decimal or hexadecimal digits, and writes it in one
-// way.
+// parseID parses a uint256 in decimal or hexadecimal, and returns it in
+// decimal.
 func parseID(s string) (string, error) {
 	n, ok := new(big.Int).SetString(s, 0)
 	if !ok || n.Sign() < 0 || n.BitLen() > 256 || strings.ContainsAny(s, "_+") {
-		return "", fmt.Errorf("%q is no number of an agent", ipfs.Brief(s))
+		return "", fmt.Errorf("%q is no number of an agent", ipfs.Shorten(s))
 	}
 	return n.String(), nil
 }

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events of the three registries, by the names that they have in the
-// contracts of today.
+// Kinds of events of the three registries, by their names in the current contracts.
 const (
 	KindFeedback           Kind = "NewFeedback"
 	KindFeedbackRevoked    Kind = "FeedbackRevoked"
@@ -23,14 +22,14 @@ const (
 	KindValidationResponse Kind = "ValidationResponse"
 )
 
-// Event is what a log says, in one form for all versions of the contracts. What
-// a version does not have is empty.
+// Event is a decoded log, in one form for all versions of the contracts. Fields
+// that a version does not have are empty.
 type Event struct {
 	Kind      Kind    `json:"kind"`
 	Signature string  `json:"signature"` // of the Solidity event, by which versions differ
-	Agent     string  `json:"agent"`     // a uint256 in decimal digits
+	Agent     string  `json:"agent"`     // a uint256 in decimal
 	Client    Address `json:"client,omitzero"`
-	Index     uint64  `json:"index,omitempty"` // of a client's feedback, from 1; 0 where the version has none
+	Index     uint64  `json:"index,omitempty"` // of a client's feedback, from 1; 0 if the version has none
 
 	Value    *big.Int `json:"value,omitempty"` // of feedback; a score of old versions has no decimals
 	Decimals uint8    `json:"decimals,omitempty"`
@@ -38,11 +37,11 @@ type Event struct {
 
 	Tag1     string `json:"tag1,omitempty"`
 	Tag2     string `json:"tag2,omitempty"`
-	Tag1Hash Word   `json:"tag1_hash,omitzero"` // where the tag itself is not in the log
+	Tag1Hash Word   `json:"tag1_hash,omitzero"` // if the log does not have the tag itself
 	Endpoint string `json:"endpoint,omitempty"`
 
 	URI  string `json:"uri,omitempty"`
-	Hash Word   `json:"hash,omitzero"` // of the file at URI; zero where none was given
+	Hash Word   `json:"hash,omitzero"` // of the file at URI; zero if none was given
 
 	Owner     Address `json:"owner,omitzero"` // of an agent; after a transfer the new one
 	From      Address `json:"from,omitzero"`
@@ -52,23 +51,24 @@ type Event struct {
 	Key  string `json:"key,omitempty"` // of metadata
 	Data []byte `json:"data,omitempty"`
 
-	Request  Word   `json:"request,omitzero"` // a validation's id: the hash of what is asked
+	Request  Word   `json:"request,omitzero"` // the id of a validation: the hash of the request
 	Response uint8  `json:"response,omitempty"`
 	Tag      string `json:"tag,omitempty"`
 }
 
-// shape is one version of one event. The words after a type say where the value
-// goes; "-" is a value that is said elsewhere too.
-type shape struct {
-	kind Kind
-	text string
+// eventVersion is one version of one event as a Solidity declaration. The word
+// after each type names the field of Event; * marks an indexed argument, and
+// "-" an argument that another one repeats.
+type eventVersion struct {
+	kind        Kind
+	declaration string
 }
 
-// shapes are all versions that were ever deployed under the registries'
-// addresses. The address of a contract stays when its code changes, so all of
-// them are looked for at all times.
-func shapes() []shape {
-	return []shape{
+// eventVersions returns all versions that were ever deployed at the registries'
+// addresses. A contract keeps its address when its code is upgraded, so all
+// versions are searched for in all blocks.
+func eventVersions() []eventVersion {
+	return []eventVersion{
 		{KindFeedback, "NewFeedback(uint256 *agent, address *client, uint8 score, bytes32 *tag1, bytes32 tag2, string uri, bytes32 hash)"},
 		{KindFeedback, "NewFeedback(uint256 *agent, address *client, uint8 score, string *tag1, string tag2, string uri, bytes32 hash)"},
 		{KindFeedback, "NewFeedback(uint256 *agent, address *client, uint8 score, string *tag1, string tag2, string endpoint, string uri, bytes32 hash)"},
@@ -91,42 +91,44 @@ func shapes() []shape {
 	}
 }
 
-// layout is a shape, read.
-type layout struct {
+// eventLayout is a parsed eventVersion.
+type eventLayout struct {
 	kind      Kind
 	signature string
-	topics    int
-	fields    []field
+	topics    int // number of topics, with the signature
+	fields    []layoutField
 }
 
-type field struct {
-	typ, name string
-	indexed   bool
+// layoutField is one argument of an event.
+type layoutField struct {
+	solidityType, name string
+	indexed            bool
 }
 
-// Decoder reads logs. It is made once and is safe for concurrent use.
+// Decoder decodes logs. It is safe for concurrent use.
 type Decoder struct {
-	layouts map[Word]layout
+	layouts map[Word]eventLayout
 }
 
-// NewDecoder reads the table of shapes.
+// NewDecoder makes a decoder for all event versions.
 func NewDecoder() *Decoder {
-	d := &Decoder{layouts: map[Word]layout{}}
-	for _, s := range shapes() {
-		l := s.layout()
+	d := &Decoder{layouts: map[Word]eventLayout{}}
+	for _, s := range eventVersions() {
+		l := s.parseLayout()
 		d.layouts[Keccak([]byte(l.signature))] = l
 	}
 	return d
 }
 
-func (s shape) layout() layout {
-	name, list, _ := strings.Cut(strings.TrimSuffix(s.text, ")"), "(")
-	l := layout{kind: s.kind, topics: 1}
+// parseLayout parses the declaration.
+func (s eventVersion) parseLayout() eventLayout {
+	name, list, _ := strings.Cut(strings.TrimSuffix(s.declaration, ")"), "(")
+	l := eventLayout{kind: s.kind, topics: 1}
 	var types []string
 	for arg := range strings.SplitSeq(list, ", ") {
 		typ, to, _ := strings.Cut(arg, " ")
 		to, indexed := strings.CutPrefix(to, "*")
-		l.fields = append(l.fields, field{typ: typ, name: to, indexed: indexed})
+		l.fields = append(l.fields, layoutField{solidityType: typ, name: to, indexed: indexed})
 		types = append(types, typ)
 		if indexed {
 			l.topics++
@@ -136,21 +138,23 @@ func (s shape) layout() layout {
 	return l
 }
 
-// Topics are the first topics of every event that is understood.
+// Topics returns the first topics of all events that the decoder knows, for a
+// filter on logs.
 func (d *Decoder) Topics() []Word {
 	out := make([]Word, 0, len(d.layouts))
-	for _, s := range shapes() {
-		out = append(out, Keccak([]byte(s.layout().signature)))
+	for _, s := range eventVersions() {
+		out = append(out, Keccak([]byte(s.parseLayout().signature)))
 	}
 	return out
 }
 
-// Decode reads a log's topics and data. ok is false for an event that is none of
-// ours; an error is about one that claims to be and is malformed.
+// Decode decodes a log. ok is false for an event of another contract. An error
+// is about a log that has a known signature and is malformed.
 func (d *Decoder) Decode(topics []Word, data []byte) (e Event, ok bool, err error) {
 	if len(topics) == 0 {
 		return Event{}, false, nil
 	}
+	// The first topic is the hash of the signature.
 	l, ok := d.layouts[topics[0]]
 	if !ok || len(topics) != l.topics {
 		// Another standard's event may have the same signature and index other
@@ -160,66 +164,69 @@ func (d *Decoder) Decode(topics []Word, data []byte) (e Event, ok bool, err erro
 	e = Event{Kind: l.kind, Signature: l.signature}
 	topic, at := 1, 0
 	for _, f := range l.fields {
-		var v val
+		var v decodedValue
 		if f.indexed {
-			v, err = fromTopic(f.typ, topics[topic])
+			v, err = decodeTopic(f.solidityType, topics[topic])
 			topic++
 		} else {
-			v, err = fromData(f.typ, data, at)
+			v, err = decodeData(f.solidityType, data, at)
 			at++
 		}
 		if err != nil {
 			return Event{}, true, fmt.Errorf("%s, %s: %w", l.signature, f.name, err)
 		}
-		e.set(f.name, v)
+		e.setField(f.name, v)
 	}
 	return e, true, nil
 }
 
-// val is a decoded value; what it holds follows from its type.
-type val struct {
-	number *big.Int
-	word   Word
-	addr   Address
-	bytes  []byte
-	typ    string
-	hashed bool // an indexed string: only its hash is there
+// decodedValue is a decoded argument. Which field is set depends on its type.
+type decodedValue struct {
+	number       *big.Int
+	word         Word
+	address      Address
+	bytes        []byte
+	solidityType string
+	hashed       bool // an indexed string: the log has only its hash
 }
 
-func fromTopic(typ string, w Word) (val, error) {
+// decodeTopic decodes an indexed argument.
+func decodeTopic(typ string, w Word) (decodedValue, error) {
 	if typ == "string" || typ == "bytes" {
-		return val{typ: typ, word: w, hashed: true}, nil
+		return decodedValue{solidityType: typ, word: w, hashed: true}, nil
 	}
-	return static(typ, w)
+	return decodeStatic(typ, w)
 }
 
-func fromData(typ string, data []byte, n int) (val, error) {
-	w, err := slot(data, n)
+// decodeData decodes the n-th argument that is not indexed.
+func decodeData(typ string, data []byte, n int) (decodedValue, error) {
+	w, err := readSlot(data, n)
 	if err != nil {
-		return val{}, err
+		return decodedValue{}, err
 	}
 	if typ != "string" && typ != "bytes" {
-		return static(typ, w)
+		return decodeStatic(typ, w)
 	}
-	b, err := tail(data, w)
-	return val{typ: typ, bytes: b}, err
+	b, err := readTail(data, w)
+	return decodedValue{solidityType: typ, bytes: b}, err
 }
 
-func static(typ string, w Word) (v val, err error) {
-	v = val{typ: typ, word: w}
+// decodeStatic decodes an argument of a type with a fixed size.
+func decodeStatic(typ string, w Word) (v decodedValue, err error) {
+	v = decodedValue{solidityType: typ, word: w}
 	switch typ {
 	case "uint256":
-		v.number, err = unsigned(w, 256)
+		v.number, err = toUnsigned(w, 256)
 	case "uint64":
-		v.number, err = unsigned(w, 64)
+		v.number, err = toUnsigned(w, 64)
 	case "uint8":
-		v.number, err = unsigned(w, 8)
+		v.number, err = toUnsigned(w, 8)
 	case "int256":
-		v.number, err = signed(w, 256)
+		v.number, err = toSigned(w, 256)
 	case "int128":
-		v.number, err = signed(w, 128)
+		v.number, err = toSigned(w, 128)
 	case "address":
-		v.addr, err = address(w)
+		v.address, err = toAddress(w)
 	case "bytes32":
 	default:
 		err = fmt.Errorf("the type %s is not known", typ)
@@ -227,21 +234,23 @@ func static(typ string, w Word) (v val, err error) {
 	return v, err
 }
 
-// text is a value as words: a bytes32 is text up to its first zero.
-func (v val) text() string {
-	if v.typ == "bytes32" {
+// toText returns the value as text. A bytes32 is text up to its first zero
+// byte.
+func (v decodedValue) toText() string {
+	if v.solidityType == "bytes32" {
 		s, _, _ := strings.Cut(string(v.word[:]), "\x00")
 		return strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return strings.ToValidUTF8(string(v.bytes), "\uFFFD")
 }
 
-func (e *Event) set(name string, v val) {
+// setField stores an argument in the field of that name.
+func (e *Event) setField(name string, v decodedValue) {
 	switch name {
 	case "agent":
 		e.Agent = v.number.String()
 	case "client":
-		e.Client = v.addr
+		e.Client = v.address
 	case "index":
 		e.Index = v.number.Uint64()
 	case "score":
@@ -254,26 +263,26 @@ func (e *Event) set(name string, v val) {
 		if v.hashed {
 			e.Tag1Hash = v.word
 		} else {
-			e.Tag1 = v.text()
+			e.Tag1 = v.toText()
 		}
 	case "tag2":
-		e.Tag2 = v.text()
+		e.Tag2 = v.toText()
 	case "endpoint":
-		e.Endpoint = v.text()
+		e.Endpoint = v.toText()
 	case "uri":
-		e.URI = v.text()
+		e.URI = v.toText()
 	case "hash":
 		e.Hash = v.word
 	case "owner":
-		e.Owner = v.addr
+		e.Owner = v.address
 	case "from":
-		e.From = v.addr
+		e.From = v.address
 	case "responder":
-		e.Responder = v.addr
+		e.Responder = v.address
 	case "validator":
-		e.Validator = v.addr
+		e.Validator = v.address
 	case "key":
-		e.Key = v.text()
+		e.Key = v.toText()
 	case "data":
 		e.Data = append([]byte(nil), v.bytes...)
 	case "request":
@@ -281,11 +290,12 @@ func (e *Event) set(name string, v val) {
 	case "response":
 		e.Response = uint8(v.number.Uint64()) //nolint:gosec // read as a uint8
 	case "tag":
-		e.Tag = v.text()
+		e.Tag = v.toText()
 	}
 }
 
-// Decimal is the value with its decimals, such as -3.2.
+// Decimal returns the value with its decimals applied, such as -3.2; "" if
+// there is no value.
 func (e Event) Decimal() string {
 	if e.Value == nil {
 		return ""

@@ -38,13 +38,13 @@ func TestTopicsOfEveryVersion(t *testing.T) {
 	}
 	for i, w := range want {
 		if got[i].String() != w {
-			t.Errorf("%s: %s, want %s", shapes()[i].text, got[i], w)
+			t.Errorf("%s: %s, want %s", eventVersions()[i].declaration, got[i], w)
 		}
 	}
 }
 
 // encode writes values as a contract does; the inverse of Decode, for tests.
-func encode(l layout, values map[string]any) (topics []Word, data []byte) {
+func encode(l eventLayout, values map[string]any) (topics []Word, data []byte) {
 	topics = []Word{Keccak([]byte(l.signature))}
 	var head, tail []byte
 	n := 0
@@ -54,7 +54,7 @@ func encode(l layout, values map[string]any) (topics []Word, data []byte) {
 		}
 	}
 	for _, f := range l.fields {
-		v, dynamic := values[f.name], f.typ == "string" || f.typ == "bytes"
+		v, dynamic := values[f.name], f.solidityType == "string" || f.solidityType == "bytes"
 		switch {
 		case f.indexed && dynamic:
 			topics = append(topics, Keccak([]byte(v.(string))))
@@ -92,9 +92,9 @@ func wordOf(v any) (w Word) {
 }
 
 // draw makes a value that fits a type.
-func draw(t *rapid.T, f field) any {
+func draw(t *rapid.T, f layoutField) any {
 	bytes := func(n int) []byte { return rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, f.name) }
-	switch f.typ {
+	switch f.solidityType {
 	case "uint256":
 		return new(big.Int).SetBytes(bytes(32))
 	case "uint64":
@@ -124,7 +124,7 @@ func draw(t *rapid.T, f field) any {
 func TestEveryVersionDecodes(t *testing.T) {
 	d := NewDecoder()
 	rapid.Check(t, func(t *rapid.T) {
-		l := rapid.SampledFrom(shapes()).Draw(t, "shape").layout()
+		l := rapid.SampledFrom(eventVersions()).Draw(t, "shape").parseLayout()
 		values := map[string]any{}
 		for _, f := range l.fields {
 			values[f.name] = draw(t, f)
@@ -158,7 +158,7 @@ func TestEveryVersionDecodes(t *testing.T) {
 
 func TestMalformedLogsAreErrors(t *testing.T) {
 	d := NewDecoder()
-	l := shape{KindRegistered, "Registered(uint256 *agent, string uri, address *owner)"}.layout()
+	l := eventVersion{KindRegistered, "Registered(uint256 *agent, string uri, address *owner)"}.parseLayout()
 	topics, data := encode(l, map[string]any{"agent": big.NewInt(7), "uri": "ipfs://x", "owner": Address{1}})
 	with := func(change func([]byte) []byte) []byte { return change(append([]byte(nil), data...)) }
 	for name, bad := range map[string][]byte{
@@ -198,7 +198,7 @@ func TestDecimalsAreWritten(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	d := NewDecoder()
-	l := shapes()[5].layout()
+	l := eventVersions()[5].parseLayout()
 	_, data := encode(l, map[string]any{
 		"agent": big.NewInt(1), "client": Address{2}, "index": big.NewInt(1), "value": big.NewInt(-32), "decimals": big.NewInt(1),
 		"-": "x", "tag1": "tradingYield", "tag2": "", "endpoint": "", "uri": "ipfs://x", "hash": Word{3},
@@ -207,8 +207,8 @@ func FuzzDecode(f *testing.F) {
 	raw, _ := hex.DecodeString(strings.Repeat("ff", 96))
 	f.Add(0, raw)
 	f.Fuzz(func(t *testing.T, which int, data []byte) {
-		all := shapes()
-		l := all[((which%len(all))+len(all))%len(all)].layout()
+		all := eventVersions()
+		l := all[((which%len(all))+len(all))%len(all)].parseLayout()
 		topics := make([]Word, l.topics)
 		topics[0] = Keccak([]byte(l.signature))
 		if _, ok, _ := d.Decode(topics, data); !ok {

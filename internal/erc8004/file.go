@@ -20,12 +20,11 @@ import (
 )
 
 const (
-	maxFile     = ipfs.MaxFile
-	fileTimeout = 10 * time.Second
+	maxFileBytes = ipfs.MaxFile
+	fileTimeout  = 10 * time.Second
 )
 
-// Reasons for which a file is not believed. Only ErrUnreachable may be otherwise
-// another time.
+// Errors of Files.Get and File.Agrees. Only ErrUnreachable may be temporary.
 var (
 	ErrUnreachable = errors.New("the file cannot be had now")
 	ErrMismatch    = errors.New("the file is not the one that the chain names")
@@ -33,40 +32,41 @@ var (
 	ErrUnusable    = errors.New("the file is not used")
 )
 
-// Proof is how a file was proved to be the one that was meant.
+// Proof is what proves that a file is the one that was meant.
 type Proof string
 
 // Proofs.
 const (
-	ProofNone   Proof = "none"       // it came over https, and the chain has no hash of it
+	ProofNone   Proof = "none"       // nothing: the file came over https, and the chain has no hash of it
 	ProofCID    Proof = "cid"        // its content identifier
 	ProofHash   Proof = "keccak"     // the hash on the chain
 	ProofBoth   Proof = "cid+keccak" // both
-	ProofInline Proof = "inline"     // it stands on the chain itself
+	ProofInline Proof = "inline"     // the content is on the chain itself
 )
 
-// File is a file that an event or a token points to.
+// File is a file that an event or a token refers to.
 type File struct {
 	URI     string
 	Content []byte
 	Proof   Proof
 }
 
-// Proved says whether the content is certain to be what its author meant.
+// Proved reports whether the content is certainly what its author meant.
 func (f File) Proved() bool { return f.Proof != ProofNone }
 
-// Files gets files by the three schemes that the registries use.
+// Files fetches files by the three schemes that the registries use: ipfs, https
+// and data.
 type Files struct {
 	Web  Doer
 	IPFS *ipfs.Reader
 }
 
-// Get gets a file and proves it, by its content identifier and by the hash that
-// the chain holds, where there is one.
+// Get fetches a file and verifies it: by its content identifier, and by the
+// hash on the chain, if hash is not zero.
 func (f *Files) Get(ctx context.Context, uri string, hash Word) (File, error) {
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
-	file, err := f.get(ctx, uri)
+	file, err := f.fetchFile(ctx, uri)
 	if err != nil {
 		return File{}, err
 	}
@@ -74,7 +74,7 @@ func (f *Files) Get(ctx context.Context, uri string, hash Word) (File, error) {
 		return file, nil
 	}
 	if got := Keccak(file.Content); got != hash {
-		return File{}, fmt.Errorf("%w: %s: expected keccak256 %s, the file has %s", ErrMismatch, ipfs.Brief(uri), hash, got)
+		return File{}, fmt.Errorf("%w: %s: expected keccak256 %s, the file has %s", ErrMismatch, ipfs.Shorten(uri), hash, got)
 	}
 	if file.Proof == ProofCID {
 		file.Proof = ProofBoth
@@ -84,7 +84,8 @@ func (f *Files) Get(ctx context.Context, uri string, hash Word) (File, error) {
 	return file, nil
 }
 
-func (f *Files) get(ctx context.Context, uri string) (File, error) {
+// fetchFile fetches a file without comparing the hash on the chain.
+func (f *Files) fetchFile(ctx context.Context, uri string) (File, error) {
 	scheme, _, _ := strings.Cut(uri, ":")
 	switch strings.ToLower(scheme) {
 	case "ipfs":
@@ -93,7 +94,7 @@ func (f *Files) get(ctx context.Context, uri string) (File, error) {
 		case errors.Is(err, ipfs.ErrUnsupported), errors.Is(err, ipfs.ErrTooLarge):
 			return File{}, fmt.Errorf("%w: %w", ErrUnusable, err)
 		case err != nil:
-			// Wrong bytes are a gateway's fault: the file itself is as it is.
+			// Wrong bytes are the fault of a gateway, not of the file: try again later.
 			return File{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		return File{URI: uri, Content: content, Proof: ProofCID}, nil
@@ -101,13 +102,13 @@ func (f *Files) get(ctx context.Context, uri string) (File, error) {
 		content, err := f.download(ctx, uri)
 		return File{URI: uri, Content: content, Proof: ProofNone}, err
 	case "data":
-		content, err := inline(uri)
-		return File{URI: ipfs.Brief(uri), Content: content, Proof: ProofInline}, err
+		content, err := decodeDataURI(uri)
+		return File{URI: ipfs.Shorten(uri), Content: content, Proof: ProofInline}, err
 	}
-	return File{}, fmt.Errorf("%w: %q is no address of the schemes ipfs, https and data", ErrUnusable, ipfs.Brief(uri))
+	return File{}, fmt.Errorf("%w: %q is no address of the schemes ipfs, https and data", ErrUnusable, ipfs.Shorten(uri))
 }
 
-// download gets a file over the web, through egress.
+// download fetches a file over HTTP, through egress.
 func (f *Files) download(ctx context.Context, uri string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
 	if err != nil {
@@ -116,38 +117,39 @@ func (f *Files) download(ctx context.Context, uri string) ([]byte, error) {
 	req.Header.Set("Accept", "application/json, */*;q=0.5")
 	resp, err := f.Web.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", reachable(err), err)
+		return nil, fmt.Errorf("%w: %w", fetchErrorKind(err), err)
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusOK:
+	// A file may be published later than the event, so 404 is temporary.
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode >= 500, resp.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnreachable, ipfs.Brief(uri), resp.StatusCode)
+		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnreachable, ipfs.Shorten(uri), resp.StatusCode)
 	default:
-		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnusable, ipfs.Brief(uri), resp.StatusCode)
+		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnusable, ipfs.Shorten(uri), resp.StatusCode)
 	}
-	content, err := io.ReadAll(io.LimitReader(resp.Body, maxFile+1))
+	content, err := io.ReadAll(io.LimitReader(resp.Body, maxFileBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", reachable(err), ipfs.Brief(uri), err)
+		return nil, fmt.Errorf("%w: %s: %w", fetchErrorKind(err), ipfs.Shorten(uri), err)
 	}
-	if len(content) > maxFile {
-		return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrUnusable, ipfs.Brief(uri), maxFile)
+	if len(content) > maxFileBytes {
+		return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrUnusable, ipfs.Shorten(uri), maxFileBytes)
 	}
 	return content, nil
 }
 
-// reachable says whether another time may tell otherwise: an address that may
-// not be dialled stays so.
-func reachable(err error) error {
-	switch junctor.CodeOf(err) { //nolint:exhaustive // the others are about now
+// fetchErrorKind returns ErrUnusable for permanent failures, such as an address
+// that egress denies, otherwise ErrUnreachable.
+func fetchErrorKind(err error) error {
+	switch junctor.CodeOf(err) { //nolint:exhaustive // the others are temporary
 	case junctor.CodeDenied, junctor.CodeInvalid, junctor.CodeTooLarge:
 		return ErrUnusable
 	}
 	return ErrUnreachable
 }
 
-// inline reads a data: address.
-func inline(uri string) ([]byte, error) {
+// decodeDataURI decodes a data: URI.
+func decodeDataURI(uri string) ([]byte, error) {
 	head, body, ok := strings.Cut(uri[len("data:"):], ",")
 	if !ok {
 		return nil, fmt.Errorf("%w: a data: address without a comma", ErrUnusable)
@@ -163,14 +165,14 @@ func inline(uri string) ([]byte, error) {
 			return nil, fmt.Errorf("%w: a data: address: %w", ErrUnusable, err)
 		}
 	}
-	if len(content) > maxFile {
-		return nil, fmt.Errorf("%w: a data: address larger than %d bytes", ErrUnusable, maxFile)
+	if len(content) > maxFileBytes {
+		return nil, fmt.Errorf("%w: a data: address larger than %d bytes", ErrUnusable, maxFileBytes)
 	}
 	return content, nil
 }
 
-// Value is a file as a tool gets it: JSON as it is, text and bytes with their
-// type.
+// Value returns the content in the form that a tool receives: JSON as it is,
+// other content as an object with its media type.
 func (f File) Value() json.RawMessage {
 	if utf8.Valid(f.Content) && json.Valid(f.Content) {
 		return bytes.TrimSpace(f.Content)
@@ -192,20 +194,21 @@ func (f File) Value() json.RawMessage {
 	return raw
 }
 
-// Agrees holds the file of an event against the event: where both tell of the
-// agent, the client or the value, they must tell the same.
+// Agrees compares the file of an event with the event. If both state the agent,
+// the client or the value, they must be equal; otherwise the error is
+// ErrContradicts.
 func (f File) Agrees(e Seen) error {
 	if e.Kind != KindFeedback {
 		return nil
 	}
-	o, err := object(f.Content, "")
+	o, err := parseObject(f.Content, "")
 	if err != nil {
-		return nil //nolint:nilerr // a file that is no JSON object says nothing that could contradict
+		return nil //nolint:nilerr // only a JSON object can contradict the event
 	}
 	if v, ok := o["agentId"]; ok {
 		id, err := parseID(strings.Trim(string(bytes.TrimSpace(v)), `"`))
 		if err != nil || id != e.Agent {
-			return contradiction("agentId", string(v), e.Agent)
+			return newContradiction("agentId", string(v), e.Agent)
 		}
 	}
 	if v, ok := o["agentRegistry"]; ok {
@@ -213,14 +216,14 @@ func (f File) Agrees(e Seen) error {
 		_ = json.Unmarshal(v, &text)
 		chain, at, err := parseAccount(text)
 		if err != nil || chain != e.Chain || at != e.Registry {
-			return contradiction("agentRegistry", string(v), Agent{Chain: e.Chain, Registry: e.Registry}.registry())
+			return newContradiction("agentRegistry", string(v), Agent{Chain: e.Chain, Registry: e.Registry}.registryID())
 		}
 	}
 	if v, ok := o["clientAddress"]; ok {
 		var text string
 		_ = json.Unmarshal(v, &text)
 		if text = text[strings.LastIndex(text, ":")+1:]; !strings.EqualFold(text, e.Client.String()) {
-			return contradiction("clientAddress", string(v), e.Client.String())
+			return newContradiction("clientAddress", string(v), e.Client.String())
 		}
 	}
 	for _, key := range []string{"value", "score"} {
@@ -229,12 +232,13 @@ func (f File) Agrees(e Seen) error {
 			continue
 		}
 		if text := strings.Trim(string(bytes.TrimSpace(v)), `"`); e.Value != nil && text != e.Value.String() && text != e.Decimal() {
-			return contradiction(key, string(v), e.Value.String())
+			return newContradiction(key, string(v), e.Value.String())
 		}
 	}
 	return nil
 }
 
-func contradiction(key, file, chain string) error {
-	return fmt.Errorf("%w: /%s is %s, the chain says %s", ErrContradicts, key, ipfs.Brief(file), chain)
+// newContradiction makes the error for a member that differs.
+func newContradiction(key, file, chain string) error {
+	return fmt.Errorf("%w: /%s is %s, the chain says %s", ErrContradicts, key, ipfs.Shorten(file), chain)
 }

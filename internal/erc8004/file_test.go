@@ -78,7 +78,7 @@ func TestFilesAreRefused(t *testing.T) {
 	content := []byte(`{"agentId":42}`)
 	changed := bytes.Replace(content, []byte("42"), []byte("43"), 1)
 	hash, c := Keccak(content), rawCID(t, content)
-	w := web{"/ipfs/" + c.String(): changed, "/f.json": changed, "/big": make([]byte, maxFile+1)}
+	w := web{"/ipfs/" + c.String(): changed, "/f.json": changed, "/big": make([]byte, maxFileBytes+1)}
 	for name, x := range map[string]struct {
 		uri  string
 		hash Word

@@ -172,12 +172,12 @@ func follow(t *testing.T, w *Watcher) {
 	var err error
 	for range 20 {
 		var more bool
-		if more, err = w.look(t.Context()); err == nil && !more {
+		if more, err = w.pollChain(t.Context()); err == nil && !more {
 			return
 		}
 		if err != nil {
 			w.node.Next()
-			w.checked = false
+			w.nodeChecked = false
 		}
 	}
 	t.Fatalf("the chain is not followed: %v", err)
@@ -204,7 +204,7 @@ func TestFalseHeadIsRefused(t *testing.T) {
 			follow(t, w)
 			n.lieAbout(head)
 			for range 3 {
-				if _, err := w.look(t.Context()); err == nil {
+				if _, err := w.pollChain(t.Context()); err == nil {
 					t.Error("it is believed")
 				}
 			}
@@ -253,7 +253,7 @@ func TestSecondNodeConfirmsASurprisingHead(t *testing.T) {
 			if known {
 				l.blocks = []Block{c.blocks[9]}
 			}
-			if _, err := w.look(t.Context()); err == nil || !strings.Contains(err.Error(), "none of the other nodes knows it") {
+			if _, err := w.pollChain(t.Context()); err == nil || !strings.Contains(err.Error(), "none of the other nodes knows it") {
 				t.Errorf("the liar is believed: %v", err)
 			}
 			follow(t, w)
@@ -263,7 +263,7 @@ func TestSecondNodeConfirmsASurprisingHead(t *testing.T) {
 		})
 	}
 	w, _ := watchNodes(t, &modelLedger{counted: func(Seen) {}}, 0, honest, serveChain(t, c))
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.pollChain(t.Context()); err != nil {
 		t.Errorf("a head that two nodes know: %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestSecondNodeConfirmsADeepFork(t *testing.T) {
 		return blockResult(other.blocks[number]), true
 	})
 	for range 2 {
-		if _, err := w.look(t.Context()); err == nil {
+		if _, err := w.pollChain(t.Context()); err == nil {
 			t.Error("one node takes back what counts")
 		}
 	}
@@ -317,7 +317,7 @@ func TestBlockOfAnotherNumberIsRefused(t *testing.T) {
 		}
 		return `"result":[]`, method == "eth_getLogs"
 	})
-	if _, err := w.look(t.Context()); err == nil || len(l.blocks) != 0 {
+	if _, err := w.pollChain(t.Context()); err == nil || len(l.blocks) != 0 {
 		t.Errorf("%v, with %d blocks", err, len(l.blocks))
 	}
 }
@@ -354,7 +354,7 @@ func TestPlaceThatNoNodeKnowsIsLeft(t *testing.T) {
 		})
 		w, pass := watchNodes(t, r, 2, a, b) // a restart does not help
 		for range 5 {
-			if _, err := w.look(t.Context()); err == nil || !strings.Contains(err.Error(), "lags behind") {
+			if _, err := w.pollChain(t.Context()); err == nil || !strings.Contains(err.Error(), "lags behind") {
 				t.Fatalf("%v", err)
 			}
 			w.node.Next()
@@ -391,7 +391,7 @@ func TestRewind(t *testing.T) {
 		n := serveChain(t, c)
 		r, got := records(t, db)
 		var told int
-		r.Told = func(Seen) { told++ }
+		r.Notify = func(Seen) { told++ }
 		w, _ := watchNodes(t, r, 2, n)
 		follow(t, w)
 		raisedBefore := len(got.order)
@@ -402,7 +402,7 @@ func TestRewind(t *testing.T) {
 		if err := r.Rewind(t.Context(), 31337, to); err != nil {
 			t.Fatal(err)
 		}
-		if known, err := r.Blocks(t.Context(), 31337, remembered); err != nil || known[len(known)-1] != c.blocks[4] {
+		if known, err := r.Blocks(t.Context(), 31337, rememberedBlocks); err != nil || known[len(known)-1] != c.blocks[4] {
 			t.Fatalf("%v, %v", known, err)
 		}
 		n.change(func(c *modelChain) { c.mine(1) })

@@ -18,24 +18,25 @@ import (
 	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
-const maxAnswer = 32 << 20 // of a node; a range of blocks can be long
+// maxResponseBytes bounds a node's answer. A range of blocks can be long.
+const maxResponseBytes = 32 << 20
 
-// Doer sends requests: a client of egress.
+// Doer sends requests. It is an HTTP client of egress.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Node speaks JSON-RPC with the nodes of one chain. All of them should tell the
-// same; one is asked until it fails, then the next. It is safe for concurrent
-// use.
+// Node speaks JSON-RPC with the nodes of one chain, which should all give the
+// same answers. One node is asked until it fails, then the next. It is safe for
+// concurrent use.
 type Node struct {
-	urls   []string
-	client Doer
-	at     atomic.Uint64 // counts failures: which one is asked
-	id     atomic.Uint64
+	urls     []string
+	client   Doer
+	failures atomic.Uint64 // modulo the number of nodes, the index of the current one
+	lastID   atomic.Uint64
 }
 
-// NewNode makes a node of one or more addresses.
+// NewNode makes a Node of one or more URLs.
 func NewNode(client Doer, urls []string) (*Node, error) {
 	if len(urls) == 0 {
 		return nil, errors.New("a chain needs the URL of at least one node")
@@ -43,7 +44,7 @@ func NewNode(client Doer, urls []string) (*Node, error) {
 	return &Node{urls: urls, client: client}, nil
 }
 
-// Block is where a chain was seen.
+// Block identifies a block of a chain.
 type Block struct {
 	Number uint64 `json:"number"`
 	Hash   Word   `json:"hash"`
@@ -51,7 +52,7 @@ type Block struct {
 	Time   uint64 `json:"time"` // seconds since 1970
 }
 
-// Log is an event as a node hands it over.
+// Log is an event as a node returns it.
 type Log struct {
 	Address     Address
 	Topics      []Word
@@ -62,19 +63,20 @@ type Log struct {
 	Index       uint64
 }
 
-// NodeError is what a node answered instead of a result.
+// NodeError is a JSON-RPC error of a node.
 type NodeError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
+// Error implements error.
 func (f *NodeError) Error() string {
-	return fmt.Sprintf("the node says %d: %s", f.Code, ipfs.Brief(f.Message))
+	return fmt.Sprintf("the node says %d: %s", f.Code, ipfs.Shorten(f.Message))
 }
 
-// tooWide says whether a node refused a range of blocks for its size. There is
-// no code for it: each kind of node has its own words.
-func (f *NodeError) tooWide() bool {
+// isRangeTooWide reports whether a node refused a range of blocks for its size.
+// There is no code for that: each kind of node has its own message.
+func (f *NodeError) isRangeTooWide() bool {
 	m := strings.ToLower(f.Message)
 	for _, words := range []string{
 		"range", "too large", "too many", "more than", "exceed", "limit", "response size", "query timeout", "timed out",
@@ -86,9 +88,9 @@ func (f *NodeError) tooWide() bool {
 	return false
 }
 
-// Name is what is asked now, without a key that its URL may hold.
+// Name returns the current URL without path and user, which may contain a key.
 func (n *Node) Name() string {
-	u := n.urls[n.current()]
+	u := n.urls[n.currentIndex()]
 	scheme, rest, _ := strings.Cut(u, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	if _, bare, ok := strings.Cut(host, "@"); ok {
@@ -97,26 +99,27 @@ func (n *Node) Name() string {
 	return scheme + "://" + host
 }
 
-// Next passes on to the next address: the one that was asked failed.
-func (n *Node) Next() { n.at.Add(1) }
+// Next switches to the next node, after the current one failed.
+func (n *Node) Next() { n.failures.Add(1) }
 
-// Count is how many nodes there are.
+// Count returns the number of nodes.
 func (n *Node) Count() int { return len(n.urls) }
 
-// current is the index of the node that is asked now.
-func (n *Node) current() int { return int(n.at.Load() % uint64(len(n.urls))) } //nolint:gosec // below the number of nodes
+// currentIndex is the index of the current node.
+func (n *Node) currentIndex() int { return int(n.failures.Load() % uint64(len(n.urls))) } //nolint:gosec // below the number of nodes
 
-// call asks the current address once. Failing over is its caller's, since the
-// answers of two nodes must not be mixed in one look at the chain.
-func (n *Node) call(ctx context.Context, method string, out any, params ...any) error {
-	return n.callAt(ctx, n.current(), method, out, params...)
+// callCurrent calls the current node once. The caller decides about failover,
+// since one poll of the chain must not mix the answers of two nodes.
+func (n *Node) callCurrent(ctx context.Context, method string, out any, params ...any) error {
+	return n.callAt(ctx, n.currentIndex(), method, out, params...)
 }
 
+// callAt calls one node and decodes the result into out.
 func (n *Node) callAt(ctx context.Context, index int, method string, out any, params ...any) error {
 	if params == nil {
 		params = []any{}
 	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": n.id.Add(1), "method": method, "params": params})
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": n.lastID.Add(1), "method": method, "params": params})
 	if err != nil {
 		return err
 	}
@@ -130,11 +133,11 @@ func (n *Node) callAt(ctx context.Context, index int, method string, out any, pa
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes+1))
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	if len(raw) > maxAnswer {
+	if len(raw) > maxResponseBytes {
 		return &NodeError{Code: -32005, Message: "response size exceeds what is read"}
 	}
 	var answer struct {
@@ -147,6 +150,8 @@ func (n *Node) callAt(ctx context.Context, index int, method string, out any, pa
 	if answer.Error != nil {
 		return answer.Error
 	}
+	// Some nodes send a JSON-RPC error with a status of 4xx or 5xx; that error
+	// says more, so it was checked first.
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: HTTP %d", method, resp.StatusCode)
 	}
@@ -156,16 +161,16 @@ func (n *Node) callAt(ctx context.Context, index int, method string, out any, pa
 	return nil
 }
 
-// Chain is the number of the chain that the node follows.
+// Chain returns the id of the chain that the node follows.
 func (n *Node) Chain(ctx context.Context) (uint64, error) {
 	var id quantity
-	err := n.call(ctx, "eth_chainId", &id)
+	err := n.callCurrent(ctx, "eth_chainId", &id)
 	return uint64(id), err
 }
 
-// Head is the newest block.
+// Head returns the newest block.
 func (n *Node) Head(ctx context.Context) (Block, error) {
-	b, err := n.block(ctx, "latest")
+	b, err := n.currentBlock(ctx, "latest")
 	if err == nil && b == nil {
 		err = errors.New("the node has no newest block")
 	}
@@ -175,42 +180,45 @@ func (n *Node) Head(ctx context.Context) (Block, error) {
 	return *b, nil
 }
 
-// Finalized is the number of the newest block that the chain itself calls final;
-// ok is false where it has none.
+// Finalized returns the number of the newest block that the chain itself calls
+// final; ok is false if it has none.
 func (n *Node) Finalized(ctx context.Context) (number uint64, ok bool, err error) {
-	b, err := n.block(ctx, "finalized")
+	b, err := n.currentBlock(ctx, "finalized")
 	if err != nil || b == nil {
 		return 0, false, err
 	}
 	return b.Number, true, nil
 }
 
-// At is a block by its number; nil where the chain is shorter.
+// At returns a block by its number; nil if the chain is shorter.
 func (n *Node) At(ctx context.Context, number uint64) (*Block, error) {
-	return n.numbered(ctx, n.current(), number)
+	return n.blockByNumber(ctx, n.currentIndex(), number)
 }
 
-// Answer is what one node says of a block: Block is nil where it has none.
+// Answer is the answer of one node about a block. Block is nil if the node has
+// none.
 type Answer struct {
 	Block *Block
 	Err   error
 }
 
-// Others asks all nodes but the current one for a block.
+// Others asks all nodes but the current one for a block, in parallel.
 func (n *Node) Others(ctx context.Context, number uint64) []Answer {
-	return n.askAll(n.current(), func(i int) (*Block, error) { return n.numbered(ctx, i, number) })
+	return n.askAll(n.currentIndex(), func(i int) (*Block, error) { return n.blockByNumber(ctx, i, number) })
 }
 
 // OtherHeads asks all nodes but the current one for their newest block.
 func (n *Node) OtherHeads(ctx context.Context) []Answer {
-	return n.askAll(n.current(), func(i int) (*Block, error) { return n.blockAt(ctx, i, "latest") })
+	return n.askAll(n.currentIndex(), func(i int) (*Block, error) { return n.fetchBlock(ctx, i, "latest") })
 }
 
 // All asks every node for a block.
 func (n *Node) All(ctx context.Context, number uint64) []Answer {
-	return n.askAll(-1, func(i int) (*Block, error) { return n.numbered(ctx, i, number) })
+	return n.askAll(-1, func(i int) (*Block, error) { return n.blockByNumber(ctx, i, number) })
 }
 
+// askAll asks all nodes, except the one with the index but, in parallel; -1
+// excepts none.
 func (n *Node) askAll(but int, ask func(index int) (*Block, error)) []Answer {
 	answers := make([]Answer, len(n.urls))
 	var asked sync.WaitGroup
@@ -226,21 +234,23 @@ func (n *Node) askAll(but int, ask func(index int) (*Block, error)) []Answer {
 	return answers
 }
 
-// numbered refuses a block with another number than the one asked for: the place
-// to read on from would follow it.
-func (n *Node) numbered(ctx context.Context, index int, number uint64) (*Block, error) {
-	b, err := n.blockAt(ctx, index, quantity(number).String())
+// blockByNumber fetches a block of one node, and refuses a block with another
+// number: the position to read on from would follow it.
+func (n *Node) blockByNumber(ctx context.Context, index int, number uint64) (*Block, error) {
+	b, err := n.fetchBlock(ctx, index, quantity(number).String())
 	if err == nil && b != nil && b.Number != number {
 		return nil, fmt.Errorf("the node was asked for block %d and answered with block %d", number, b.Number)
 	}
 	return b, err
 }
 
-func (n *Node) block(ctx context.Context, which string) (*Block, error) {
-	return n.blockAt(ctx, n.current(), which)
+// currentBlock fetches a block of the current node by tag or number.
+func (n *Node) currentBlock(ctx context.Context, which string) (*Block, error) {
+	return n.fetchBlock(ctx, n.currentIndex(), which)
 }
 
-func (n *Node) blockAt(ctx context.Context, index int, which string) (*Block, error) {
+// fetchBlock fetches a block of one node; nil if it has none.
+func (n *Node) fetchBlock(ctx context.Context, index int, which string) (*Block, error) {
 	var b *struct {
 		Number     quantity `json:"number"`
 		Hash       Word     `json:"hash"`
@@ -253,7 +263,9 @@ func (n *Node) blockAt(ctx context.Context, index int, which string) (*Block, er
 	return &Block{Number: uint64(b.Number), Hash: b.Hash, Parent: b.ParentHash, Time: uint64(b.Timestamp)}, nil
 }
 
-// Logs are the events of contracts in a range of blocks, both ends included.
+// Logs returns the events of contracts in a range of blocks, both ends
+// included. Logs outside the range, or removed by a reorganisation, are left
+// out.
 func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, topics []Word) ([]Log, error) {
 	var raw []struct {
 		Address     Address  `json:"address"`
@@ -265,7 +277,7 @@ func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, t
 		LogIndex    quantity `json:"logIndex"`
 		Removed     bool     `json:"removed"`
 	}
-	err := n.call(ctx, "eth_getLogs", &raw, map[string]any{
+	err := n.callCurrent(ctx, "eth_getLogs", &raw, map[string]any{
 		"fromBlock": quantity(from).String(), "toBlock": quantity(to).String(), "address": contracts, "topics": []any{topics},
 	})
 	if err != nil {
@@ -273,6 +285,7 @@ func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, t
 	}
 	out := make([]Log, 0, len(raw))
 	for _, l := range raw {
+		// Do not trust the node to respect the range.
 		if l.Removed || uint64(l.BlockNumber) < from || uint64(l.BlockNumber) > to {
 			continue
 		}
@@ -284,81 +297,85 @@ func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, t
 	return out, nil
 }
 
-// TokenURI asks an identity registry where an agent's registration is.
+// TokenURI asks an identity registry for the URI of an agent's registration.
 func (n *Node) TokenURI(ctx context.Context, registry Address, agent string) (string, error) {
 	id, ok := new(big.Int).SetString(agent, 10)
 	if !ok || id.Sign() < 0 || id.BitLen() > 256 {
-		return "", fmt.Errorf("%q is no number of an agent", ipfs.Brief(agent))
+		return "", fmt.Errorf("%q is no number of an agent", ipfs.Shorten(agent))
 	}
 	var w Word
 	id.FillBytes(w[:])
-	raw, err := n.view(ctx, registry, "tokenURI(uint256)", w[:])
+	raw, err := n.readContract(ctx, registry, "tokenURI(uint256)", w[:])
 	if err != nil {
 		return "", err
 	}
-	at, err := slot(raw, 0)
+	at, err := readSlot(raw, 0)
 	if err != nil {
 		return "", fmt.Errorf("tokenURI: %w", err)
 	}
-	text, err := tail(raw, at)
+	text, err := readTail(raw, at)
 	if err != nil {
 		return "", fmt.Errorf("tokenURI: %w", err)
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-// IdentityOf asks a reputation or validation registry which identity registry it
-// is about.
+// IdentityOf asks a reputation or validation registry for its identity
+// registry.
 func (n *Node) IdentityOf(ctx context.Context, registry Address) (Address, error) {
-	raw, err := n.view(ctx, registry, "getIdentityRegistry()", nil)
+	raw, err := n.readContract(ctx, registry, "getIdentityRegistry()", nil)
 	if err != nil {
 		return Address{}, err
 	}
-	w, err := slot(raw, 0)
+	w, err := readSlot(raw, 0)
 	if err != nil {
 		return Address{}, fmt.Errorf("getIdentityRegistry: %w", err)
 	}
-	return address(w)
+	return toAddress(w)
 }
 
-// view calls a function that changes nothing.
-func (n *Node) view(ctx context.Context, contract Address, function string, args []byte) ([]byte, error) {
+// readContract calls a contract function that changes nothing.
+func (n *Node) readContract(ctx context.Context, contract Address, function string, args []byte) ([]byte, error) {
 	selector := Keccak([]byte(function))
 	var out hexBytes
-	err := n.call(ctx, "eth_call", &out, map[string]any{
+	err := n.callCurrent(ctx, "eth_call", &out, map[string]any{
 		"to": contract, "data": "0x" + hex.EncodeToString(append(selector[:4:4], args...)),
 	}, "latest")
 	return out, err
 }
 
-// quantity is a number in JSON-RPC: 0x and digits. A larger one than maxQuantity
-// is refused, so that sums of two fit, and the database can hold each.
+// quantity is a number of JSON-RPC: 0x and digits. A number above maxQuantity
+// is refused, so that the sum of two fits and the database can store each.
 type quantity uint64
 
+// maxQuantity is the largest quantity that is accepted.
 const maxQuantity = 1 << 62
 
+// String returns the form of JSON-RPC.
 func (q quantity) String() string { return "0x" + strconv.FormatUint(uint64(q), 16) }
 
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (q *quantity) UnmarshalText(b []byte) error {
 	digits, ok := strings.CutPrefix(string(b), "0x")
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil {
-		return fmt.Errorf("%q is no number", ipfs.Brief(string(b)))
+		return fmt.Errorf("%q is no number", ipfs.Shorten(string(b)))
 	}
 	if v > maxQuantity {
-		return fmt.Errorf("%s is too large a number", ipfs.Brief(string(b)))
+		return fmt.Errorf("%s is too large a number", ipfs.Shorten(string(b)))
 	}
 	*q = quantity(v)
 	return nil
 }
 
-// hexBytes are bytes in JSON-RPC.
+// hexBytes are bytes of JSON-RPC.
 type hexBytes []byte
 
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (h *hexBytes) UnmarshalText(b []byte) (err error) {
 	digits, ok := strings.CutPrefix(string(b), "0x")
 	if !ok {
-		return fmt.Errorf("%q are no bytes", ipfs.Brief(string(b)))
+		return fmt.Errorf("%q are no bytes", ipfs.Shorten(string(b)))
 	}
 	*h, err = hex.DecodeString(digits)
 	return err

@@ -69,7 +69,7 @@ func TestNodeTellsFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = n.Logs(t.Context(), 1, 3, nil, nil)
-	if f, ok := err.(*NodeError); !ok || !f.tooWide() { //nolint:errorlint // it is that one itself
+	if f, ok := err.(*NodeError); !ok || !f.isRangeTooWide() { //nolint:errorlint // it is that one itself
 		t.Errorf("a range that is too wide: %v", err)
 	}
 	if _, err := n.Chain(t.Context()); err == nil || !strings.Contains(err.Error(), "another form") {

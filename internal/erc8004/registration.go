@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,13 +14,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
-// Registration is what an agent's file says of it. Whoever mints a token writes
-// one, so nothing in it is believed further than it is shown.
+// Registration is the content of an agent's registration file. Anybody can mint
+// a token and write such a file, so its content is shown but not trusted.
 type Registration struct {
 	Name        string    `json:"name,omitempty"`
 	Description string    `json:"description,omitempty"`
 	Active      bool      `json:"active"`
-	Claimed     bool      `json:"claimed"` // it names the agent that led to it
+	Claimed     bool      `json:"claimed"` // it names the agent whose token refers to it
 	MCP         []Service `json:"mcp"`
 	Blocked     []Blocked `json:"blocked"`
 	Problems    []string  `json:"problems"`
@@ -30,18 +31,18 @@ type Service struct {
 	URL       string `json:"url"`
 	Transport string `json:"transport"` // http or sse
 	Version   string `json:"version,omitempty"`
-	Header    string `json:"header,omitempty"` // that it wants its token in
-	Where     string `json:"where"`            // in the file, as a JSON pointer
+	Header    string `json:"header,omitempty"` // the header that it requires for its token
+	Where     string `json:"where"`            // its JSON pointer in the file
 }
 
-// Blocked is a command that a registration names. It is shown, and never run:
-// the file is a stranger's.
+// Blocked is a command that a registration names. It is shown and never run,
+// since the file comes from a stranger.
 type Blocked struct {
 	Text  string `json:"text"`
 	Where string `json:"where"`
 }
 
-// Reasons for which an agent has no endpoint.
+// Reasons why an agent has no usable endpoint.
 var (
 	ErrAnotherAgent = errors.New("the file claims another agent")
 	ErrInactive     = errors.New("the agent says that it is not active")
@@ -50,31 +51,33 @@ var (
 	ErrMalformed    = errors.New("the registration is malformed")
 )
 
-// ParseRegistration reads the file of an agent, in the form of today (services),
-// the one before (endpoints) and the first (capabilities.mcp). What is wrong with
-// a part of it is a problem that is told; an error is about the whole.
+// ParseRegistration parses the file of an agent, in the current form
+// (services), the previous one (endpoints) and the first one
+// (capabilities.mcp). An invalid part is noted under Problems. An error means
+// that the whole file is unusable.
 func ParseRegistration(raw []byte, of Agent) (Registration, error) {
-	top, err := object(raw, "")
+	top, err := parseObject(raw, "")
 	if err != nil {
 		return Registration{}, err
 	}
 	r := Registration{Active: true, MCP: []Service{}, Blocked: []Blocked{}, Problems: []string{}}
-	r.Name, r.Description = r.text(top, "", "name"), r.text(top, "", "description")
+	r.Name, r.Description = r.readText(top, "", "name"), r.readText(top, "", "description")
 	if v, ok := top["active"]; ok {
 		if err := json.Unmarshal(v, &r.Active); err != nil {
 			return Registration{}, fmt.Errorf("%w: /active is neither true nor false", ErrMalformed)
 		}
 	}
-	if r.Claimed, err = claims(top, of); err != nil {
+	if r.Claimed, err = claimsAgent(top, of); err != nil {
 		return r, err
 	}
-	r.services(top, "services")
-	r.services(top, "endpoints")
-	r.capabilities(top)
+	r.readServices(top, "services")
+	r.readServices(top, "endpoints")
+	r.readCapabilities(top)
 	return r, nil
 }
 
-// Endpoint is the one that is used: the first.
+// Endpoint returns the endpoint to use, which is the first, or the reason why
+// there is none.
 func (r Registration) Endpoint() (Service, error) {
 	switch {
 	case !r.Active:
@@ -87,14 +90,15 @@ func (r Registration) Endpoint() (Service, error) {
 	return Service{}, ErrNoMCP
 }
 
-// claims looks for the agent among those that the file says it belongs to. A
-// file without such a list claims nobody.
-func claims(top map[string]json.RawMessage, of Agent) (bool, error) {
+// claimsAgent reports whether the file lists the agent among those that it
+// belongs to. A file with a list that does not name the agent is an error; a
+// file without a list claims nobody.
+func claimsAgent(top map[string]json.RawMessage, of Agent) (bool, error) {
 	v, ok := top["registrations"]
 	if !ok || isNull(v) {
 		return false, nil
 	}
-	all, err := list(v, "/registrations")
+	all, err := parseList(v, "/registrations")
 	if err != nil {
 		return false, err
 	}
@@ -103,7 +107,7 @@ func claims(top map[string]json.RawMessage, of Agent) (bool, error) {
 	}
 	for i, one := range all {
 		where := fmt.Sprintf("/registrations/%d", i)
-		o, err := object(one, where)
+		o, err := parseObject(one, where)
 		if err != nil {
 			return false, err
 		}
@@ -123,113 +127,116 @@ func claims(top map[string]json.RawMessage, of Agent) (bool, error) {
 	return false, fmt.Errorf("%w: /registrations does not name %s", ErrAnotherAgent, of)
 }
 
-// services reads a list of {name, endpoint, version}.
-func (r *Registration) services(top map[string]json.RawMessage, key string) {
+// readServices reads a list of {name, endpoint, version}.
+func (r *Registration) readServices(top map[string]json.RawMessage, key string) {
 	v, ok := top[key]
 	if !ok || isNull(v) {
 		return
 	}
-	all, err := list(v, "/"+key)
+	all, err := parseList(v, "/"+key)
 	if err != nil {
-		r.problem(err)
+		r.addProblem(err)
 		return
 	}
 	for i, one := range all {
 		where := fmt.Sprintf("/%s/%d", key, i)
-		o, err := object(one, where)
+		o, err := parseObject(one, where)
 		if err != nil {
-			r.problem(err)
+			r.addProblem(err)
 			continue
 		}
-		if strings.EqualFold(r.text(o, where, "name"), "mcp") {
-			r.entry(o, where)
+		if strings.EqualFold(r.readText(o, where, "name"), "mcp") {
+			r.readEndpoint(o, where)
 		}
 	}
 }
 
-// capabilities reads capabilities.mcp.
-func (r *Registration) capabilities(top map[string]json.RawMessage) {
+// readCapabilities reads capabilities.mcp.
+func (r *Registration) readCapabilities(top map[string]json.RawMessage) {
 	v, ok := top["capabilities"]
 	if !ok || isNull(v) {
 		return
 	}
-	all, err := object(v, "/capabilities")
+	all, err := parseObject(v, "/capabilities")
 	if err != nil {
-		r.problem(err)
+		r.addProblem(err)
 		return
 	}
-	for _, key := range slices.Sorted(keys(all)) {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if !strings.EqualFold(key, "mcp") {
 			continue
 		}
 		where := "/capabilities/" + key
-		o, err := object(all[key], where)
+		o, err := parseObject(all[key], where)
 		if err != nil {
-			r.problem(err)
+			r.addProblem(err)
 			continue
 		}
-		r.entry(o, where)
+		r.readEndpoint(o, where)
 	}
 }
 
-// entry reads one endpoint. Anything that could be a command makes the whole
-// entry one, an address beside it included.
-func (r *Registration) entry(o map[string]json.RawMessage, where string) {
-	for _, key := range slices.Sorted(keys(o)) {
+// readEndpoint reads one endpoint. If anything in the entry could be a command,
+// the whole entry is blocked, even if it has a URL too.
+func (r *Registration) readEndpoint(o map[string]json.RawMessage, where string) {
+	// Names are compared without regard to case, so that Command does not slip
+	// through.
+	for _, key := range slices.Sorted(maps.Keys(o)) {
 		switch strings.ToLower(key) {
 		case "command", "cmd", "args", "arguments", "env", "exec", "executable", "script", "shell", "package":
 			if !isNull(o[key]) {
-				r.block(o, where)
+				r.addBlocked(o, where)
 				return
 			}
 		}
 	}
-	transport := strings.ToLower(r.text(o, where, "transport"))
+	transport := strings.ToLower(r.readText(o, where, "transport"))
 	target := ""
 	for _, key := range []string{"endpoint", "url"} {
 		if target == "" {
-			target = r.text(o, where, key)
+			target = r.readText(o, where, key)
 		}
 	}
 	u, err := url.Parse(strings.TrimSpace(target))
 	web := err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 	switch {
 	case transport == "stdio", target != "" && !web:
-		r.block(o, where)
+		r.addBlocked(o, where)
 		return
 	case target == "":
-		r.problem(fmt.Errorf("%s names no endpoint", where))
+		r.addProblem(fmt.Errorf("%s names no endpoint", where))
 		return
+	// Credentials of a stranger's URL are never sent.
 	case u.User != nil || u.Fragment != "":
-		r.problem(fmt.Errorf("%s: an endpoint with a password or a fragment is not used", where))
+		r.addProblem(fmt.Errorf("%s: an endpoint with a password or a fragment is not used", where))
 		return
 	}
-	s := Service{URL: u.String(), Transport: "http", Version: r.text(o, where, "version"), Where: where}
+	s := Service{URL: u.String(), Transport: "http", Version: r.readText(o, where, "version"), Where: where}
 	switch transport {
 	case "", "http", "https", "streamable-http", "streamable_http", "streamablehttp":
 	case "sse":
 		s.Transport = "sse"
 	default:
-		r.problem(fmt.Errorf("%s: the transport %q is not known", where, ipfs.Brief(transport)))
+		r.addProblem(fmt.Errorf("%s: the transport %q is not known", where, ipfs.Shorten(transport)))
 		return
 	}
-	s.Header = r.header(o, where)
+	s.Header = r.readTokenHeader(o, where)
 	r.MCP = append(r.MCP, s)
 }
 
-// header is where the endpoint wants its token, if it is one of those that may
-// be asked for.
-func (r *Registration) header(o map[string]json.RawMessage, where string) string {
+// readTokenHeader returns the header that the endpoint requires for its token,
+// if it is an allowed one.
+func (r *Registration) readTokenHeader(o map[string]json.RawMessage, where string) string {
 	v, ok := o["authentication"]
 	if !ok || isNull(v) {
 		return ""
 	}
-	auth, err := object(v, where+"/authentication")
+	auth, err := parseObject(v, where+"/authentication")
 	if err != nil {
-		r.problem(err)
+		r.addProblem(err)
 		return ""
 	}
-	want := r.text(auth, where+"/authentication", "tokenHeader")
+	want := r.readText(auth, where+"/authentication", "tokenHeader")
 	if want == "" {
 		return ""
 	}
@@ -238,35 +245,39 @@ func (r *Registration) header(o map[string]json.RawMessage, where string) string
 			return h
 		}
 	}
-	r.problem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, ipfs.Brief(want), strings.Join(junctor.TokenHeaders(), ", ")))
+	r.addProblem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, ipfs.Shorten(want), strings.Join(junctor.TokenHeaders(), ", ")))
 	return ""
 }
 
-func (r *Registration) block(o map[string]json.RawMessage, where string) {
+// addBlocked notes an entry that is never used.
+func (r *Registration) addBlocked(o map[string]json.RawMessage, where string) {
 	raw, err := json.Marshal(o)
 	if err != nil {
 		raw = []byte("{}")
 	}
-	r.Blocked = append(r.Blocked, Blocked{Text: ipfs.Brief(string(raw)), Where: where})
+	r.Blocked = append(r.Blocked, Blocked{Text: ipfs.Shorten(string(raw)), Where: where})
 }
 
+// maxProblems bounds the problems of a registration.
 const maxProblems = 20
 
-func (r *Registration) problem(err error) {
+// addProblem notes a problem.
+func (r *Registration) addProblem(err error) {
 	if len(r.Problems) < maxProblems {
 		r.Problems = append(r.Problems, err.Error())
 	}
 }
 
-// text reads a member that should be text; of another kind it is a problem.
-func (r *Registration) text(o map[string]json.RawMessage, where, key string) string {
+// readText returns a member that should be a string, and notes a problem if it
+// is not. Long texts are cut.
+func (r *Registration) readText(o map[string]json.RawMessage, where, key string) string {
 	v, ok := o[key]
 	if !ok || isNull(v) {
 		return ""
 	}
 	var s string
 	if err := json.Unmarshal(v, &s); err != nil {
-		r.problem(fmt.Errorf("%s/%s is no text", where, key))
+		r.addProblem(fmt.Errorf("%s/%s is no text", where, key))
 		return ""
 	}
 	const most = 4096
@@ -276,32 +287,25 @@ func (r *Registration) text(o map[string]json.RawMessage, where, key string) str
 	return s
 }
 
-func keys(o map[string]json.RawMessage) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range o {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
+// isNull reports whether a value is null.
 func isNull(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
 
-// object and list read one level. Members are looked up by their exact names:
-// decoding into a struct would take any case, and so another member.
-func object(raw []byte, where string) (map[string]json.RawMessage, error) {
+// parseObject parses one level of an object. Members are looked up by their
+// exact names: decoding into a struct would ignore case, and could pick another
+// member.
+func parseObject(raw []byte, where string) (map[string]json.RawMessage, error) {
 	var o map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &o); err != nil || o == nil {
-		return nil, malformed(raw, where, "an object", err)
+		return nil, newMalformedError(raw, where, "an object", err)
 	}
 	return o, nil
 }
 
-func list(raw []byte, where string) ([]json.RawMessage, error) {
+// parseList parses one level of a list, of at most 1000 entries.
+func parseList(raw []byte, where string) ([]json.RawMessage, error) {
 	var l []json.RawMessage
 	if err := json.Unmarshal(raw, &l); err != nil {
-		return nil, malformed(raw, where, "a list", err)
+		return nil, newMalformedError(raw, where, "a list", err)
 	}
 	const most = 1000
 	if len(l) > most {
@@ -310,7 +314,9 @@ func list(raw []byte, where string) ([]json.RawMessage, error) {
 	return l, nil
 }
 
-func malformed(raw []byte, where, want string, err error) error {
+// newMalformedError makes the error for a value of another type, with the line
+// of a syntax error.
+func newMalformedError(raw []byte, where, want string, err error) error {
 	if where == "" {
 		where = "the file"
 	}

@@ -49,9 +49,9 @@ func TestCreepingLiarIsNotFollowed(t *testing.T) {
 			asked, top := honest.count(), c.blocks[10]
 			for i := range 40 {
 				liar.lieAbout(Block{Number: top.Number + uint64(i+1)*256, Time: top.Time})
-				if _, err := w.look(t.Context()); err != nil {
+				if _, err := w.pollChain(t.Context()); err != nil {
 					w.node.Next()
-					w.checked = false
+					w.nodeChecked = false
 				}
 				pass(pause)
 			}
@@ -85,7 +85,7 @@ func TestBurstOfASingleNodeIsNotRenewed(t *testing.T) {
 	creep := func(looks int) uint64 {
 		for range looks {
 			liar.lieAbout(Block{Number: w.Status().Read + 4000, Time: top.Time})
-			_, _ = w.look(t.Context())
+			_, _ = w.pollChain(t.Context())
 		}
 		return w.Status().Read
 	}
@@ -121,9 +121,9 @@ func TestRepeatedFalseHeadIsLeft(t *testing.T) {
 	})
 	again, pass := watchNodes(t, l, 0, liar, honest)
 	for range 60 {
-		if _, err := again.look(t.Context()); err != nil {
+		if _, err := again.pollChain(t.Context()); err != nil {
 			again.node.Next()
-			again.checked = false
+			again.nodeChecked = false
 		}
 		pass(30 * time.Second)
 	}
@@ -170,7 +170,7 @@ func TestHonestLagDoesNotStopTheWatcher(t *testing.T) {
 			for i := range looks {
 				ahead.change(func(c *modelChain) { c.mine(1) })
 				pass(2 * time.Second)
-				if _, err := w.look(t.Context()); err != nil && !strings.Contains(err.Error(), "lags behind") {
+				if _, err := w.pollChain(t.Context()); err != nil && !strings.Contains(err.Error(), "lags behind") {
 					t.Fatalf("look %d: %v", i, err)
 				}
 				if read := w.Status().Read; read < c.top()-lag {
@@ -195,7 +195,7 @@ func TestDeadNodeDoesNotStopTheWatcher(t *testing.T) {
 	for range 300 {
 		alive.change(func(c *modelChain) { c.mine(1) })
 		pass(2 * time.Second)
-		if _, err := w.look(t.Context()); err != nil {
+		if _, err := w.pollChain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +205,7 @@ func TestDeadNodeDoesNotStopTheWatcher(t *testing.T) {
 	top := c.blocks[310]
 	for i := range 40 {
 		alive.lieAbout(Block{Number: top.Number + uint64(i+1)*250, Time: top.Time})
-		_, _ = w.look(t.Context())
+		_, _ = w.pollChain(t.Context())
 	}
 	if read := w.Status().Read; read > 310+256 {
 		t.Errorf("one node alone moved the watcher to block %d", read)
@@ -223,7 +223,7 @@ func TestNodeThatStandsStillIsTold(t *testing.T) {
 		moving.change(func(c *modelChain) { c.mine(1) })
 		still.lagBehind(i + 1)
 		pass(10 * time.Second)
-		if _, err := w.look(t.Context()); err != nil {
+		if _, err := w.pollChain(t.Context()); err != nil {
 			w.node.Next()
 		}
 		if i > 8 && !strings.Contains(w.Status().Error, "check the nodes") {
@@ -249,8 +249,8 @@ func TestSilentNodeDoesNotEndTheLook(t *testing.T) {
 	t.Cleanup(silent.Close)
 	l := &modelLedger{counted: func(Seen) {}, blocks: []Block{c.blocks[9]}}
 	w, _ := watchNodes(t, l, 0, alive, &httpNode{url: silent.URL})
-	w.patience = 20 * time.Millisecond
-	if _, err := w.look(t.Context()); err != nil || w.Status().Read != 10 {
+	w.witnessTimeout = 20 * time.Millisecond
+	if _, err := w.pollChain(t.Context()); err != nil || w.Status().Read != 10 {
 		t.Errorf("%v, read to block %d", err, w.Status().Read)
 	}
 }

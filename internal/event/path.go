@@ -9,16 +9,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// path names a place in an event: its first word is a member of the event or one
-// of the plain names below, what follows leads into the data.
+// path names a place in an event. The first step is a member of the event; the
+// other steps lead into its data.
 type path []string
 
-// maxPath bounds how deep a path leads.
-const maxPath = 16
+// maxPathSteps bounds the depth of a path.
+const maxPathSteps = 16
 
-// plain are the names that existing systems use for what a chain's event holds,
-// and where it is found here, in the order in which the places are tried.
-func plain(name string) []path {
+// chainFieldPaths returns the places of the short names that existing systems
+// use for fields of chain events, in the order in which they are tried; nil for
+// any other name.
+func chainFieldPaths(name string) []path {
 	switch name {
 	case "event_id":
 		return []path{{"id"}}
@@ -36,8 +37,8 @@ func plain(name string) []path {
 	return nil
 }
 
-// members are what an event itself has.
-func member(name string) bool {
+// isEventMember reports whether an event itself has a member of that name.
+func isEventMember(name string) bool {
 	switch name {
 	case "id", "source", "type", "agent", "received_at", "data":
 		return true
@@ -45,85 +46,85 @@ func member(name string) bool {
 	return false
 }
 
-// parsePath reads a name such as data.repository.name, event.type or score. The
-// word event in front of a member may be left out.
+// parsePath parses a name such as data.repository.name, event.type or score.
+// The word event in front of a member may be omitted. It returns several paths
+// if a short name may be found in several places.
 func parsePath(text string) ([]path, error) {
 	parts := strings.Split(text, ".")
-	if len(parts) > 1 && parts[0] == "event" && member(parts[1]) {
+	if len(parts) > 1 && parts[0] == "event" && isEventMember(parts[1]) {
 		parts = parts[1:]
 	}
-	if len(parts) > maxPath {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q leads more than %d steps into an event", clip(text), maxPath)
+	if len(parts) > maxPathSteps {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q leads more than %d steps into an event", clipText(text), maxPathSteps)
 	}
 	for _, p := range parts {
 		if p == "" || strings.ContainsAny(p, "{}|'\" \t\r\n") {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "%q is no place in an event: write it as data.repository.name", clip(text))
+			return nil, junctor.Errorf(junctor.CodeInvalid, "%q is no place in an event: write it as data.repository.name", clipText(text))
 		}
 	}
-	if names := plain(parts[0]); names != nil {
+	// A short name may lead to several places, and the rest of the path follows
+	// each.
+	if names := chainFieldPaths(parts[0]); names != nil {
 		out := make([]path, len(names))
 		for i, n := range names {
 			out[i] = append(append(path{}, n...), parts[1:]...)
 		}
 		return out, nil
 	}
-	if !member(parts[0]) {
+	if !isEventMember(parts[0]) {
 		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"%q is nothing that an event has: use id, source, type, agent, received_at, data and what is in it as data.name, or one of the plain names such as score", clip(text))
+			"%q is nothing that an event has: use id, source, type, agent, received_at, data and what is in it as data.name, or one of the plain names such as score", clipText(text))
 	}
+	// Only data has inner fields.
 	if parts[0] != "data" && len(parts) > 1 {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q leads nowhere: an event's %s has no parts", clip(text), parts[0])
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q leads nowhere: an event's %s has no parts", clipText(text), parts[0])
 	}
 	return []path{parts}, nil
 }
 
-// clip keeps a text from making a message of any length.
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "…"
-	}
-	return s
+// clipText bounds how much of a text from outside an error message repeats.
+func clipText(s string) string { return junctor.ShortenText(s, 80) }
+
+// eventReader looks up paths in an event. Its data is decoded once.
+type eventReader struct {
+	event       *junctor.Event
+	data        any
+	filledBytes int // estimated size of the values that placeholders were replaced by
 }
 
-// view is an event as paths walk through it, its data read once.
-type view struct {
-	event *junctor.Event
-	data  any
-	taken int // bytes that placeholders became so far, about
-}
+// maxFilledBytes bounds the output of one template: each placeholder may stand
+// for all of an event's data, so a small template could produce gigabytes.
+const maxFilledBytes = 4 << 20
 
-// maxFilled bounds what the placeholders of one template become: each may stand
-// for all of an event's data.
-const maxFilled = 4 << 20
-
-// take counts what a placeholder becomes, and says whether there is room.
-func (v *view) take(found any) bool {
+// countFilled adds the size of a placeholder's value, and reports whether the
+// limit still holds.
+func (v *eventReader) countFilled(found any) bool {
 	switch found := found.(type) {
 	case string:
-		v.taken += len(found)
+		v.filledBytes += len(found)
 	case json.Number:
-		v.taken += len(found)
+		v.filledBytes += len(found)
 	case map[string]any:
 		for name, inner := range found {
-			if v.taken += len(name) + 4; !v.take(inner) {
+			if v.filledBytes += len(name) + 4; !v.countFilled(inner) {
 				return false
 			}
 		}
 	case []any:
 		for _, inner := range found {
-			if v.taken += 2; !v.take(inner) {
+			if v.filledBytes += 2; !v.countFilled(inner) {
 				return false
 			}
 		}
 	default:
-		v.taken += 5
+		v.filledBytes += 5
 	}
-	return v.taken <= maxFilled
+	return v.filledBytes <= maxFilledBytes
 }
 
-// see reads an event's data. Numbers keep their digits.
-func see(e *junctor.Event) (*view, error) {
-	v := &view{event: e}
+// newEventReader decodes the data of an event. Numbers keep their digits.
+func newEventReader(e *junctor.Event) (*eventReader, error) {
+	v := &eventReader{event: e}
 	if len(e.Data) == 0 {
 		return v, nil
 	}
@@ -135,18 +136,19 @@ func see(e *junctor.Event) (*view, error) {
 	return v, nil
 }
 
-// find gives what is at the first of the places that has something; false where
-// none has. null counts as nothing.
-func (v *view) find(places []path) (any, bool) {
-	for _, p := range places {
-		if found, ok := v.at(p); ok {
+// findFirst returns the value at the first path that has one. null counts as no
+// value.
+func (v *eventReader) findFirst(paths []path) (found any, ok bool) {
+	for _, p := range paths {
+		if found, ok := v.valueAt(p); ok {
 			return found, true
 		}
 	}
 	return nil, false
 }
 
-func (v *view) at(p path) (any, bool) {
+// valueAt returns the value at one path.
+func (v *eventReader) valueAt(p path) (any, bool) {
 	text := func(s string) (any, bool) { return s, s != "" }
 	switch p[0] {
 	case "id":
@@ -160,10 +162,11 @@ func (v *view) at(p path) (any, bool) {
 	case "received_at":
 		return v.event.ReceivedAt.UTC().Format("2006-01-02T15:04:05.999999Z07:00"), !v.event.ReceivedAt.IsZero()
 	}
-	return step(v.data, p[1:])
+	return followPath(v.data, p[1:])
 }
 
-func step(at any, p path) (any, bool) {
+// followPath descends into decoded JSON. A step into an array is its index.
+func followPath(at any, p path) (any, bool) {
 	for _, name := range p {
 		switch here := at.(type) {
 		case map[string]any:
@@ -173,6 +176,8 @@ func step(at any, p path) (any, bool) {
 			}
 			at = next
 		case []any:
+			// Accept one spelling of an index, so that 01 is not another name
+			// for 1.
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || i >= len(here) || strconv.Itoa(i) != name {
 				return nil, false
@@ -185,27 +190,28 @@ func step(at any, p path) (any, bool) {
 	return at, at != nil
 }
 
-// CheckField refuses what is no place in an event.
+// CheckField returns an invalid error if a text does not name a place in an
+// event.
 func CheckField(text string) error {
 	_, err := parsePath(text)
 	return err
 }
 
-// Text gives what is at a place of an event, written as a text; "" where nothing is.
+// Text returns the value at a place of an event as a text; "" if there is none.
 func Text(e *junctor.Event, field string) (string, error) {
 	places, err := parsePath(field)
 	if err != nil {
 		return "", err
 	}
-	v, err := see(e)
+	v, err := newEventReader(e)
 	if err != nil {
 		return "", err
 	}
-	found, ok := v.find(places)
+	found, ok := v.findFirst(places)
 	if !ok {
 		return "", nil
 	}
-	made, err := convert(found, "string")
+	made, err := convertValue(found, "string")
 	text, _ := made.(string)
 	return text, err
 }

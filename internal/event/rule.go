@@ -12,26 +12,27 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Rule is a trigger that was read and found to make sense.
+// Rule is a trigger that was parsed and checked. It never changes, so several
+// goroutines may use it.
 type Rule struct {
 	Trigger  junctor.Trigger
 	matcher  *Matcher
 	template *Template
-	orderKey text // no parts where the trigger names none
+	orderKey templateText // without parts if the trigger has no order key
 }
 
-// The bounds of an action.
+// Limits of an action.
 const (
-	MaxBatch     = 100
-	MaxBatchWait = time.Hour
-	MaxTimeout   = 5 * time.Minute
-	maxAttempts  = 20
-	maxToolName  = 128
-	maxOrderKey  = 200 // bytes of an order key, as it is written and as it is filled in
-	maxFileTries = 9   // as many as the schedule has
+	MaxBatch         = 100
+	MaxBatchWait     = time.Hour
+	MaxTimeout       = 5 * time.Minute
+	maxAttempts      = 20
+	maxToolName      = 128
+	maxOrderKeyBytes = 200 // both of the template and of the result
+	maxFileAttempts  = 9   // the number of attempts in the retry schedule
 )
 
-// NewRule reads a trigger, and says what is wrong with it.
+// NewRule parses a trigger. The error names the field that is wrong.
 func NewRule(t junctor.Trigger) (*Rule, error) {
 	if err := junctor.CheckTriggerName(t.Name); err != nil {
 		return nil, err
@@ -54,10 +55,11 @@ func NewRule(t junctor.Trigger) (*Rule, error) {
 	return &Rule{t, matcher, template, orderKey}, nil
 }
 
-func parseOrderKey(source string) (key text, err error) {
-	key.where = "order_key"
-	if len(source) > maxOrderKey {
-		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key has at most %d bytes", maxOrderKey)
+// parseOrderKey parses the template of an order key.
+func parseOrderKey(source string) (key templateText, err error) {
+	key.pointer = "order_key"
+	if len(source) > maxOrderKeyBytes {
+		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key has at most %d bytes", maxOrderKeyBytes)
 	}
 	if key.parts, err = parseText(source, false); err != nil {
 		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key: %s", junctor.AsError(err).Message)
@@ -65,22 +67,23 @@ func parseOrderKey(source string) (key text, err error) {
 	return key, nil
 }
 
-// OrderKey names the line in which the call for an event waits: what the trigger
-// names, else that of the agent that the event concerns. "" is no line: the event
-// concerns no agent.
+// OrderKey returns the order key of the call for an event: calls with the same
+// key are delivered one after another. It is the key that the trigger's
+// template makes, else that of the agent that the event concerns. "" means that
+// the call waits for no other.
 func (r *Rule) OrderKey(e *junctor.Event) (string, error) {
 	if len(r.orderKey.parts) > 0 {
-		v, err := see(e)
+		v, err := newEventReader(e)
 		if err != nil {
 			return "", err
 		}
-		name, err := r.orderKey.write(v)
+		name, err := r.orderKey.writeText(v)
 		if err != nil {
 			return "", err
 		}
-		// Whoever sends an event decides what stands here: what no database keeps as a key
-		// must not make the call impossible.
-		if len(name) > maxOrderKey || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		// The sender of the event controls this text. A text that the database cannot
+		// store as a key must not block the delivery, so its hash is used.
+		if len(name) > maxOrderKeyBytes || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 			sum := sha256.Sum256([]byte(name))
 			name = "sha256:" + hex.EncodeToString(sum[:])
 		}
@@ -94,10 +97,13 @@ func (r *Rule) OrderKey(e *junctor.Event) (string, error) {
 	return junctor.AgentOrderKey(e.Agent), nil
 }
 
+// checkAction returns an invalid error for the first field of an action that is
+// out of range or contradicts another.
 func checkAction(a *junctor.Action) error {
 	fault := func(format string, args ...any) error {
 		return junctor.Errorf(junctor.CodeInvalid, "action: "+format, args...)
 	}
+	// A call needs exactly one target.
 	targets := 0
 	for _, name := range []string{a.Server, a.Agent, a.Resolve} {
 		if name != "" {
@@ -123,8 +129,8 @@ func checkAction(a *junctor.Action) error {
 		return fault("skip_after is between 0, for never, and %d", maxAttempts)
 	case a.VerifyFile && !a.IncludeFile:
 		return fault("verify_file_hash goes with include_file_content")
-	case a.FileAttempts < 0 || a.FileAttempts > maxFileTries:
-		return fault("file_attempts is between 0, for %d, and %d", junctor.DefaultFileAttempts, maxFileTries)
+	case a.FileAttempts < 0 || a.FileAttempts > maxFileAttempts:
+		return fault("file_attempts is between 0, for %d, and %d", junctor.DefaultFileAttempts, maxFileAttempts)
 	case a.FileAttempts > 0 && !a.IncludeFile:
 		return fault("file_attempts goes with include_file_content")
 	}
@@ -134,18 +140,19 @@ func checkAction(a *junctor.Action) error {
 	return nil
 }
 
-// Matches says whether the trigger is for the event.
+// Matches reports whether the trigger is enabled and matches the event.
 func (r *Rule) Matches(e *junctor.Event) bool {
 	return !r.Trigger.Disabled && r.matcher.Matches(e)
 }
 
-// Batched says that events wait for others, to go out in one call.
+// Batched reports whether several events go out in one call.
 func (r *Rule) Batched() bool { return r.Trigger.Action.Batch > 1 }
 
-// Arguments makes what the tool is called with: the template filled with the
-// event, or, where events go out together, a list of that for each of them under
-// the name events.
+// Arguments makes the arguments of the tool call: the template filled with the
+// event. For a batch it is an object with the list events, which has one filled
+// template per event.
 func (r *Rule) Arguments(events ...*junctor.Event) (json.RawMessage, error) {
+	// A batch of one event has the same form as a larger one.
 	if !r.Batched() && len(events) == 1 {
 		return r.template.Fill(events[0])
 	}
@@ -157,11 +164,11 @@ func (r *Rule) Arguments(events ...*junctor.Event) (json.RawMessage, error) {
 		}
 		list[i] = filled
 	}
-	return encode(map[string]any{"events": list})
+	return encodeJSON(map[string]any{"events": list})
 }
 
-// Ready lists triggers to begin with. They are copied, and changed to name the
-// server or the agent that is meant.
+// Ready returns example triggers. Users copy them and set the server or the
+// agent.
 func Ready() []junctor.Trigger {
 	feedback := json.RawMessage(`{"score":"{{score|integer?}}","value":"{{data.value?}}","valueDecimals":"{{data.valueDecimals?}}","tag1":"{{tag1?}}","tag2":"{{tag2?}}","clientAddress":"{{client_address}}","feedbackIndex":"{{feedback_index|integer}}","fileUri":"{{file_uri?}}","fileHash":"{{file_hash?}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}","timestamp":"{{timestamp|integer?}}"}`)
 	validation := json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`)

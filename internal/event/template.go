@@ -19,54 +19,59 @@ import (
 //
 //	{"title": "{{data.issue.title}}", "score": "{{data.value|integer}}", "note": "from {{source}}", "tag": "{{data.tag?}}"}
 //
-// A placeholder that is a whole text keeps the type of what it stands for, or
-// gets the one behind the bar: string, integer, number, boolean or json, which is
-// the value written as a text. Inside a longer text it is written out. One with a
-// question mark may be absent: as a whole text its member or element is left out,
-// elsewhere nothing is written. {{'any text'}} is the text itself.
+// A placeholder that is the whole text keeps the type of its value, or gets the type
+// after the bar: string, integer, number, boolean, or json, which is the value
+// encoded as a text. Inside a longer text the value is inserted as text. A
+// placeholder with a question mark is optional: if the value is missing, a whole
+// text is omitted with its member or element, and elsewhere nothing is inserted.
+// {{'any text'}} stands for the text itself.
 //
-// A whole number that not every reader of JSON can keep, beyond 2^53, goes out as
-// a text unless a type is asked for.
+// An integer beyond 2^53, which not every JSON decoder can represent, becomes a text
+// unless the placeholder has a type.
 type Template struct {
-	root any // as decoded, with text in the place of strings that have placeholders
+	root any // decoded JSON; strings with placeholders are templateText
 }
 
-// text is a string with placeholders.
-type text struct {
-	parts []part
-	where string // JSON pointer, for messages
+// templateText is a string with placeholders.
+type templateText struct {
+	parts   []textPart
+	pointer string // JSON pointer, for messages
 }
 
-// part is a piece of plain text, or a placeholder.
-type part struct {
-	literal  string
-	places   []path // nil for plain text
-	name     string // as written
-	as       string // the type that is asked for
-	optional bool
+// textPart is a literal piece of text, or a placeholder.
+type textPart struct {
+	literal    string
+	paths      []path // nil for a literal
+	name       string // as written
+	targetType string // the type after the bar; "" keeps the type of the value
+	optional   bool
 }
 
+// Limits of a template.
 const (
-	maxTemplate = 256 << 10
-	maxDepth    = 64
+	maxTemplateBytes = 256 << 10
+	maxTemplateDepth = 64
 )
 
-// ParseTemplate reads a template, and refuses one that could never be filled in.
-// A template that is absent makes an empty object; it must be an object.
+// ParseTemplate parses a template. It returns an error if the template could
+// never be filled. The template must be an object, since the arguments of a
+// tool are one. An absent template makes an empty object.
 func ParseTemplate(source json.RawMessage) (*Template, error) { return parseTemplate(source, false) }
 
-// ParseLenient reads the template of a job that another system made: whatever its
-// event does not have is left out, instead of being an error when it is filled in.
+// ParseLenient parses the template of a job that another system created. Its
+// placeholders are all optional: fields that the event does not have are
+// omitted.
 func ParseLenient(source json.RawMessage) (*Template, error) { return parseTemplate(source, true) }
 
+// parseTemplate does both.
 func parseTemplate(source json.RawMessage, lenient bool) (*Template, error) {
 	if len(bytes.TrimSpace(source)) == 0 {
 		return &Template{root: map[string]any{}}, nil
 	}
-	if len(source) > maxTemplate {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "the template is longer than %d bytes", maxTemplate)
+	if len(source) > maxTemplateBytes {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "the template is longer than %d bytes", maxTemplateBytes)
 	}
-	var check any // duplicate members and the like, which the decoder below lets pass
+	var check any // finds duplicate members and the like, which the decoder below accepts
 	if err := strict.Unmarshal(source, &check); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is no JSON: %w", err)
 	}
@@ -79,24 +84,27 @@ func parseTemplate(source json.RawMessage, lenient bool) (*Template, error) {
 	if _, ok := root.(map[string]any); !ok {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the template must be an object: the arguments of a tool are one")
 	}
-	root, err := compile(root, "", lenient, 0)
+	root, err := compileNode(root, "", lenient, 0)
 	if err != nil {
 		return nil, err
 	}
 	return &Template{root}, nil
 }
 
-func compile(v any, where string, lenient bool, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is nested more than %d deep", maxDepth)
+// compileNode replaces strings that have placeholders, in place, and returns
+// the node. where is its JSON pointer.
+func compileNode(v any, where string, lenient bool, depth int) (any, error) {
+	if depth > maxTemplateDepth {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is nested more than %d deep", maxTemplateDepth)
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
+			// A placeholder in a name could create duplicate members.
 			if strings.Contains(name, "{{") {
-				return nil, junctor.Errorf(junctor.CodeInvalid, "the template has a placeholder in the name of a member, at %s: only texts may have them", where+"/"+clip(name))
+				return nil, junctor.Errorf(junctor.CodeInvalid, "the template has a placeholder in the name of a member, at %s: only texts may have them", where+"/"+clipText(name))
 			}
-			made, err := compile(inner, where+"/"+pointer(name), lenient, depth+1)
+			made, err := compileNode(inner, where+"/"+escapePointer(name), lenient, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -105,7 +113,7 @@ func compile(v any, where string, lenient bool, depth int) (any, error) {
 		return v, nil
 	case []any:
 		for i, inner := range v {
-			made, err := compile(inner, where+"/"+strconv.Itoa(i), lenient, depth+1)
+			made, err := compileNode(inner, where+"/"+strconv.Itoa(i), lenient, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -120,29 +128,32 @@ func compile(v any, where string, lenient bool, depth int) (any, error) {
 		if len(parts) == 0 {
 			return "", nil
 		}
-		if len(parts) == 1 && parts[0].places == nil {
+		if len(parts) == 1 && parts[0].paths == nil {
 			return parts[0].literal, nil
 		}
-		return text{parts, where}, nil
+		return templateText{parts, where}, nil
 	}
 	return v, nil
 }
 
-func pointer(name string) string {
+// escapePointer escapes one token of a JSON pointer.
+func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 // parseText splits a string at its placeholders.
-func parseText(s string, lenient bool) (parts []part, err error) {
+func parseText(s string, lenient bool) (parts []textPart, err error) {
 	add := func(literal string) {
 		if literal == "" {
 			return
 		}
-		if n := len(parts); n > 0 && parts[n-1].places == nil {
+		// Join adjacent literals, so that a text without placeholders has one
+		// part.
+		if n := len(parts); n > 0 && parts[n-1].paths == nil {
 			parts[n-1].literal += literal
 			return
 		}
-		parts = append(parts, part{literal: literal})
+		parts = append(parts, textPart{literal: literal})
 	}
 	for {
 		before, rest, found := strings.Cut(s, "{{")
@@ -173,50 +184,56 @@ func parseText(s string, lenient bool) (parts []part, err error) {
 	}
 }
 
-func parsePlaceholder(inner string, lenient bool) (part, error) {
+// parsePlaceholder parses the text between the braces.
+func parsePlaceholder(inner string, lenient bool) (textPart, error) {
 	name, as, typed := strings.Cut(inner, "|")
-	p := part{name: strings.TrimSpace(name), as: strings.TrimSpace(as)}
+	p := textPart{name: strings.TrimSpace(name), targetType: strings.TrimSpace(as)}
+	// The question mark may follow the name or the type.
 	p.name, p.optional = cutOptional(p.name)
 	var late bool
-	if p.as, late = cutOptional(p.as); late {
+	if p.targetType, late = cutOptional(p.targetType); late {
 		p.optional = true
 	}
-	if typed && !slices.Contains([]string{"string", "integer", "number", "boolean", "json"}, p.as) {
-		return p, junctor.Errorf(junctor.CodeInvalid, "{{%s}} asks for the type %q: use string, integer, number, boolean or json", clip(inner), clip(p.as))
+	if typed && !slices.Contains([]string{"string", "integer", "number", "boolean", "json"}, p.targetType) {
+		return p, junctor.Errorf(junctor.CodeInvalid, "{{%s}} asks for the type %q: use string, integer, number, boolean or json", clipText(inner), clipText(p.targetType))
 	}
 	var err error
-	p.places, err = parsePath(p.name)
+	p.paths, err = parsePath(p.name)
 	if lenient {
 		p.optional = true
-		if err != nil { // a name of the data, as those systems write it
-			p.places, err = parsePath("data." + strings.TrimPrefix(p.name, "event."))
+		if err != nil { // other systems name fields of the data without the prefix data
+			p.paths, err = parsePath("data." + strings.TrimPrefix(p.name, "event."))
 		}
 	}
 	return p, err
 }
 
+// cutOptional removes a question mark at the end.
 func cutOptional(s string) (string, bool) {
 	rest, ok := strings.CutSuffix(s, "?")
 	return strings.TrimSpace(rest), ok
 }
 
-// absent stands for a text that is left out.
-type absent struct{}
+// absentValue marks an optional placeholder without a value.
+type absentValue struct{}
 
-// Fill makes the arguments from an event.
+// Fill makes the arguments for an event. The error names the placeholder that
+// has no value, or whose value does not have the required type.
 func (t *Template) Fill(e *junctor.Event) (json.RawMessage, error) {
-	v, err := see(e)
+	v, err := newEventReader(e)
 	if err != nil {
 		return nil, err
 	}
-	made, err := fill(t.root, v)
+	made, err := fillNode(t.root, v)
 	if err != nil {
 		return nil, err
 	}
-	return encode(made)
+	return encodeJSON(made)
 }
 
-func encode(v any) (json.RawMessage, error) {
+// encodeJSON encodes a value without escaping HTML, so that texts stay
+// readable.
+func encodeJSON(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -226,16 +243,18 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-func fill(node any, v *view) (any, error) {
+// fillNode returns a copy of a node with its placeholders replaced. Absent
+// members and elements are left out.
+func fillNode(node any, v *eventReader) (any, error) {
 	switch node := node.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(node))
 		for name, inner := range node {
-			made, err := fill(inner, v)
+			made, err := fillNode(inner, v)
 			if err != nil {
 				return nil, err
 			}
-			if _, gone := made.(absent); !gone {
+			if _, gone := made.(absentValue); !gone {
 				out[name] = made
 			}
 		}
@@ -243,46 +262,48 @@ func fill(node any, v *view) (any, error) {
 	case []any:
 		out := make([]any, 0, len(node))
 		for _, inner := range node {
-			made, err := fill(inner, v)
+			made, err := fillNode(inner, v)
 			if err != nil {
 				return nil, err
 			}
-			if _, gone := made.(absent); !gone {
+			if _, gone := made.(absentValue); !gone {
 				out = append(out, made)
 			}
 		}
 		return out, nil
-	case text:
-		return node.fill(v)
+	case templateText:
+		return node.fillText(v)
 	}
 	return node, nil
 }
 
-func (t text) fill(v *view) (any, error) {
+// fillText returns the value of a text that is a single placeholder, in its own
+// type, and otherwise a string.
+func (t templateText) fillText(v *eventReader) (any, error) {
 	if len(t.parts) == 1 {
-		return t.parts[0].value(v, t.where)
+		return t.parts[0].resolveValue(v, t.pointer)
 	}
-	return t.write(v)
+	return t.writeText(v)
 }
 
-// write gives the whole as a text, with what its placeholders stand for written out.
-func (t text) write(v *view) (string, error) {
+// writeText returns the text with its placeholders replaced by text.
+func (t templateText) writeText(v *eventReader) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
-		if p.places == nil {
+		if p.paths == nil {
 			b.WriteString(p.literal)
 			continue
 		}
-		found, err := p.value(v, t.where)
+		found, err := p.resolveValue(v, t.pointer)
 		if err != nil {
 			return "", err
 		}
 		switch found := found.(type) {
-		case absent:
+		case absentValue:
 		case string:
 			b.WriteString(found)
 		default:
-			written, err := encode(found)
+			written, err := encodeJSON(found)
 			if err != nil {
 				return "", err
 			}
@@ -292,29 +313,33 @@ func (t text) write(v *view) (string, error) {
 	return b.String(), nil
 }
 
-// value is what the placeholder stands for, in the type that was asked for.
-func (p *part) value(v *view, where string) (any, error) {
-	found, ok := v.find(p.places)
+// resolveValue returns the value of the placeholder in the required type, or
+// absentValue.
+func (p *textPart) resolveValue(v *eventReader, where string) (any, error) {
+	found, ok := v.findFirst(p.paths)
 	if !ok {
 		if p.optional {
-			return absent{}, nil
+			return absentValue{}, nil
 		}
 		return nil, junctor.Errorf(junctor.CodeInvalid, "template at %s: the event %s has no %s; write {{%s?}} where it may be absent", where, v.event.ID, p.name, p.name)
 	}
-	if !v.take(found) {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "template at %s: what the placeholders stand for has more than %d bytes in all; name parts of the event, or fewer placeholders", where, maxFilled)
+	if !v.countFilled(found) {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "template at %s: what the placeholders stand for has more than %d bytes in all; name parts of the event, or fewer placeholders", where, maxFilledBytes)
 	}
-	made, err := convert(found, p.as)
+	made, err := convertValue(found, p.targetType)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "template at %s: %s %s", where, p.name, err.Error())
 	}
 	return made, nil
 }
 
-// exact is the largest whole number up to which every reader of JSON knows all.
-const exact = 1 << 53
+// maxExactInteger is the largest integer up to which every JSON decoder
+// represents all integers exactly.
+const maxExactInteger = 1 << 53
 
-func convert(v any, as string) (any, error) {
+// convertValue converts a value to a type of placeholders. The error completes
+// a sentence that begins with the name of the value.
+func convertValue(v any, as string) (any, error) {
 	written := func() string {
 		switch v := v.(type) {
 		case string:
@@ -322,13 +347,13 @@ func convert(v any, as string) (any, error) {
 		case json.Number:
 			return v.String()
 		}
-		b, _ := encode(v) // it was read from JSON
+		b, _ := encodeJSON(v) // v was decoded from JSON, so it cannot fail
 		return string(b)
 	}
 	switch as {
 	case "":
 		if n, ok := v.(json.Number); ok {
-			if i, whole := new(big.Int).SetString(n.String(), 10); whole && i.CmpAbs(big.NewInt(exact)) > 0 {
+			if i, whole := new(big.Int).SetString(n.String(), 10); whole && i.CmpAbs(big.NewInt(maxExactInteger)) > 0 {
 				return n.String(), nil
 			}
 		}
@@ -336,7 +361,7 @@ func convert(v any, as string) (any, error) {
 	case "string":
 		return written(), nil
 	case "json":
-		b, err := encode(v)
+		b, err := encodeJSON(v)
 		return string(b), err
 	case "boolean":
 		switch written() {
@@ -352,8 +377,8 @@ func convert(v any, as string) (any, error) {
 		if i, ok := new(big.Int).SetString(text, 10); ok && len(text) < 100 {
 			return json.Number(i.String()), nil
 		}
-		// 3.0 and 1e3 are whole numbers too.
-		if f, err := strconv.ParseFloat(text, 64); err == nil && f == float64(int64(f)) && f > -exact && f < exact {
+		// 3.0 and 1e3 are integers too.
+		if f, err := strconv.ParseFloat(text, 64); err == nil && f == float64(int64(f)) && f > -maxExactInteger && f < maxExactInteger {
 			return json.Number(strconv.FormatInt(int64(f), 10)), nil
 		}
 		return nil, fmt.Errorf("is no whole number")

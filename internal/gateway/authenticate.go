@@ -62,7 +62,7 @@ func (g *Gateway) setScopeChallenge(w http.ResponseWriter, r *http.Request, p *j
 	if e.Code != junctor.CodeDenied || e.Scope == "" {
 		return false
 	}
-	c := g.options.Challenger.StepUp(r, p, e.Scope)
+	c := g.options.Challenger.ScopeChallenge(r, p, e.Scope)
 	if c != "" {
 		w.Header().Set("WWW-Authenticate", c)
 	}
@@ -90,21 +90,21 @@ func (g *Gateway) resolveAgent(r *http.Request, p *junctor.Principal) (*junctor.
 	}
 	as, err := g.options.Catalog.Snapshot().For(p.Tenant).Acting(p, name)
 	if err != nil {
-		door := junctor.DoorMCP
+		entryPoint := junctor.EntryMCP
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/call"):
-			door = junctor.DoorCall
+			entryPoint = junctor.EntryBridge
 		case r.URL.Path != "/mcp/a/"+name:
-			door = junctor.DoorPlain
+			entryPoint = junctor.EntryPlain
 		}
-		g.recordRefusal(r, p, door, junctor.KindAgent, name, err)
+		g.recordRefusal(r, p, entryPoint, junctor.KindAgent, name, err)
 	}
 	return as, err
 }
 
 // recordRefusal records a POST to an endpoint that does not exist for this principal.
-func (g *Gateway) recordRefusal(r *http.Request, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, err error) {
+func (g *Gateway) recordRefusal(r *http.Request, p *junctor.Principal, entryPoint junctor.EntryPoint, kind junctor.Kind, name string, err error) {
 	if r.Method == http.MethodPost {
-		_ = g.options.Pipeline.Refuse(r.Context(), p, door, kind, name, err)
+		_ = g.options.Pipeline.RecordRefusal(r.Context(), p, entryPoint, kind, name, err)
 	}
 }

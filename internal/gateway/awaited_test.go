@@ -23,7 +23,7 @@ func (absent) Do(context.Context, *catalog.Request, catalog.Sink) (catalog.Resul
 
 // A list that lacks a server says so to clients of both eras, and a modern one
 // is told not to keep it.
-func TestAPartialListSaysSo(t *testing.T) {
+func TestPartialListIsMarked(t *testing.T) {
 	t.Parallel()
 	var shelves *catalog.Catalog
 	s := newStack(t, func(o *gateway.Options) { shelves = o.Catalog })

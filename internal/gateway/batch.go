@@ -13,7 +13,7 @@ import (
 const maxBatchMessages = 100
 
 // postBatch serves a batch. Only version 2025-03-26 has batches.
-func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage) {
+func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, in *inboundMessage) {
 	version := r.Header.Get(wire.HeaderProtocolVersion)
 	if version != "" && !wire.HasBatches(version) {
 		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this protocol version; send one message at a time"})
@@ -28,12 +28,12 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 		return
 	}
 	ctx := r.Context()
-	g.serveBatch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.answerBatchMessage(ctx, p, junctor.DoorMCP, view, s, m) })
+	g.serveBatch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.answerBatchMessage(ctx, p, junctor.EntryMCP, view, s, m) })
 }
 
 // answerBatchMessage handles one message of a legacy batch. It returns nil if the message
 // has no response.
-func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
+func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, s *session, m *wire.Message) []byte {
 	if m.Kind != wire.Request {
 		g.handleOneWay(ctx, p, s, m)
 		return nil
@@ -42,7 +42,7 @@ func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, 
 	if m.Method == wire.MethodInitialize {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
 	}
-	message := g.newLegacyExchange(p, door, view, m, s).answerLegacy(ctx, nil)
+	message := g.newLegacyExchange(p, entryPoint, view, m, s).answerLegacy(ctx, nil)
 	return message
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Endpoint is an MCP server that a bridge call names by its address, because it is not
+// BridgeEndpoint is an MCP server that a bridge call names by its address, because it is not
 // registered.
-type Endpoint struct {
+type BridgeEndpoint struct {
 	URL       string
 	Transport junctor.Transport
 	Header    http.Header // sent to the endpoint, stored nowhere
@@ -24,7 +24,7 @@ type Endpoint struct {
 
 // Bridge makes a backend for one call to an endpoint. The caller must call done after the
 // call.
-type Bridge func(Endpoint) (b catalog.Backend, done func(), err error)
+type Bridge func(BridgeEndpoint) (b catalog.Backend, done func(), err error)
 
 // Default and maximum of timeout_ms.
 const (
@@ -35,7 +35,7 @@ const (
 // bridgeCall is the parsed body of POST /mcp/call.
 type bridgeCall struct {
 	server    string // id of a registered server; "" with an endpoint
-	endpoint  Endpoint
+	endpoint  BridgeEndpoint
 	tool      string
 	arguments []byte
 	timeout   time.Duration
@@ -47,7 +47,7 @@ type bridgeCall struct {
 func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		g.writeCallError(w, http.StatusMethodNotAllowed, "this door takes POST")
+		g.writeCallError(w, http.StatusMethodNotAllowed, "this endpoint takes POST")
 		return
 	}
 	p, err := g.options.Authenticate(withBasicKey(r))
@@ -89,8 +89,8 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 	params := wire.AppendString([]byte(`{"name":`), call.tool)
 	params = append(append(append(params, `,"arguments":`...), call.arguments...), '}')
 	op := guard.Op{
-		Principal: p, Door: junctor.DoorCall, View: catalog.View{Server: call.server}, Kind: junctor.KindTool, Name: call.tool,
-		Params: params, Arguments: call.arguments, Caller: catalog.Caller{Protocol: wire.Modern}, Timeout: call.timeout,
+		Principal: p, EntryPoint: junctor.EntryBridge, Scope: catalog.Scope{Server: call.server}, Kind: junctor.KindTool, Name: call.tool,
+		Params: params, Arguments: call.arguments, Caller: catalog.Caller{Protocol: wire.ModernVersion}, Timeout: call.timeout,
 	}
 	// An endpoint that is not registered runs as the server junctor.AdhocServer. The
 	// guard requires a scope of its own for it.
@@ -100,7 +100,7 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 			return nil, callStatus(err, false), left, err
 		}
 		defer done()
-		op.Adhoc, op.View.Server = b, junctor.AdhocServer
+		op.AdhocBackend, op.Scope.Server = b, junctor.AdhocServer
 	}
 	res, err := g.options.Pipeline.Do(ctx, &op, discardSink{})
 	left = op.Allowance(err)
@@ -109,16 +109,16 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 		err = junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client: use /mcp")
 		if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 			op.RequestState, op.HasState = state, true
-			g.options.Pipeline.GiveUp(ctx, &op, err)
+			g.options.Pipeline.AbandonCall(ctx, &op, err)
 		}
 		return nil, http.StatusInternalServerError, left, err
 	}
-	return res.Body, callStatus(err, op.Ran), left, err
+	return res.Body, callStatus(err, op.Dispatched), left, err
 }
 
 // connectEndpoint makes a backend for an endpoint, if this instance allows endpoints that
 // are not registered.
-func (g *Gateway) connectEndpoint(e Endpoint) (catalog.Backend, func(), error) {
+func (g *Gateway) connectEndpoint(e BridgeEndpoint) (catalog.Backend, func(), error) {
 	if g.options.Bridge == nil {
 		return nil, nil, junctor.Errorf(junctor.CodeDenied, `this instance calls registered servers only: write "endpoint":{"server":"<id>"}`)
 	}
@@ -204,7 +204,7 @@ func parseBridgeCall(body []byte) (*bridgeCall, error) {
 	bad := func(what string) (*bridgeCall, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%s", what)
 	}
-	if err := wire.Check(body); err != nil || len(body) == 0 || body[0] != '{' {
+	if err := wire.CheckJSON(body); err != nil || len(body) == 0 || body[0] != '{' {
 		return bad("the body is not a JSON object, or has a member twice")
 	}
 	get := func(obj []byte, key string) []byte {
@@ -252,7 +252,7 @@ func parseBridgeCall(body []byte) (*bridgeCall, error) {
 
 // parseMembers reads the members of the endpoint object and checks them like those of a
 // registered server. get returns nil for members that are absent or null.
-func (e *Endpoint) parseMembers(raw []byte, get func([]byte, string) []byte) error {
+func (e *BridgeEndpoint) parseMembers(raw []byte, get func([]byte, string) []byte) error {
 	e.Transport = junctor.TransportHTTP
 	if t := get(raw, "transport"); t != nil {
 		text, _ := wire.String(t)

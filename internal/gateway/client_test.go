@@ -13,7 +13,7 @@ import (
 
 // meta is the _meta of a modern request, with more members behind the required.
 func meta(more ...string) string {
-	m := []string{`"` + wire.MetaProtocolVersion + `":"` + wire.Modern + `"`}
+	m := []string{`"` + wire.MetaProtocolVersion + `":"` + wire.ModernVersion + `"`}
 	caps := `"` + wire.MetaClientCapabilities + `":{}`
 	for i, s := range more {
 		if strings.HasPrefix(s, `"`+wire.MetaClientCapabilities) {

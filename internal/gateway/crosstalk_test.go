@@ -26,8 +26,8 @@ func tagged(tag string, modern bool) string {
 func foreign(tag string, all []answer) string {
 	for n, a := range all {
 		switch {
-		case a.Method == wire.NoteProgress && a.Params["progressToken"] == tag && a.Params["message"] == tag:
-		case a.Method == wire.NoteMessage && a.Params["data"] == tag:
+		case a.Method == wire.NotificationProgress && a.Params["progressToken"] == tag && a.Params["message"] == tag:
+		case a.Method == wire.NotificationMessage && a.Params["data"] == tag:
 		case a.Method == "" && n == len(all)-1 && string(a.ID) == `"`+tag+`"` && a.text() == tag:
 		default:
 			return fmt.Sprintf("%s got %+v", tag, a)
@@ -39,7 +39,7 @@ func foreign(tag string, all []answer) string {
 	return ""
 }
 
-// Fifty clients of both eras on all doors at once: nobody gets what another
+// Fifty clients of both eras on all endpoints at once: nobody gets what another
 // asked for.
 func TestNoCrossTalk(t *testing.T) {
 	t.Parallel()
@@ -101,9 +101,9 @@ func TestConcurrentCallsOnOneConnection(t *testing.T) {
 			a := c.next(t)
 			tag := strings.Trim(string(a.ID), `"`)
 			switch a.Method {
-			case wire.NoteProgress:
+			case wire.NotificationProgress:
 				tag, _ = a.Params["progressToken"].(string)
-			case wire.NoteMessage:
+			case wire.NotificationMessage:
 				tag, _ = a.Params["data"].(string)
 			default:
 				done++

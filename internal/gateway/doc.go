@@ -22,6 +22,7 @@
 // listen.go are the modern era. legacy.go, legacy_request.go, call_stream.go,
 // input_request.go, session.go, session_table.go, stream.go and events.go are the legacy
 // one. duplex_conn.go and duplex_receive.go serve clients with one connection for both
-// directions. replicas.go and replay.go deal with several replicas. front.go and
-// proxies.go stand before all handlers of a listener.
+// directions. replicas.go and replay.go deal with several replicas. edge_middleware.go,
+// body_budget.go, certificate.go and proxies.go stand before all handlers of a listener;
+// stdio_relay.go joins a second process to the instance.
 package gateway

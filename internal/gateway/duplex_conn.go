@@ -23,8 +23,8 @@ type duplexConn struct {
 	// principal is the principal that opened the connection. Each message is handled with
 	// the principal as it is by then.
 	principal  *junctor.Principal
-	entryPoint junctor.Door
-	view       catalog.View
+	entryPoint junctor.EntryPoint
+	view       catalog.Scope
 	write      func(message []byte) error
 
 	ctx         context.Context
@@ -44,8 +44,8 @@ type duplexConn struct {
 
 // newDuplexConn makes a connection for a client of p. write sends one message; calls of
 // it do not overlap. The caller must call close.
-func (g *Gateway) newDuplexConn(ctx context.Context, p *junctor.Principal, door junctor.Door, write func([]byte) error) *duplexConn {
-	c := &duplexConn{gateway: g, principal: p, entryPoint: door, write: write, callSlots: make(chan struct{}, maxConnCalls), background: newBackgroundWork(g.options.Logger), session: newSession(g.newBootID(), wire.LatestLegacy, nil, nil)}
+func (g *Gateway) newDuplexConn(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, write func([]byte) error) *duplexConn {
+	c := &duplexConn{gateway: g, principal: p, entryPoint: entryPoint, write: write, callSlots: make(chan struct{}, maxConnCalls), background: newBackgroundWork(g.options.Logger), session: newSession(g.newBootID(), wire.LatestLegacyVersion, nil, nil)}
 	c.session.id = g.options.NewID()
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
@@ -98,7 +98,7 @@ func (c *duplexConn) answerInitialize(m *wire.Message) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.session.mu.Lock()
-	c.session.version = wire.Negotiate(m.ProtocolVersion)
+	c.session.version = wire.NegotiateVersion(m.ProtocolVersion)
 	c.session.capabilities, c.session.clientInfo = m.Capabilities, m.ClientInfo
 	c.session.mu.Unlock()
 	c.initialized = true

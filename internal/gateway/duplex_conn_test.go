@@ -52,7 +52,7 @@ func (c *talk) handshake(t testing.TB, version, caps string) {
 	c.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// openStdio runs the stdio door on pipes.
+// openStdio runs the stdio endpoint on pipes.
 func openStdio(t testing.TB, i *testkit.Instance, key string) *talk {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -85,7 +85,7 @@ func openStdio(t testing.TB, i *testkit.Instance, key string) *talk {
 	return c
 }
 
-// openSSE opens the HTTP+SSE door.
+// openSSE opens the HTTP+SSE endpoint.
 func openSSE(t testing.TB, i *testkit.Instance, key string) *talk {
 	t.Helper()
 	var header []string

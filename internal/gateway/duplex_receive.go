@@ -30,7 +30,7 @@ func (c *duplexConn) handleMessage(p *junctor.Principal, body []byte) {
 	switch {
 	case m.Kind == wire.Request:
 		c.startRequest(p, m)
-	case m.Kind == wire.Notification && m.Method == wire.NoteInitialized:
+	case m.Kind == wire.Notification && m.Method == wire.NotificationInitialized:
 		c.notifyOnce.Do(c.startNotifications)
 	default:
 		c.gateway.handleOneWay(c.ctx, p, c.session, m)

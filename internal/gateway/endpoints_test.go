@@ -68,8 +68,8 @@ func TestPipes(t *testing.T) {
 			}
 			converse(t, c, true)
 			for params, code := range map[string]int{
-				strings.Replace(meta(), wire.Modern, "2099-01-01", 1):       -32022,
-				`"_meta":{"` + wire.MetaProtocolVersion + `":"2026-07-28"}`: -32602,
+				strings.Replace(meta(), wire.ModernVersion, "2099-01-01", 1): -32022,
+				`"_meta":{"` + wire.MetaProtocolVersion + `":"2026-07-28"}`:  -32602,
 			} {
 				c.send(t, request("1", "tools/list", params))
 				if a := c.next(t); a.code() != code {
@@ -107,15 +107,15 @@ func TestPipes(t *testing.T) {
 			c.send(t, request("80", "resources/subscribe", `"uri":"probe+probe://a"`))
 			c.next(t)
 			p.server.Updated("probe://a")
-			if a := c.next(t); a.Method != wire.NoteResourceUpdated {
+			if a := c.next(t); a.Method != wire.NotificationResourceUpdated {
 				t.Errorf("%+v", a)
 			}
 			p.change(t, "more")
-			if a := c.next(t); a.Method != wire.NoteToolsListChanged {
+			if a := c.next(t); a.Method != wire.NotificationToolsListChanged {
 				t.Errorf("%+v", a)
 			}
 			c.send(t, listenBody("81", `{"toolsListChanged":true}`))
-			if a := c.next(t); a.Method != wire.NoteSubscriptionsAcknowledged {
+			if a := c.next(t); a.Method != wire.NotificationSubscriptionsAcknowledged {
 				t.Errorf("%+v", a)
 			}
 			c.send(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":81}}`)
@@ -124,7 +124,7 @@ func TestPipes(t *testing.T) {
 				t.Errorf("%+v", a)
 			}
 			p.change(t, "more")
-			if a := c.next(t); a.Method != wire.NoteToolsListChanged || a.Params != nil {
+			if a := c.next(t); a.Method != wire.NotificationToolsListChanged || a.Params != nil {
 				t.Errorf("%+v", a)
 			}
 		})
@@ -179,7 +179,7 @@ func TestEndOfInputCancels(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 	}
-	if err := hears(t, "the door's end", c.done, 5*time.Second); err != nil {
+	if err := hears(t, "the endpoint's end", c.done, 5*time.Second); err != nil {
 		t.Error(err)
 	}
 	if got := status(t, i, "probe__block"); got != "canceled" {
@@ -204,11 +204,11 @@ func TestPipesEndWithTheInstance(t *testing.T) {
 			t.Error("the call ended by itself")
 		}
 	}
-	if err := hears(t, "the door's end", c.done, 5*time.Second); err != nil {
+	if err := hears(t, "the endpoint's end", c.done, 5*time.Second); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []*talk{c, s} {
-		if a := c.next(t); a.Method != wire.NoteCancelled {
+		if a := c.next(t); a.Method != wire.NotificationCancelled {
 			t.Errorf("%+v", a)
 		}
 		if a := c.next(t); a.Result["resultType"] != "complete" {
@@ -254,18 +254,18 @@ func TestMessagesBelongToTheirStream(t *testing.T) {
 	}
 }
 
-func TestDoorsCanBeSwitchedOff(t *testing.T) {
+func TestEndpointsCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	ping, list := request("1", "ping"), request("1", "tools/list", meta())
 	paths := map[string][]string{"mcp": {"/mcp", "/mcp/s/demo"}, "plain": {"/mcp/request", "/mcp/tools"}, "sse": {"/sse", "/messages"}, "stdio": {}}
 	for off := range paths {
 		t.Run(off, func(t *testing.T) {
 			t.Parallel()
-			i := run(t, testkit.Settings{"doors-off": off})
-			for door, all := range paths {
+			i := run(t, testkit.Settings{"endpoints-off": off})
+			for endpoint, all := range paths {
 				for _, path := range all {
 					for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
-						if door != off && path == "/sse" {
+						if endpoint != off && path == "/sse" {
 							continue // does not end
 						}
 						body := ""
@@ -274,7 +274,7 @@ func TestDoorsCanBeSwitchedOff(t *testing.T) {
 						}
 						r := i.Do(t, method, path, body)
 						known := strings.HasPrefix(r.Body, `{"jsonrpc"`) || r.Status != http.StatusNotFound
-						if known == (door == off) {
+						if known == (endpoint == off) {
 							t.Errorf("%s %s: %d %s", method, path, r.Status, r.Body)
 						}
 					}
@@ -282,7 +282,7 @@ func TestDoorsCanBeSwitchedOff(t *testing.T) {
 			}
 			if off != "mcp" {
 				if r := post(t, i, list); r.Status != http.StatusOK {
-					t.Errorf("another door: %d", r.Status)
+					t.Errorf("another endpoint: %d", r.Status)
 				}
 			}
 			err := i.App.ServeStdio(t.Context(), strings.NewReader(ping+"\n"), &strings.Builder{}, "")
@@ -293,7 +293,7 @@ func TestDoorsCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestStdioWantsAGoodKey(t *testing.T) {
+func TestStdioRequiresAValidKey(t *testing.T) {
 	t.Parallel()
 	i := run(t, nil)
 	var out strings.Builder

@@ -14,7 +14,7 @@ import (
 // serveEvents serves GET: the notification stream of a session. With Last-Event-ID it
 // sends the missed events of a stream that was interrupted. If another replica has the
 // stream, that replica answers; if it is unavailable, stored copies are sent.
-func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
+func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope) {
 	if !slices.ContainsFunc(r.Header["Accept"], func(a string) bool {
 		return strings.Contains(a, "text/event-stream") || strings.Contains(a, "*/*")
 	}) {
@@ -89,7 +89,7 @@ func (s *stream) lastNumber() int {
 
 // notificationStream returns the notification stream of a session. The first call creates
 // the stream and starts to fill it.
-func (g *Gateway) notificationStream(p *junctor.Principal, view catalog.View, s *session) *stream {
+func (g *Gateway) notificationStream(p *junctor.Principal, view catalog.Scope, s *session) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.notifications == nil {

@@ -18,8 +18,8 @@ type messageSender interface{ sendMessage(message []byte) }
 type exchange struct {
 	gateway    *Gateway
 	principal  *junctor.Principal
-	entryPoint junctor.Door
-	view       catalog.View // the catalog scope of the endpoint
+	entryPoint junctor.EntryPoint
+	view       catalog.Scope // the catalog scope of the endpoint
 	message    *wire.Message
 	modern     bool // the era of the request
 	caller     catalog.Caller
@@ -48,8 +48,8 @@ type outcome struct {
 // runMethod handles the methods that both eras share. The caller has handled the methods
 // of its own era.
 func (x *exchange) runMethod(ctx context.Context) (outcome, error) {
-	if x.message.Wrong != "" {
-		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: x.message.Wrong + " has the wrong type or spelling"}
+	if x.message.InvalidMember != "" {
+		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: x.message.InvalidMember + " has the wrong type or spelling"}
 	}
 	switch x.message.Method {
 	case wire.MethodToolsList:
@@ -146,7 +146,7 @@ func (x *exchange) callItem(ctx context.Context, kind junctor.Kind, name string)
 		op.Version = x.message.Version
 	}
 	if x.header != nil {
-		op.Mirror = x.checkMirroredHeaders
+		op.CheckHeaders = x.checkMirroredHeaders
 	}
 	return x.runOperation(ctx, op)
 }
@@ -166,10 +166,10 @@ func (x *exchange) checkMirroredHeaders(t *catalog.ToolVersion) error {
 // runOperation fills in op and runs it through the pipeline. If the operation asks for
 // input, a legacy client is asked here, in further rounds.
 func (x *exchange) runOperation(ctx context.Context, op *guard.Op) (outcome, error) {
-	op.Principal, op.Door, op.View = x.principal, x.entryPoint, x.view
+	op.Principal, op.EntryPoint, op.Scope = x.principal, x.entryPoint, x.view
 	op.Params, op.Arguments, op.Meta = x.message.Params, x.message.Arguments, x.message.Meta
 	op.InputResponses, op.RequestState, op.HasState = x.message.InputResponses, x.message.RequestState, x.message.HasRequestState
-	op.Caller, op.Room = x.caller, x.resultBuffer
+	op.Caller, op.ResultBuffer = x.caller, x.resultBuffer
 	if op.Kind == junctor.KindTool && !x.modern && x.message.Task != nil {
 		op.Caller = x.taskCaller()
 	}
@@ -210,7 +210,7 @@ func (x *exchange) Progress(params []byte) {
 		return
 	}
 	p := wire.AppendObject(nil, params, nil, wire.Member{Key: wire.MetaProgressToken, Value: x.message.ProgressToken})
-	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteProgress, p))
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationProgress, p))
 }
 
 // Log forwards a log message at or above the level that the caller requested.
@@ -218,5 +218,5 @@ func (x *exchange) Log(level string, params []byte) {
 	if x.sender == nil || x.caller.LogLevel == "" || wire.Severity(level) < wire.Severity(x.caller.LogLevel) {
 		return
 	}
-	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteMessage, params))
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationMessage, params))
 }

@@ -18,24 +18,18 @@ import (
 // Pipeline is the part of guard.Guard that the endpoints use. The comments there apply.
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
-	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
+	List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKind) ([]byte, error)
 	// Refuse records that a principal was rejected at the endpoint of a server or an
 	// agent.
-	Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error
+	RecordRefusal(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, kind junctor.Kind, name string, why error) error
 	// Tasks lists the tasks of a principal, one page at a time.
-	Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error)
+	ListTasks(ctx context.Context, p *junctor.Principal, v catalog.Scope, cursor string) (tasks [][]byte, next string, err error)
 	// HearsOfTask reports whether a principal may receive notifications about a task.
-	HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool
+	CanReceiveTask(ctx context.Context, p *junctor.Principal, v catalog.Scope, id string, state []byte) bool
 	// GiveUp ends a call whose client was asked for input and will not provide it.
-	GiveUp(ctx context.Context, op *guard.Op, why error)
+	AbandonCall(ctx context.Context, op *guard.Op, why error)
 	// HeldBy returns the replica that holds a call; "" if any can continue it.
-	HeldBy(requestState string) string
-}
-
-// Sealer encrypts and authenticates session ids.
-type Sealer interface {
-	Seal(purpose string, plaintext []byte) string
-	Open(purpose, text string) ([]byte, error)
+	WaitingReplica(requestState string) string
 }
 
 // Challenger writes WWW-Authenticate headers that tell clients how to get a token for an
@@ -45,19 +39,19 @@ type Challenger interface {
 	// returns "" for an endpoint that accepts no tokens.
 	Challenge(r *http.Request, err error) string
 	// StepUp is for a principal that lacks a scope. It returns "" if no token would help.
-	StepUp(r *http.Request, p *junctor.Principal, lacks junctor.Scope) string
+	ScopeChallenge(r *http.Request, p *junctor.Principal, lacks junctor.Scope) string
 }
 
-// Info identifies the gateway to clients, as serverInfo.
-type Info struct {
+// ServerInfo identifies the gateway to clients, as serverInfo.
+type ServerInfo struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 }
 
-// Doors selects the endpoints to serve. An endpoint that is off answers 404, and nothing
+// EntryPoints selects the endpoints to serve. An endpoint that is off answers 404, and nothing
 // is started for it.
-type Doors struct{ MCP, SSE, Plain, Call, Stdio bool }
+type EntryPoints struct{ MCP, SSE, Plain, Bridge, Stdio bool }
 
 // Options configures a Gateway. Fields without a default, and without a comment about
 // nil, are required.
@@ -66,34 +60,34 @@ type Options struct {
 	Catalog      *catalog.Catalog
 	Authenticate func(*http.Request) (*junctor.Principal, error)
 	Challenger   Challenger // nil: endpoints accept keys only
-	Sealer       Sealer
+	Sealer       junctor.Sealer
 	Sessions     SessionStore
-	Peers        Peers  // nil: this is the only replica
-	Replay       Replay // nil: sent events are lost with the process
-	Info         Info
-	Doors        Doors
+	Replicas     Replicas    // nil: this is the only replica
+	ReplayStore  ReplayStore // nil: sent events are lost with the process
+	ServerInfo   ServerInfo
+	EntryPoints  EntryPoints
 	Bridge       Bridge // nil: the bridge calls registered servers only
 	// Ended is called after a client has ended its session. It may be nil.
-	Ended func(tenant junctor.TenantID, session string)
+	OnSessionEnded func(tenant junctor.TenantID, session string)
 	// RootsChanged is called when a client reports that its roots have changed. It may be
 	// nil.
-	RootsChanged func(p *junctor.Principal, session string)
+	OnRootsChanged func(p *junctor.Principal, session string)
 	// Carry copies request values, such as the trace, to the context of a call that
 	// outlives its request. It may be nil.
-	Carry  func(from, ctx context.Context) context.Context
-	Logger *slog.Logger
-	Now    func() time.Time
-	NewID  func() string
+	CopyContextValues func(from, ctx context.Context) context.Context
+	Logger            *slog.Logger
+	Now               func() time.Time
+	NewID             func() string
 
-	Bytes      *limit.ByteBudget // bounds the bytes of bodies and results in flight; nil does not
-	MaxStreams int               // open streams of one party: GET, subscriptions/listen, /sse; default 256
-	BodyFor    time.Duration     // how long a client may take to send a body; default 30 s
-	MaxBody    int64             // bytes of one message; default 4 MiB
-	ListTTL    time.Duration     // how long a modern client may cache a list; default 10 s
-	KeepAlive  time.Duration     // interval of comment lines on a quiet stream; default 15 s
-	PollAfter  time.Duration     // after this a legacy stream is closed, and its client resumes it; default 5 min
-	AskFor     time.Duration     // how long a legacy client may take to answer a request; default 10 min
-	Idle       time.Duration     // after this a legacy session leaves memory; it can be reopened; default 10 min
+	ByteBudget   *limit.ByteBudget // bounds the bytes of bodies and results in flight; nil does not
+	MaxStreams   int               // open streams of one party: GET, subscriptions/listen, /sse; default 256
+	BodyTimeout  time.Duration     // how long a client may take to send a body; default 30 s
+	MaxBody      int64             // bytes of one message; default 4 MiB
+	ListTTL      time.Duration     // how long a modern client may cache a list; default 10 s
+	KeepAlive    time.Duration     // interval of comment lines on a quiet stream; default 15 s
+	PollAfter    time.Duration     // after this a legacy stream is closed, and its client resumes it; default 5 min
+	InputTimeout time.Duration     // how long a legacy client may take to answer a request; default 10 min
+	IdleTimeout  time.Duration     // after this a legacy session leaves memory; it can be reopened; default 10 min
 }
 
 // Gateway serves the endpoints. Close ends its streams and its background work. It is
@@ -118,18 +112,18 @@ type Gateway struct {
 // error if a required option is missing.
 func New(o Options) (*Gateway, error) {
 	if o.Pipeline == nil || o.Catalog == nil || o.Authenticate == nil || o.Sealer == nil || o.Sessions == nil ||
-		o.Logger == nil || o.Now == nil || o.NewID == nil || o.Info.Name == "" {
+		o.Logger == nil || o.Now == nil || o.NewID == nil || o.ServerInfo.Name == "" {
 		return nil, junctor.Errorf(junctor.CodeInternal, "gateway: a part of Options is missing")
 	}
 	setDefault(&o.MaxBody, 4<<20)
 	setDefault(&o.MaxStreams, 256)
-	setDefault(&o.BodyFor, 30*time.Second)
+	setDefault(&o.BodyTimeout, 30*time.Second)
 	setDefault(&o.ListTTL, 10*time.Second)
 	setDefault(&o.KeepAlive, 15*time.Second)
 	setDefault(&o.PollAfter, 5*time.Minute)
-	setDefault(&o.AskFor, 10*time.Minute)
-	setDefault(&o.Idle, 10*time.Minute)
-	info, err := json.Marshal(o.Info)
+	setDefault(&o.InputTimeout, 10*time.Minute)
+	setDefault(&o.IdleTimeout, 10*time.Minute)
+	info, err := json.Marshal(o.ServerInfo)
 	if err != nil {
 		return nil, err
 	}
@@ -156,29 +150,24 @@ func (g *Gateway) Close() {
 	g.background.stopWithin(closeWait)
 }
 
-// Mux is the router that the endpoints are registered on.
-type Mux interface {
-	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
-}
-
-// Routes registers the endpoints that are switched on.
-func (g *Gateway) Routes(mux Mux) {
-	if g.options.Doors.MCP {
+// RegisterRoutes registers the endpoints that are switched on.
+func (g *Gateway) RegisterRoutes(mux junctor.Mux) {
+	if g.options.EntryPoints.MCP {
 		mux.HandleFunc("/mcp", g.serveMCP)
 		mux.HandleFunc("/mcp/s/{server}", g.serveMCP)
 		mux.HandleFunc("/mcp/a/{agent}", g.serveMCP)
 	}
-	if g.options.Doors.Plain {
+	if g.options.EntryPoints.Plain {
 		mux.HandleFunc("/mcp/request", g.servePlain)
 		mux.HandleFunc("/mcp/tools", g.serveTools)
 		mux.HandleFunc("/mcp/a/{agent}/request", g.servePlain)
 		mux.HandleFunc("/mcp/a/{agent}/tools", g.serveTools)
 	}
-	if g.options.Doors.Call {
+	if g.options.EntryPoints.Bridge {
 		mux.HandleFunc("/mcp/call", g.serveCall)
 		mux.HandleFunc("/mcp/a/{agent}/call", g.serveCall)
 	}
-	if g.options.Doors.SSE {
+	if g.options.EntryPoints.SSE {
 		mux.HandleFunc("/sse", g.serveSSE)
 		mux.HandleFunc("/messages", g.serveMessages)
 	}

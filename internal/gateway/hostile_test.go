@@ -87,7 +87,7 @@ func TestHostileBodies(t *testing.T) {
 	i := run(t, nil)
 	s := open(t, i, "2025-11-25", "{}", "")
 	modern := meta()
-	for _, door := range []struct {
+	for _, endpoint := range []struct {
 		name, path, tail string
 		header           []string
 	}{
@@ -95,11 +95,11 @@ func TestHostileBodies(t *testing.T) {
 		{"legacy", "/mcp", `"_meta":{}`, s.headers()},
 		{"plain", "/mcp/request", `"_meta":{}`, nil},
 	} {
-		t.Run(door.name, func(t *testing.T) {
+		t.Run(endpoint.name, func(t *testing.T) {
 			t.Parallel()
-			for _, h := range hostileBodies(door.tail) {
+			for _, h := range hostileBodies(endpoint.tail) {
 				began := time.Now()
-				r := i.Do(t, http.MethodPost, door.path, h.body, door.header...)
+				r := i.Do(t, http.MethodPost, endpoint.path, h.body, endpoint.header...)
 				took := time.Since(began)
 				a := parse(t, r.Body)
 				if r.Status >= 500 || !slices.Contains(h.codes, a.code()) {
@@ -112,8 +112,8 @@ func TestHostileBodies(t *testing.T) {
 					t.Errorf("%s: took %v", h.name, took)
 				}
 			}
-			good := request("1", "tools/call", `"name":"demo__echo"`, `"arguments":{"text":"x"}`, door.tail)
-			if r := i.Do(t, http.MethodPost, door.path, good, door.header...); parse(t, r.Body).text() != "x" {
+			good := request("1", "tools/call", `"name":"demo__echo"`, `"arguments":{"text":"x"}`, endpoint.tail)
+			if r := i.Do(t, http.MethodPost, endpoint.path, good, endpoint.header...); parse(t, r.Body).text() != "x" {
 				t.Errorf("the next request: %d %s", r.Status, r.Body)
 			}
 		})
@@ -315,7 +315,7 @@ func FuzzPost(f *testing.F) {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-			if err := wire.Check([]byte(r.Body)); err != nil {
+			if err := wire.CheckJSON([]byte(r.Body)); err != nil {
 				t.Fatalf("%v: %s", err, r.Body)
 			}
 		} else if r.Body != "" && !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {

@@ -60,7 +60,7 @@ func (x *exchange) runInputRounds(ctx context.Context, op *guard.Op, res catalog
 		if len(requests) > 2 { // more than {}
 			silent = 0
 			if op.InputResponses, err = x.requestInputInTime(ctx, requests); err != nil {
-				x.gateway.options.Pipeline.GiveUp(ctx, op, err)
+				x.gateway.options.Pipeline.AbandonCall(ctx, op, err)
 				return catalog.Result{}, err
 			}
 		} else if silent++; silent > maxSilentRounds {
@@ -72,18 +72,18 @@ func (x *exchange) runInputRounds(ctx context.Context, op *guard.Op, res catalog
 	}
 	err := junctor.Errorf(junctor.CodeUpstream, "the call asked for input too often and was given up")
 	op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
-	x.gateway.options.Pipeline.GiveUp(ctx, op, err)
+	x.gateway.options.Pipeline.AbandonCall(ctx, op, err)
 	return catalog.Result{}, err
 }
 
 // requestInputInTime is requestInput with a time limit: a client may never respond. The
 // error is then timeout.
 func (x *exchange) requestInputInTime(ctx context.Context, requests []byte) ([]byte, error) {
-	limited, cancel := context.WithTimeout(ctx, x.gateway.options.AskFor)
+	limited, cancel := context.WithTimeout(ctx, x.gateway.options.InputTimeout)
 	defer cancel()
 	responses, err := x.requestInput(limited, requests)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, junctor.Errorf(junctor.CodeTimeout, "the client was asked for input and did not answer within %v", x.gateway.options.AskFor)
+		return nil, junctor.Errorf(junctor.CodeTimeout, "the client was asked for input and did not answer within %v", x.gateway.options.InputTimeout)
 	}
 	return responses, err
 }
@@ -100,7 +100,7 @@ type inputRequest struct {
 // the inputResponses object. It fails at entry points that cannot send requests.
 func (x *exchange) requestInput(ctx context.Context, requests []byte) ([]byte, error) {
 	if x.sender == nil || x.session == nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the call needs input from its client, which this door cannot ask for; use /mcp")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the call needs input from its client, which this endpoint cannot ask for; use /mcp")
 	}
 	// Send all requests before waiting for the first response: a client may show
 	// them to its user together.

@@ -13,7 +13,7 @@ import (
 )
 
 // postLegacy serves one POST of the legacy era. It releases in.
-func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage, streamFirst bool) {
+func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, in *inboundMessage, streamFirst bool) {
 	m := &in.message
 	if !g.checkLegacyVersion(w, r, m.ID) {
 		g.releaseMessage(in)
@@ -33,7 +33,7 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		return
 	}
 	if m.Kind == wire.Request {
-		g.serveLegacyRequest(w, r, g.newLegacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
+		g.serveLegacyRequest(w, r, g.newLegacyExchange(p, junctor.EntryMCP, view, m, s), in, streamFirst)
 		return
 	}
 	// The request that this message answers may have been sent by another replica,
@@ -77,25 +77,25 @@ func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id 
 }
 
 // newLegacyExchange makes the exchange for a request of a legacy session.
-func (g *Gateway) newLegacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
+func (g *Gateway) newLegacyExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, m *wire.Message, s *session) *exchange {
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = s.clientProfile()
 	}
-	x := &exchange{gateway: g, principal: p, entryPoint: door, view: view, message: m, session: s, caller: s.newCaller(m.ProgressToken != nil)}
+	x := &exchange{gateway: g, principal: p, entryPoint: entryPoint, view: view, message: m, session: s, caller: s.newCaller(m.ProgressToken != nil)}
 	x.view.Audience, x.view.Older = audienceOf(x.caller.Capabilities), true
 	return x
 }
 
 // serveInitialize creates a session and answers with its id.
-func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, m *wire.Message, rep *postResponse) {
-	version := wire.Negotiate(m.ProtocolVersion)
+func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, m *wire.Message, rep *postResponse) {
+	version := wire.NegotiateVersion(m.ProtocolVersion)
 	s, err := g.createSession(r.Context(), p, view, version, m.Capabilities, m.ClientInfo)
 	if err != nil {
 		f := toClientError(err, false, "")
 		rep.writeFinal(http.StatusOK, wire.AppendError(nil, m.ID, f.rpcError))
 		return
 	}
-	x := g.newLegacyExchange(p, junctor.DoorMCP, view, m, s)
+	x := g.newLegacyExchange(p, junctor.EntryMCP, view, m, s)
 	w.Header().Set(wire.HeaderSessionID, s.sealedID)
 	rep.writeFinal(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilitiesJSON())))
 }
@@ -139,7 +139,7 @@ func (x *exchange) setLogLevel(ctx context.Context) (outcome, error) {
 
 // changeSubscription answers resources/subscribe and resources/unsubscribe.
 func (x *exchange) changeSubscription(ctx context.Context) (outcome, error) {
-	if !x.message.HasURI || x.message.Wrong != "" {
+	if !x.message.HasURI || x.message.InvalidMember != "" {
 		return outcome{}, errMissingParam("uri")
 	}
 	// The pipeline judges the subscription; only a granted one is remembered.
@@ -165,7 +165,7 @@ func (x *exchange) saveSession(ctx context.Context) error {
 	}
 	err := x.gateway.options.Sessions.SaveSession(ctx, x.principal.Tenant, x.session.toRow())
 	if err == nil {
-		x.gateway.notifyReplicas(ctx, News{Kind: eventSaved, Tenant: x.principal.Tenant, Session: x.session.id})
+		x.gateway.notifyReplicas(ctx, SessionEvent{Kind: eventSaved, Tenant: x.principal.Tenant, Session: x.session.id})
 	}
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/brief"
+	"github.com/junctor-mcp/junctor/internal/guard/lazyctx"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -38,10 +38,10 @@ func (g *Gateway) serveLegacyRequest(w http.ResponseWriter, r *http.Request, x *
 	// The call may outlive its connection, so it ends with the gateway, with a
 	// cancellation of the client, or with its session.
 	base := g.ctx //nolint:contextcheck // the call outlives its request
-	if g.options.Carry != nil {
-		base = g.options.Carry(r.Context(), base)
+	if g.options.CopyContextValues != nil {
+		base = g.options.CopyContextValues(r.Context(), base)
 	}
-	ctx, cancel := brief.WithCancel(base)
+	ctx, cancel := lazyctx.WithCancel(base)
 	defer cancel()
 	x.resultBuffer = &in.result
 	v := g.newCallStream(w, r, x)

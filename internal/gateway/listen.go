@@ -41,7 +41,7 @@ func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *postResponse) {
 
 // parseChangeFilter reads params.notifications. Nothing is granted yet.
 func (x *exchange) parseChangeFilter() (changeFilter, error) {
-	if x.message.Wrong != "" || x.message.Notifications == nil {
+	if x.message.InvalidMember != "" || x.message.Notifications == nil {
 		return changeFilter{}, errMissingParam("notifications")
 	}
 	flag := func(name string) bool { return string(wire.Get(x.message.Notifications, name)) == "true" }
@@ -103,7 +103,7 @@ func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, kee
 	meta := subscriptionMeta(x.message.ID)
 	params := append([]byte(`{"notifications":`), want.grantedJSON()...)
 	params = append(append(append(params, `,"_meta":`...), meta...), '}')
-	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteSubscriptionsAcknowledged, params))
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationSubscriptionsAcknowledged, params))
 
 	tasks := x.newTaskNotifier(ctx, meta)
 	defer tasks.stop()
@@ -134,7 +134,7 @@ func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, kee
 // another.
 func (x *exchange) sendShutdown(meta []byte) {
 	cancelled := append(append([]byte(`{"requestId":`), x.message.ID...), `,"reason":"the server is stopping"}`...)
-	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationCancelled, cancelled))
 	body := append(append([]byte(`{"_meta":`), meta...), '}')
 	x.sender.sendMessage(x.appendResponse(nil, outcome{body: body}))
 }
@@ -143,7 +143,7 @@ func (x *exchange) sendShutdown(meta []byte) {
 // unsubscribes.
 func (x *exchange) newSubscriptionOp(uri string, end bool) *guard.Op {
 	return &guard.Op{
-		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
+		Principal: x.principal, EntryPoint: x.entryPoint, Scope: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
 		Params: x.message.Params, Caller: x.caller,
 	}
 }
@@ -227,7 +227,7 @@ func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta
 				p = append(p, ',')
 			}
 			p = append(wire.AppendString(append(p, `"uri":`...), uri), '}')
-			x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteResourceUpdated, p))
+			x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationResourceUpdated, p))
 		}
 	}
 	params = append(params, '}')
@@ -235,13 +235,13 @@ func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta
 		params = nil
 	}
 	if tools && want.tools {
-		x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteToolsListChanged, params))
+		x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationToolsListChanged, params))
 	}
 	if prompts && want.prompts {
-		x.sender.sendMessage(wire.AppendNotification(nil, wire.NotePromptsListChanged, params))
+		x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationPromptsListChanged, params))
 	}
 	if resources && want.resources {
-		x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteResourcesListChanged, params))
+		x.sender.sendMessage(wire.AppendNotification(nil, wire.NotificationResourcesListChanged, params))
 	}
 }
 

@@ -39,7 +39,7 @@ func TestListen(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{
 		"notifications": map[string]any{"toolsListChanged": true, "resourceSubscriptions": []any{"probe+probe://a"}},
 		"_meta":         subscription,
-	}, ack.Params); ack.Method != wire.NoteSubscriptionsAcknowledged || diff != "" {
+	}, ack.Params); ack.Method != wire.NotificationSubscriptionsAcknowledged || diff != "" {
 		t.Fatalf("%s (-want +got):\n%s", ack.Method, diff)
 	}
 	onlyPrompts := listenBody("2", `{"promptsListChanged":true}`)
@@ -51,15 +51,15 @@ func TestListen(t *testing.T) {
 	own.next(t)
 
 	p.change(t, "new")
-	if a := s.next(t); a.Method != wire.NoteToolsListChanged || !cmp.Equal(a.Params, map[string]any{"_meta": subscription}) {
+	if a := s.next(t); a.Method != wire.NotificationToolsListChanged || !cmp.Equal(a.Params, map[string]any{"_meta": subscription}) {
 		t.Errorf("%+v", a)
 	}
 	p.server.Updated("probe://other")
 	p.server.Updated("probe://a")
-	if a := s.next(t); a.Method != wire.NoteResourceUpdated || !cmp.Equal(a.Params, map[string]any{"uri": "probe+probe://a", "_meta": subscription}) {
+	if a := s.next(t); a.Method != wire.NotificationResourceUpdated || !cmp.Equal(a.Params, map[string]any{"uri": "probe+probe://a", "_meta": subscription}) {
 		t.Errorf("%+v", a)
 	}
-	if a := own.next(t); a.Method != wire.NoteResourceUpdated || a.Params["uri"] != "probe://a" {
+	if a := own.next(t); a.Method != wire.NotificationResourceUpdated || a.Params["uri"] != "probe://a" {
 		t.Errorf("%+v", a)
 	}
 
@@ -68,7 +68,7 @@ func TestListen(t *testing.T) {
 		s  *eventStream
 		id string
 	}{{s, `"sub"`}, {deaf, "2"}, {elsewhere, "3"}, {own, "4"}} {
-		if a := end.s.next(t); a.Method != wire.NoteCancelled {
+		if a := end.s.next(t); a.Method != wire.NotificationCancelled {
 			t.Errorf("%+v", a)
 		}
 		a := end.s.next(t)
@@ -88,11 +88,11 @@ func TestNotesOfASession(t *testing.T) {
 	}
 	first := openStream(t, i, http.MethodGet, "/mcp", "", s.headers()...)
 	p.change(t, "one")
-	if a := first.next(t); a.Method != wire.NoteToolsListChanged {
+	if a := first.next(t); a.Method != wire.NotificationToolsListChanged {
 		t.Fatalf("%+v", a)
 	}
 	p.server.Updated("probe://a")
-	if a := first.next(t); a.Method != wire.NoteResourceUpdated || a.Params["uri"] != "probe+probe://a" {
+	if a := first.next(t); a.Method != wire.NotificationResourceUpdated || a.Params["uri"] != "probe+probe://a" {
 		t.Fatalf("%+v", a)
 	}
 
@@ -100,7 +100,7 @@ func TestNotesOfASession(t *testing.T) {
 	second := openStream(t, i, http.MethodGet, "/mcp", "", s.headers()...)
 	first.ends(t)
 	p.change(t, "one")
-	if a := second.next(t); a.Method != wire.NoteToolsListChanged {
+	if a := second.next(t); a.Method != wire.NotificationToolsListChanged {
 		t.Fatalf("%+v", a)
 	}
 	second.close()
@@ -108,12 +108,12 @@ func TestNotesOfASession(t *testing.T) {
 	// What was missed is replayed, and nothing else.
 	p.server.Updated("probe://a")
 	third := openStream(t, i, http.MethodGet, "/mcp", "", s.headers("Last-Event-ID: "+second.last)...)
-	if a := third.next(t); a.Method != wire.NoteResourceUpdated {
+	if a := third.next(t); a.Method != wire.NotificationResourceUpdated {
 		t.Fatalf("%+v", a)
 	}
 	third.close()
 	fourth := openStream(t, i, http.MethodGet, "/mcp", "", s.headers("Last-Event-ID: "+first.last)...)
-	for _, want := range []string{wire.NoteToolsListChanged, wire.NoteResourceUpdated} {
+	for _, want := range []string{wire.NotificationToolsListChanged, wire.NotificationResourceUpdated} {
 		if a := fourth.next(t); a.Method != want {
 			t.Fatalf("%+v, want %s", a, want)
 		}
@@ -123,7 +123,7 @@ func TestNotesOfASession(t *testing.T) {
 	s.post(t, request("2", "resources/unsubscribe", `"uri":"probe+probe://a"`))
 	p.server.Updated("probe://a")
 	p.change(t, "one")
-	if a := fourth.next(t); a.Method != wire.NoteToolsListChanged {
+	if a := fourth.next(t); a.Method != wire.NotificationToolsListChanged {
 		t.Fatalf("%+v", a)
 	}
 }

@@ -32,7 +32,7 @@ func TestLongList(t *testing.T) {
 		}
 	}
 	i := testkit.Start(t, testkit.Settings{"exposure": "all"}, app.WithServer(many))
-	legacy := open(t, i, wire.LatestLegacy, "{}", "")
+	legacy := open(t, i, wire.LatestLegacyVersion, "{}", "")
 	streamed := "Accept: text/event-stream, application/json"
 	for round := range 3 {
 		id := fmt.Sprint(1000 + round)

@@ -13,7 +13,7 @@ import (
 )
 
 // postModern serves one POST of the modern era. It does not release in.
-func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage, streamFirst bool) {
+func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, in *inboundMessage, streamFirst bool) {
 	m := &in.message
 	if m.Kind == wire.Response {
 		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a response was sent; in this protocol version the server asks nothing by requests"})
@@ -42,7 +42,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		return
 	}
 	rep := &postResponse{gateway: g, w: w, streamFirst: streamFirst}
-	x := g.newModernExchange(p, junctor.DoorMCP, view, m, rep)
+	x := g.newModernExchange(p, junctor.EntryMCP, view, m, rep)
 	x.header, x.resultBuffer = r.Header, &in.result
 	if m.Method == wire.MethodSubscriptionsListen {
 		g.listenHTTP(r, x, rep)
@@ -95,25 +95,25 @@ func checkModernMeta(m *wire.Message) *wire.Error {
 
 // checkVersion returns an error if v is no supported modern version.
 func checkVersion(v string) *wire.Error {
-	if v == wire.Modern {
+	if v == wire.ModernVersion {
 		return nil
 	}
-	data := append(wire.AppendString(nil, wire.Modern), `],"requested":`...)
+	data := append(wire.AppendString(nil, wire.ModernVersion), `],"requested":`...)
 	data = append([]byte(`{"supported":[`), data...)
 	data = append(wire.AppendString(data, v), '}')
-	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " is not spoken without a handshake; " + wire.Modern + " is", Data: data}
+	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " is not spoken without a handshake; " + wire.ModernVersion + " is", Data: data}
 }
 
 // newModernExchange makes the exchange for a modern request. The client describes itself
 // in every request.
-func (g *Gateway) newModernExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, out messageSender) *exchange {
+func (g *Gateway) newModernExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, m *wire.Message, out messageSender) *exchange {
 	// A profile in the URL wins over the one of the client's name.
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = profileOfClient(m.MetaClientInfo)
 	}
 	view.Audience = audienceOf(m.MetaCapabilities)
 	return &exchange{
-		gateway: g, principal: p, entryPoint: door, view: view, message: m, modern: true, sender: out,
+		gateway: g, principal: p, entryPoint: entryPoint, view: view, message: m, modern: true, sender: out,
 		caller: catalog.Caller{
 			Protocol: m.MetaVersion, Capabilities: m.MetaCapabilities, Info: m.MetaClientInfo,
 			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil, Tasks: acceptsTasks(m.MetaCapabilities),
@@ -148,7 +148,7 @@ func (x *exchange) runModern(ctx context.Context) (outcome, error) {
 
 // answerDiscover answers server/discover.
 func (x *exchange) answerDiscover() outcome {
-	b := append(wire.AppendString([]byte(`{"supportedVersions":[`), wire.Modern), `],"capabilities":`...)
+	b := append(wire.AppendString([]byte(`{"supportedVersions":[`), wire.ModernVersion), `],"capabilities":`...)
 	b = append(b, x.capabilitiesJSON()...)
 	if text := x.serverInstructions(); text != "" {
 		b = wire.AppendString(append(b, `,"instructions":`...), text)

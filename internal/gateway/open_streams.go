@@ -85,10 +85,10 @@ func (g *Gateway) registerStream(p *junctor.Principal, most int, end context.Can
 	return g.openStreams.addStream(p, most, g.options.Now(), end)
 }
 
-// Rotated ends streams after a key got a new token. Streams that were opened with the
+// EndRotatedStreams ends streams after a key got a new token. Streams that were opened with the
 // former token end when it stops working. Streams that were opened with a token before
 // that one end now. Call it before the new token is handed out.
-func (g *Gateway) Rotated(k *junctor.Key) {
+func (g *Gateway) EndRotatedStreams(k *junctor.Key) {
 	now := g.options.Now()
 	until := k.FormerUntil
 	if until.IsZero() {
@@ -126,10 +126,10 @@ func (g *Gateway) registerHTTPStream(ctx context.Context, w http.ResponseWriter,
 	return ctx, release
 }
 
-// EndOf ends the sessions and streams of the matching principals, which were deleted or
+// EndSessions ends the sessions and streams of the matching principals, which were deleted or
 // lost their credential. Sessions that are not in memory need a valid credential to be
 // reopened.
-func (g *Gateway) EndOf(ctx context.Context, match func(*junctor.Principal) bool) error {
+func (g *Gateway) EndSessions(ctx context.Context, match func(*junctor.Principal) bool) error {
 	var failed error
 	for _, s := range g.sessions.all() {
 		p := junctor.Principal{Tenant: s.sealed.Tenant, Issuer: s.sealed.Issuer, Subject: s.sealed.Subject, Agent: s.sealed.Agent}

@@ -14,7 +14,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
-// Streams that stay open are counted by party, whichever door they use, and a
+// Streams that stay open are counted by party, whichever endpoint they use, and a
 // closed one makes room.
 func TestOpenStreamsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 // a body may is not cut off by the same deadline.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(o *gateway.Options) { o.BodyFor = 50 * time.Millisecond })
+	s := newStack(t, func(o *gateway.Options) { o.BodyTimeout = 50 * time.Millisecond })
 	host := strings.TrimPrefix(s.URL, "http://")
 	sendHalf := func() {
 		t.Helper()

@@ -22,21 +22,21 @@ func TestPanicInABackend(t *testing.T) {
 	i, _ := start(t, nil)
 	s := open(t, i, "2025-11-25", "{}", "")
 	for range 3 {
-		for door, body := range map[string]string{
+		for endpoint, body := range map[string]string{
 			"modern": post(t, i, request("1", "tools/call", `"name":"probe__panic"`, meta())).Body,
 			"legacy": s.post(t, request("1", "tools/call", `"name":"probe__panic"`)).Body,
 			"plain":  i.Do(t, http.MethodPost, "/mcp/request", request("1", "tools/call", `"name":"panic"`)).Body,
 		} {
 			if a := parse(t, body); a.Result["isError"] != true || strings.Contains(body, "on purpose") {
-				t.Errorf("%s: %s", door, body)
+				t.Errorf("%s: %s", endpoint, body)
 			}
 		}
-		for door, body := range map[string]string{
+		for endpoint, body := range map[string]string{
 			"modern": post(t, i, request("1", "prompts/get", `"name":"probe__panic"`, meta())).Body,
 			"legacy": s.post(t, request("1", "prompts/get", `"name":"probe__panic"`)).Body,
 		} {
 			if a := parse(t, body); a.code() != -32603 || strings.Contains(body, "on purpose") {
-				t.Errorf("%s: %s", door, body)
+				t.Errorf("%s: %s", endpoint, body)
 			}
 		}
 	}
@@ -52,12 +52,12 @@ func (broken) Do(context.Context, *guard.Op, catalog.Sink) (catalog.Result, erro
 	panic("on purpose")
 }
 
-func (broken) List(*junctor.Principal, catalog.View, catalog.ListKind) ([]byte, error) {
+func (broken) List(*junctor.Principal, catalog.Scope, catalog.ListKind) ([]byte, error) {
 	panic("on purpose")
 }
 
-// A fault behind a door costs one answer, on whichever goroutine it happens.
-func TestPanicBehindADoor(t *testing.T) {
+// A fault behind an endpoint costs one answer, on whichever goroutine it happens.
+func TestPanicBehindAnEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(o *gateway.Options) { o.Pipeline = broken{o.Pipeline} })
 	front := wrapped(t, s.g)
@@ -93,18 +93,18 @@ func TestPanicBehindADoor(t *testing.T) {
 	}
 }
 
-// wrapped serves a gateway behind a Front.
+// wrapped serves a gateway behind an EdgeMiddleware.
 func wrapped(t *testing.T, g *gateway.Gateway, more ...func(*http.ServeMux)) *testkit.Instance {
 	t.Helper()
 	mux := http.NewServeMux()
 	if g != nil {
-		g.Routes(mux)
+		g.RegisterRoutes(mux)
 	}
 	for _, f := range more {
 		f(mux)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	front, err := gateway.NewFront(gateway.FrontOptions{Addr: server.Listener.Addr().String(), Log: slog.New(slog.DiscardHandler)})
+	front, err := gateway.NewEdgeMiddleware(gateway.EdgeOptions{Addr: server.Listener.Addr().String(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

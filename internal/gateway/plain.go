@@ -65,7 +65,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 // response.
 func (g *Gateway) answerPlain(ctx context.Context, p *junctor.Principal, m *wire.Message) (answer, long []byte, f clientError, left junctor.Allowance) {
 	x := &exchange{
-		gateway: g, principal: p, entryPoint: junctor.DoorPlain, view: catalog.View{Plain: true, Older: true}, message: m,
+		gateway: g, principal: p, entryPoint: junctor.EntryPlain, view: catalog.Scope{Plain: true, Older: true}, message: m,
 		session: newSession("", wire.V20241105, nil, nil), caller: catalog.Caller{Protocol: wire.V20241105},
 	}
 	o, err := x.runPlain(ctx)
@@ -97,7 +97,7 @@ func (x *exchange) runPlain(ctx context.Context) (outcome, error) {
 		o.body = flattenStructured(o.body)
 		return o, err
 	}
-	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method) + "; this door has initialize, ping, tools/list and tools/call"}
+	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method) + "; this endpoint has initialize, ping, tools/list and tools/call"}
 }
 
 // flattenStructured copies the members of structuredContent to the top of a result, where
@@ -128,7 +128,7 @@ func (g *Gateway) serveTools(w http.ResponseWriter, r *http.Request) {
 		methodNotAllowed(w, "GET")
 		return
 	}
-	body, err := g.options.Pipeline.List(p, catalog.View{Plain: true, Older: true}, catalog.ListTools)
+	body, err := g.options.Pipeline.List(p, catalog.Scope{Plain: true, Older: true}, catalog.ListTools)
 	if err != nil {
 		f := toClientError(err, true, "")
 		g.writeError(w, f.status, nil, f.rpcError)

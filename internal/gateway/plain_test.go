@@ -54,7 +54,7 @@ func protocolCases() []plainCase {
 		{name: "id is true", body: `{"jsonrpc":"2.0","id":true,"method":"ping"}`, code: -32600, id: "null"},
 		// No such method.
 		{name: "unknown method", body: request("1", "tools/run"), code: -32601, want: "tools/call"},
-		{name: "method of another door", body: request("1", "resources/list"), code: -32601},
+		{name: "method of another endpoint", body: request("1", "resources/list"), code: -32601},
 		{name: "method in another case", body: request("1", "Tools/List"), code: -32601},
 		// Wrong params.
 		{name: "no name", body: request("1", "tools/call", `"arguments":{}`), code: -32602, want: "params.name"},
@@ -102,7 +102,7 @@ func workflowCases() []plainCase {
 	}
 }
 
-func TestPlainDoor(t *testing.T) {
+func TestPlainEndpoint(t *testing.T) {
 	t.Parallel()
 	i, _ := start(t, nil)
 	protocol, workflow := protocolCases(), workflowCases()
@@ -143,13 +143,13 @@ func TestIDsComeBackAsTheyAre(t *testing.T) {
 		`""`, `"1"`, `"a b"`, `"\u0041"`, `"A"`, `"\/"`, `"\ud83d\ude00"`, `"😀"`, `"null"`, `"` + strings.Repeat("x", 2000) + `"`,
 	} {
 		body := request(id, "tools/call", `"name":"demo__echo"`, `"arguments":{"text":"x"}`)
-		for door, got := range map[string]string{
+		for endpoint, got := range map[string]string{
 			"plain":  i.Do(t, http.MethodPost, "/mcp/request", body).Body,
 			"legacy": s.post(t, body).Body,
 			"modern": post(t, i, request(id, "tools/call", `"name":"demo__echo"`, `"arguments":{"text":"x"}`, meta())).Body,
 		} {
 			if a := parse(t, got); string(a.ID) != id || a.text() != "x" {
-				t.Errorf("%s: id %s came back in %s", door, id, got)
+				t.Errorf("%s: id %s came back in %s", endpoint, id, got)
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func TestRefusalsAreHTTP(t *testing.T) {
 			i.Do(t, http.MethodDelete, "/api/v1/keys/"+k.ID, "")
 		}
 	}
-	for _, door := range []string{"/mcp/request", "/mcp"} {
+	for _, endpoint := range []string{"/mcp/request", "/mcp"} {
 		for _, c := range []struct {
 			name, method, body string
 			header             []string
@@ -226,13 +226,13 @@ func TestRefusalsAreHTTP(t *testing.T) {
 			{"PUT", "PUT", echo, nil, 405, "Allow"},
 			{"PATCH", "PATCH", echo, nil, 405, "Allow"},
 		} {
-			r := i.Do(t, c.method, door, c.body, c.header...)
+			r := i.Do(t, c.method, endpoint, c.body, c.header...)
 			name, value, _ := strings.Cut(c.want, ": ")
 			if r.Status != c.status || name != "" && r.Header.Get(name) == "" || value != "" && r.Header.Get(name) != value {
-				t.Errorf("%s %s: %d %v %s", door, c.name, r.Status, r.Header, r.Body)
+				t.Errorf("%s %s: %d %v %s", endpoint, c.name, r.Status, r.Header, r.Body)
 			}
 			if c.status != 405 && (parse(t, r.Body).Error == nil || string(parse(t, r.Body).ID) != "null") {
-				t.Errorf("%s %s: no JSON-RPC error: %s", door, c.name, r.Body)
+				t.Errorf("%s %s: no JSON-RPC error: %s", endpoint, c.name, r.Body)
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func TestRefusalsAreHTTP(t *testing.T) {
 	}
 }
 
-// The two examples that the plain door was made for, as curl sends them.
+// The two examples that the plain endpoint was made for, as curl sends them.
 func TestPlainExamples(t *testing.T) {
 	t.Parallel()
 	i := startDemo(t, testkit.Settings{"open": "true"})

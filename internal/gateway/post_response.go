@@ -209,7 +209,7 @@ func (r *postResponse) writeEventParts(parts [][]byte) {
 // closing brace. It counts the copy for its party.
 func (g *Gateway) joinParts(p *junctor.Principal, head, long []byte) []byte {
 	message := append(append(slices.Grow(head, len(long)+1), long...), '}')
-	g.options.Bytes.Count(limit.PartyOf(p), message)
+	g.options.ByteBudget.CountBuffer(limit.PartyOf(p), message)
 	return message
 }
 

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Proxies are the address ranges of trusted reverse proxies. Their X-Forwarded-For, -Host
+// TrustedProxies are the address ranges of trusted reverse proxies. Their X-Forwarded-For, -Host
 // and -Proto headers, or their Forwarded header (RFC 7239), are believed; those of other
 // peers are not. If the two kinds of headers disagree, a client has sent one of them
 // itself, and neither is believed.
-type Proxies []netip.Prefix
+type TrustedProxies []netip.Prefix
 
 // Client returns the address that a request comes from: the nearest address on its path
 // that is no trusted proxy.
-func (p Proxies) Client(r *http.Request) netip.Addr {
+func (p TrustedProxies) Client(r *http.Request) netip.Addr {
 	peer := peerAddr(r)
 	if !p.isTrusted(peer) {
 		return peer
@@ -33,7 +33,7 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 
 // forwardedHost returns the host and the scheme that the client used, as a trusted proxy
 // reports them. Each is "" if it is not reported.
-func (p Proxies) forwardedHost(r *http.Request) (host, proto string) {
+func (p TrustedProxies) forwardedHost(r *http.Request) (host, proto string) {
 	if len(p) == 0 || !p.isTrusted(peerAddr(r)) {
 		return "", ""
 	}
@@ -56,7 +56,7 @@ func agreedValue(a, b string) string {
 }
 
 // isTrusted reports whether an address belongs to a trusted proxy.
-func (p Proxies) isTrusted(a netip.Addr) bool {
+func (p TrustedProxies) isTrusted(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	for _, prefix := range p {
 		if prefix.Contains(a) {
@@ -68,7 +68,7 @@ func (p Proxies) isTrusted(a netip.Addr) bool {
 
 // nearestClient walks from the peer towards the client and stops at the first address
 // that is not trusted. found is false if there are no hops.
-func (p Proxies) nearestClient(peer netip.Addr, hops []netip.Addr) (client netip.Addr, found bool) {
+func (p TrustedProxies) nearestClient(peer netip.Addr, hops []netip.Addr) (client netip.Addr, found bool) {
 	client = peer
 	for i := len(hops) - 1; i >= 0 && hops[i].IsValid() && p.isTrusted(client); i-- {
 		client = hops[i]

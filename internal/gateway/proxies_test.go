@@ -12,8 +12,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/gateway"
 )
 
-func trusted() gateway.Proxies {
-	return gateway.Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("127.0.0.1/32")}
+func trusted() gateway.TrustedProxies {
+	return gateway.TrustedProxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("127.0.0.1/32")}
 }
 
 func TestClientAddress(t *testing.T) {
@@ -105,7 +105,7 @@ func TestFrontBeyondLoopback(t *testing.T) {
 		{"a page of nowhere", "203.0.113.9:1", public, false, header{"Origin": "null"}, 403, false},
 		{"a page that was added", "203.0.113.9:1", public, false, header{"Origin": "https://app.example"}, 200, false},
 	} {
-		front, err := gateway.NewFront(gateway.FrontOptions{
+		front, err := gateway.NewEdgeMiddleware(gateway.EdgeOptions{
 			Addr: "0.0.0.0:8717", PublicURL: &url.URL{Scheme: "https", Host: public}, Hosts: []string{"internal:8717"}, Origins: []string{"https://app.example"},
 			Proxies: trusted(), Log: slog.New(slog.DiscardHandler),
 		})

@@ -17,39 +17,39 @@ const (
 	maxReplayBytes  = 1 << 20
 )
 
-// Replay stores the events of session streams where other replicas find them. They serve
+// ReplayStore stores the events of session streams where other replicas find them. They serve
 // clients that come back after the replica that sent the events has failed.
-type Replay interface {
+type ReplayStore interface {
 	// Keep adds an event to a stream. It does not block. It may keep s, which the caller
 	// no longer changes. An event that cannot be stored is missing later.
-	Keep(session, stream string, s Sent)
+	StoreEvent(session, stream string, s StoredEvent)
 	// Sent returns the events of a stream after the given number. ok is false if not all
 	// of them are known.
-	Sent(ctx context.Context, session, stream string, after int) (r Replayed, ok bool)
+	LoadEvents(ctx context.Context, session, stream string, after int) (r StoredEvents, ok bool)
 }
 
-// Sent is one event of a stream, as it is stored.
-type Sent struct {
-	N       int    // its number; 0 only announces the stream
+// StoredEvent is one event of a stream, as it is stored.
+type StoredEvent struct {
+	Number  int    // its number; 0 only announces the stream
 	Message []byte // JSON; nil if it is too long to be stored
 	// Request is set with the first event of a stream only: the id of the request that
 	// the stream answers, as JSON. It is nil for a notification stream.
-	Request []byte
-	Answer  bool  // the event is the response: nothing follows it
-	Forget  []int // numbers of events to delete
+	Request    []byte
+	IsResponse bool  // the event is the response: nothing follows it
+	Delete     []int // numbers of events to delete
 }
 
-// Replayed is the stored part of a stream.
-type Replayed struct {
-	Messages [][]byte // after the requested number, in order
-	Request  []byte   // as in Sent
-	Answered bool     // the last event is the response
+// StoredEvents is the stored part of a stream.
+type StoredEvents struct {
+	Messages    [][]byte // after the requested number, in order
+	Request     []byte   // as in StoredEvent
+	HasResponse bool     // the last event is the response
 }
 
-// replayCopy stores the events of one stream in a Replay. The lock of the stream guards
+// replayCopy stores the events of one stream in a ReplayStore. The lock of the stream guards
 // it.
 type replayCopy struct {
-	store     Replay
+	store     ReplayStore
 	session   string
 	stream    string
 	request   []byte // id to store with the next event
@@ -58,17 +58,17 @@ type replayCopy struct {
 }
 
 // keepSent stores an event, the first time with the request id.
-func (c *replayCopy) keepSent(s Sent) {
+func (c *replayCopy) keepSent(s StoredEvent) {
 	s.Request, c.request = c.request, nil
-	c.store.Keep(c.session, c.stream, s)
+	c.store.StoreEvent(c.session, c.stream, s)
 }
 
 // addMessage stores event n and deletes the oldest ones if the bounds are exceeded.
 func (c *replayCopy) addMessage(n int, message []byte, answer bool) {
-	s := Sent{N: n, Message: message, Answer: answer}
+	s := StoredEvent{Number: n, Message: message, IsResponse: answer}
 	c.sizes, c.totalSize = append(c.sizes, len(message)), c.totalSize+len(message)
 	for len(c.sizes) > maxReplayEvents || c.totalSize > maxReplayBytes {
-		s.Forget = append(s.Forget, n+1-len(c.sizes))
+		s.Delete = append(s.Delete, n+1-len(c.sizes))
 		c.sizes, c.totalSize = c.sizes[1:], c.totalSize-c.sizes[0]
 	}
 	// An event above the bound is stored without its message, so that a reader
@@ -79,19 +79,19 @@ func (c *replayCopy) addMessage(n int, message []byte, answer bool) {
 	c.keepSent(s)
 }
 
-// copyStream stores the events of a stream in the Replay as well, beginning with those
+// copyStream stores the events of a stream in the ReplayStore as well, beginning with those
 // that were sent already. request is the id of the request that the stream answers, or
 // nil. It does nothing for sessions that cannot be resumed.
 func (g *Gateway) copyStream(s *session, st *stream, request []byte) {
-	if g.options.Replay == nil || s.sealedID == "" {
+	if g.options.ReplayStore == nil || s.sealedID == "" {
 		return
 	}
-	c := &replayCopy{store: g.options.Replay, session: s.id, stream: st.id(), request: bytes.Clone(request)}
+	c := &replayCopy{store: g.options.ReplayStore, session: s.id, stream: st.id(), request: bytes.Clone(request)}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.replay = c
 	if len(st.events) == 0 && request != nil { // announce the stream, so that a lost call is known even without events
-		c.keepSent(Sent{})
+		c.keepSent(StoredEvent{})
 	}
 	for i, message := range st.events {
 		c.addMessage(st.droppedCount+i+1, message, st.hasAnswer && i == len(st.events)-1)
@@ -100,11 +100,11 @@ func (g *Gateway) copyStream(s *session, st *stream, request []byte) {
 
 // loadSent returns the stored events that another replica has sent on a stream of the
 // session.
-func (g *Gateway) loadSent(r *http.Request, s *session, id string, after int) (Replayed, bool) {
-	if g.options.Replay == nil || g.replicaOfStream(id) == "" {
-		return Replayed{}, false
+func (g *Gateway) loadSent(r *http.Request, s *session, id string, after int) (StoredEvents, bool) {
+	if g.options.ReplayStore == nil || g.replicaOfStream(id) == "" {
+		return StoredEvents{}, false
 	}
-	return g.options.Replay.Sent(r.Context(), s.id, id, after)
+	return g.options.ReplayStore.LoadEvents(r.Context(), s.id, id, after)
 }
 
 // serveReplay answers with the stored events that another replica sent on the stream of a
@@ -122,7 +122,7 @@ func (g *Gateway) serveReplay(w http.ResponseWriter, r *http.Request, p *junctor
 	defer release()
 	g.startEventStream(w)
 	buf := appendReplayed(nil, id, after, got.Messages)
-	if !got.Answered {
+	if !got.HasResponse {
 		lost := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
 			Message: "the replica that this call ran on is gone or cannot be reached, and whether the call came to its end is not known; make the call again where that does no harm",

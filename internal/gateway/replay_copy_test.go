@@ -11,15 +11,15 @@ import (
 // tally notes which messages are kept.
 type tally struct{ kept []int }
 
-func (l *tally) Keep(_, _ string, s Sent) {
+func (l *tally) StoreEvent(_, _ string, s StoredEvent) {
 	if s.Message != nil {
-		l.kept = append(l.kept, s.N)
+		l.kept = append(l.kept, s.Number)
 	}
-	l.kept = slices.DeleteFunc(l.kept, func(n int) bool { return slices.Contains(s.Forget, n) })
+	l.kept = slices.DeleteFunc(l.kept, func(n int) bool { return slices.Contains(s.Delete, n) })
 }
 
-func (l *tally) Sent(context.Context, string, string, int) (Replayed, bool) {
-	return Replayed{}, false
+func (l *tally) LoadEvents(context.Context, string, string, int) (StoredEvents, bool) {
+	return StoredEvents{}, false
 }
 
 // What is kept of a stream is its newest messages, as many as there is room for.

@@ -25,7 +25,7 @@ func (a apart) Forward(http.ResponseWriter, *http.Request, string, []byte) error
 	return errors.New("it is gone")
 }
 
-func (a apart) Tell(context.Context, gateway.News) {}
+func (a apart) NotifyAll(context.Context, gateway.SessionEvent) {}
 
 // shelf keeps streams in memory.
 type shelf struct {
@@ -40,7 +40,7 @@ type keptStream struct {
 	messages map[int][]byte
 }
 
-func (k *shelf) Keep(session, stream string, s gateway.Sent) {
+func (k *shelf) StoreEvent(session, stream string, s gateway.StoredEvent) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	st := k.streams[session+" "+stream]
@@ -51,23 +51,23 @@ func (k *shelf) Keep(session, stream string, s gateway.Sent) {
 	if s.Request != nil {
 		st.request = s.Request
 	}
-	st.last, st.answered = max(st.last, s.N), st.answered || s.Answer
+	st.last, st.answered = max(st.last, s.Number), st.answered || s.IsResponse
 	if s.Message != nil {
-		st.messages[s.N] = s.Message
+		st.messages[s.Number] = s.Message
 	}
-	for _, n := range s.Forget {
+	for _, n := range s.Delete {
 		delete(st.messages, n)
 	}
 }
 
-func (k *shelf) Sent(_ context.Context, session, stream string, after int) (r gateway.Replayed, ok bool) {
+func (k *shelf) LoadEvents(_ context.Context, session, stream string, after int) (r gateway.StoredEvents, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	st := k.streams[session+" "+stream]
 	if st == nil {
 		return r, false
 	}
-	r.Request, r.Answered = st.request, st.answered
+	r.Request, r.HasResponse = st.request, st.answered
 	for n := after + 1; n <= st.last; n++ {
 		if st.messages[n] == nil {
 			return r, false
@@ -81,9 +81,9 @@ func (k *shelf) Sent(_ context.Context, session, stream string, after int) (r ga
 // other.
 func twoStacks(t *testing.T, k *shelf) (one, other *stack) {
 	t.Helper()
-	one = newStack(t, func(o *gateway.Options) { o.Peers, o.Replay = apart("one"), k })
+	one = newStack(t, func(o *gateway.Options) { o.Replicas, o.ReplayStore = apart("one"), k })
 	other = newStack(t, func(o *gateway.Options) {
-		o.Peers, o.Replay, o.Sealer, o.Sessions = apart("other"), k, one.ground, one.ground
+		o.Replicas, o.ReplayStore, o.Sealer, o.Sessions = apart("other"), k, one.ground, one.ground
 	})
 	return one, other
 }
@@ -133,7 +133,7 @@ func refused(t *testing.T, what string, s *session, last string) {
 
 // A stream of a process that is gone goes on at another one behind whatever event
 // its client saw last: nothing is missing, nothing comes twice, and nobody else has it.
-func TestStreamsAreReplayedElsewhere(t *testing.T) {
+func TestStreamsAreReplayedByAnotherReplica(t *testing.T) {
 	t.Parallel()
 	one, other := twoStacks(t, &shelf{streams: map[string]*keptStream{}})
 	for _, version := range []string{"2025-03-26", "2025-11-25"} {
@@ -161,7 +161,7 @@ func TestACutCallIsReplayedAsLost(t *testing.T) {
 	one, other := twoStacks(t, &shelf{streams: map[string]*keptStream{}})
 	c := open(t, one.Instance, "2025-11-25", "{}", "")
 	st := openStream(t, one.Instance, http.MethodPost, "/mcp", request(`"cut"`, "tools/call", `"name":"probe__block"`, `"_meta":{`+progress+`}`), c.headers()...)
-	if a := st.next(t); a.Method != wire.NoteProgress {
+	if a := st.next(t); a.Method != wire.NotificationProgress {
 		t.Fatalf("%+v", a)
 	}
 	for range 2 {
@@ -210,15 +210,15 @@ func TestNotesAreReplayedElsewhere(t *testing.T) {
 	}
 	notes := openStream(t, one.Instance, http.MethodGet, "/mcp", "", c.headers()...)
 	one.probe.server.Updated("probe://a")
-	if a := notes.next(t); a.Method != wire.NoteResourceUpdated {
+	if a := notes.next(t); a.Method != wire.NotificationResourceUpdated {
 		t.Fatalf("%+v", a)
 	}
 	again := openStream(t, other.Instance, http.MethodGet, "/mcp", "", c.headers("Last-Event-ID: "+strings.TrimSuffix(notes.last, "1")+"0")...)
-	if a := again.next(t); a.Method != wire.NoteResourceUpdated || again.last != notes.last {
+	if a := again.next(t); a.Method != wire.NotificationResourceUpdated || again.last != notes.last {
 		t.Errorf("%s %+v", again.last, a)
 	}
 	other.probe.server.Updated("probe://a")
-	if a := again.next(t); a.Method != wire.NoteResourceUpdated || again.last == notes.last {
+	if a := again.next(t); a.Method != wire.NotificationResourceUpdated || again.last == notes.last {
 		t.Errorf("%s %+v", again.last, a)
 	}
 }

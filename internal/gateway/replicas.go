@@ -10,23 +10,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Peers connects this replica to the others that serve the same clients. Any replica
+// Replicas connects this replica to the others that serve the same clients. Any replica
 // serves any request, except for state in the memory of another one: a stream to resume,
 // a request that waits for its response, or a call that waits for input. The ids of these
 // name their replica.
-type Peers interface {
+type Replicas interface {
 	// Self returns the name of this replica, in letters and digits. It is constant for
 	// the life of the process.
 	Self() string
 	// Forward lets another replica answer a request. body is the body if it was read
 	// already. An error means that nothing was answered: the replica is unavailable.
-	Forward(w http.ResponseWriter, r *http.Request, node string, body []byte) error
+	Forward(w http.ResponseWriter, r *http.Request, replica string, body []byte) error
 	// Tell sends an event to all other replicas and returns after they have received it.
-	Tell(ctx context.Context, n News)
+	NotifyAll(ctx context.Context, n SessionEvent)
 }
 
-// News is an event about a session that replicas send to each other.
-type News struct {
+// SessionEvent is an event about a session that replicas send to each other.
+type SessionEvent struct {
 	Kind    string           `json:"kind"`
 	Tenant  junctor.TenantID `json:"tenant"`
 	Session string           `json:"session"`
@@ -40,14 +40,14 @@ const (
 )
 
 // notifyReplicas sends an event to the other replicas, if there are any.
-func (g *Gateway) notifyReplicas(ctx context.Context, n News) {
-	if g.options.Peers != nil {
-		g.options.Peers.Tell(ctx, n)
+func (g *Gateway) notifyReplicas(ctx context.Context, n SessionEvent) {
+	if g.options.Replicas != nil {
+		g.options.Replicas.NotifyAll(ctx, n)
 	}
 }
 
-// Hear handles an event of another replica.
-func (g *Gateway) Hear(ctx context.Context, n News) error {
+// HandleSessionEvent handles an event of another replica.
+func (g *Gateway) HandleSessionEvent(ctx context.Context, n SessionEvent) error {
 	s := g.sessions.findByID(n.Tenant, n.Session)
 	switch {
 	// State that is kept for a session is dropped even if this replica does not
@@ -57,8 +57,8 @@ func (g *Gateway) Hear(ctx context.Context, n News) error {
 			g.sessions.remove(s.sealedID)
 			s.close()
 		}
-		if g.options.Ended != nil {
-			g.options.Ended(n.Tenant, n.Session)
+		if g.options.OnSessionEnded != nil {
+			g.options.OnSessionEnded(n.Tenant, n.Session)
 		}
 	case s == nil:
 	case n.Kind == eventCancelled:
@@ -77,9 +77,9 @@ func (g *Gateway) Hear(ctx context.Context, n News) error {
 	return nil
 }
 
-// Recheck compares all sessions in memory with the store, after a time in which no events
+// RecheckSessions compares all sessions in memory with the store, after a time in which no events
 // could be received: it closes those that were ended, and reloads the others.
-func (g *Gateway) Recheck(ctx context.Context) error {
+func (g *Gateway) RecheckSessions(ctx context.Context) error {
 	for _, s := range g.sessions.all() {
 		ended, err := g.options.Sessions.SessionRevoked(ctx, s.sealed.Tenant, s.sealed.ID)
 		if err != nil {
@@ -89,7 +89,7 @@ func (g *Gateway) Recheck(ctx context.Context) error {
 		if ended {
 			kind = eventEnded
 		}
-		if err := g.Hear(ctx, News{Kind: kind, Tenant: s.sealed.Tenant, Session: s.id}); err != nil {
+		if err := g.HandleSessionEvent(ctx, SessionEvent{Kind: kind, Tenant: s.sealed.Tenant, Session: s.id}); err != nil {
 			return err
 		}
 	}
@@ -123,14 +123,14 @@ func (t *sessionTable) findByID(tenant junctor.TenantID, id string) *session {
 // replicaOf returns the other replica that an id begins with. It returns "" if that is
 // this one, or if there are no others.
 func (g *Gateway) replicaOf(id string) string {
-	if g.options.Peers == nil {
+	if g.options.Replicas == nil {
 		return ""
 	}
-	node, _, ok := strings.Cut(id, ".")
-	if !ok || node == g.options.Peers.Self() {
+	replica, _, ok := strings.Cut(id, ".")
+	if !ok || replica == g.options.Replicas.Self() {
 		return ""
 	}
-	return node
+	return replica
 }
 
 // replicaOfStream returns the other replica that has a stream, or "".
@@ -144,7 +144,7 @@ func (g *Gateway) replicaOfStream(id string) string {
 // replicaOfResponse returns the other replica whose request a message answers. It returns
 // "" for every other message.
 func (g *Gateway) replicaOfResponse(m *wire.Message) string {
-	if g.options.Peers == nil || m.Kind != wire.Response {
+	if g.options.Replicas == nil || m.Kind != wire.Response {
 		return ""
 	}
 	id, ok := wire.String(m.ID)
@@ -156,29 +156,29 @@ func (g *Gateway) replicaOfResponse(m *wire.Message) string {
 
 // replicaOfState returns the other replica that holds the call of a request state, or "".
 func (g *Gateway) replicaOfState(requestState string) string {
-	if g.options.Peers == nil {
+	if g.options.Replicas == nil {
 		return ""
 	}
-	if node := g.options.Pipeline.HeldBy(requestState); node != g.options.Peers.Self() {
-		return node
+	if replica := g.options.Pipeline.WaitingReplica(requestState); replica != g.options.Replicas.Self() {
+		return replica
 	}
 	return ""
 }
 
 // forwardRequest lets another replica answer, if one is named. It returns false if none
 // is named or it is unavailable; nothing was answered then.
-func (g *Gateway) forwardRequest(w http.ResponseWriter, r *http.Request, node string, body []byte) bool {
-	return node != "" && g.options.Peers.Forward(w, r, node, body) == nil
+func (g *Gateway) forwardRequest(w http.ResponseWriter, r *http.Request, replica string, body []byte) bool {
+	return replica != "" && g.options.Replicas.Forward(w, r, replica, body) == nil
 }
 
 // forwardOrFail is forwardRequest for requests that no other replica can answer: if that
 // replica is unavailable, it answers with an error. It returns false only if no replica
 // is named.
-func (g *Gateway) forwardOrFail(w http.ResponseWriter, r *http.Request, node string, id, body []byte) bool {
-	if node == "" {
+func (g *Gateway) forwardOrFail(w http.ResponseWriter, r *http.Request, replica string, id, body []byte) bool {
+	if replica == "" {
 		return false
 	}
-	if err := g.options.Peers.Forward(w, r, node, body); err != nil {
+	if err := g.options.Replicas.Forward(w, r, replica, body); err != nil {
 		f := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: err,
 			Message: "the replica that this call waits in is gone or cannot be reached; make the call again",

@@ -25,7 +25,7 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, p *junctor.Pr
 }
 
 // tryReadBody is readBody for endpoints with their own form of errors. It reads at most
-// MaxBody bytes, within BodyFor.
+// MaxBody bytes, within BodyTimeout.
 func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor.Principal) (*inboundMessage, *clientError) {
 	if ct := r.Header.Get("Content-Type"); ct != "application/json" {
 		if t, _, err := mime.ParseMediaType(ct); err != nil || t != "application/json" {
@@ -42,7 +42,7 @@ func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor
 	if n := int(r.ContentLength); n >= cap(in.body) {
 		// Wait for memory before the read deadline is set: while the request
 		// waits here, nothing is read.
-		if in.body, err = g.options.Bytes.Make(r.Context(), who, n+1); err != nil {
+		if in.body, err = g.options.ByteBudget.MakeBuffer(r.Context(), who, n+1); err != nil {
 			g.releaseMessage(in)
 			return nil, errNoMemory(w, err)
 		}
@@ -51,8 +51,8 @@ func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor
 	// The deadline is removed after the read; otherwise it would end the request
 	// while it is answered.
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(g.options.BodyFor))
-	in.body, err = g.options.Bytes.ReadAll(r.Context(), who, in.body, r.Body, r.ContentLength, g.options.MaxBody)
+	_ = rc.SetReadDeadline(time.Now().Add(g.options.BodyTimeout))
+	in.body, err = g.options.ByteBudget.ReadAll(r.Context(), who, in.body, r.Body, r.ContentLength, g.options.MaxBody)
 	if err == nil {
 		_ = rc.SetReadDeadline(time.Time{})
 		return in, nil
@@ -82,7 +82,7 @@ func errTooLarge(w http.ResponseWriter) *clientError {
 	w.Header().Set("Connection", "close") // do not read the rest of the body
 	return &clientError{
 		status:   http.StatusRequestEntityTooLarge,
-		rpcError: &wire.Error{Code: codeTooLarge, Message: "the message is larger than this door takes; --max-body sets the limit"},
+		rpcError: &wire.Error{Code: codeTooLarge, Message: "the message is larger than this endpoint takes; --max-body sets the limit"},
 	}
 }
 

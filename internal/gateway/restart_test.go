@@ -35,7 +35,7 @@ func TestSessionsSurviveARestart(t *testing.T) {
 	}
 	notes := openStream(t, again, http.MethodGet, "/mcp", "", level.headers()...)
 	p.server.Updated("probe://a")
-	if a := notes.next(t); a.Method != wire.NoteResourceUpdated || a.Params["uri"] != "probe+probe://a" {
+	if a := notes.next(t); a.Method != wire.NotificationResourceUpdated || a.Params["uri"] != "probe+probe://a" {
 		t.Errorf("%+v", a)
 	}
 	if len(big.id) > 2<<10 {

@@ -277,7 +277,7 @@ func TestFrontRules(t *testing.T) {
 		{name: "other host and port", body: list, header: with("Host: evil.example:" + port), status: 421},
 		{name: "own host without port", body: list, header: with("Host: 127.0.0.1"), status: 421},
 		{name: "GET from elsewhere", method: "GET", header: []string{"Origin: https://evil.example"}, status: 403},
-		{name: "plain door from elsewhere", path: "/mcp/request", body: list, header: []string{"Origin: https://evil.example"}, status: 403},
+		{name: "plain endpoint from elsewhere", path: "/mcp/request", body: list, header: []string{"Origin: https://evil.example"}, status: 403},
 		{name: "tools from elsewhere", method: "GET", path: "/mcp/tools", header: []string{"Origin: https://evil.example"}, status: 403},
 		{name: "sse by rebinding", method: "GET", path: "/sse", header: []string{"Host: evil.example:" + port}, status: 421},
 		{name: "messages from elsewhere", path: "/messages", body: list, header: []string{"Origin: https://evil.example"}, status: 403},

@@ -59,8 +59,8 @@ func (t *sessionTable) all() []*session {
 	return out
 }
 
-// Sessions returns the number of legacy sessions in memory.
-func (g *Gateway) Sessions() int {
+// SessionCount returns the number of legacy sessions in memory.
+func (g *Gateway) SessionCount() int {
 	g.sessions.mu.RLock()
 	defer g.sessions.mu.RUnlock()
 	return len(g.sessions.bySealedID)
@@ -69,7 +69,7 @@ func (g *Gateway) Sessions() int {
 // closeIdleSessions removes idle sessions from memory until the gateway closes, and then
 // closes all sessions.
 func (g *Gateway) closeIdleSessions() {
-	tick := time.NewTicker(min(g.options.Idle/2, time.Minute))
+	tick := time.NewTicker(min(g.options.IdleTimeout/2, time.Minute))
 	defer tick.Stop()
 	for {
 		select {
@@ -81,7 +81,7 @@ func (g *Gateway) closeIdleSessions() {
 		case <-tick.C:
 			now := g.options.Now()
 			for _, s := range g.sessions.all() {
-				if s.isIdle(now, g.options.Idle) {
+				if s.isIdle(now, g.options.IdleTimeout) {
 					g.sessions.remove(s.sealedID)
 					s.close()
 				}
@@ -92,7 +92,7 @@ func (g *Gateway) closeIdleSessions() {
 
 // createSession creates a session for a principal and seals its id. It stores a row only
 // if the capabilities are too large for the id.
-func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view catalog.View, version string, caps, info []byte) (*session, error) {
+func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view catalog.Scope, version string, caps, info []byte) (*session, error) {
 	s := newSession(g.newBootID(), version, caps, info)
 	s.lastUsed = g.options.Now()
 	s.sealed = sealedSession{
@@ -101,7 +101,7 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 	}
 	// The id travels in a header, whose size proxies limit.
 	if len(caps) <= maxSealedCapabilities {
-		s.sealed.Caps = slices.Clone(caps)
+		s.sealed.Capabilities = slices.Clone(caps)
 	} else {
 		s.sealed.Stored = true
 		if err := g.options.Sessions.SaveSession(ctx, p.Tenant, s.toRow()); err != nil {
@@ -122,10 +122,10 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 func (g *Gateway) newBootID() string {
 	id := g.options.NewID()
 	id = id[max(len(id)-8, 0):]
-	if g.options.Peers == nil {
+	if g.options.Replicas == nil {
 		return id + "."
 	}
-	return g.options.Peers.Self() + "." + id + "."
+	return g.options.Replicas.Self() + "." + id + "."
 }
 
 // findSession returns the session that a request names, from memory or from its sealed id
@@ -133,7 +133,7 @@ func (g *Gateway) newBootID() string {
 // unknown, has ended or expired, or belongs to another principal; the client cannot tell
 // these apart. It answers 503 if the store is unavailable, because a client that receives
 // 404 gives up its session. After each of these answers it returns nil.
-func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, id []byte) *session {
+func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, id []byte) *session {
 	text := r.Header.Get(wire.HeaderSessionID)
 	if text == "" {
 		g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: wire.HeaderSessionID + " is missing: send initialize first, and then the id it answered with"})
@@ -186,7 +186,7 @@ func (g *Gateway) openSession(ctx context.Context, text string) (*session, error
 	if err != nil || sealed.Stored && !saved {
 		return nil, err
 	}
-	caps := []byte(sealed.Caps)
+	caps := []byte(sealed.Capabilities)
 	if sealed.Stored {
 		caps = row.Capabilities
 	}
@@ -200,8 +200,8 @@ func (g *Gateway) openSession(ctx context.Context, text string) (*session, error
 
 // notifyEnded reports the end of a session to the code that keeps state for it.
 func (g *Gateway) notifyEnded(p *junctor.Principal, s *session) {
-	if g.options.Ended != nil {
-		g.options.Ended(p.Tenant, s.id)
+	if g.options.OnSessionEnded != nil {
+		g.options.OnSessionEnded(p.Tenant, s.id)
 	}
 }
 
@@ -211,17 +211,17 @@ func (g *Gateway) handleOneWay(ctx context.Context, p *junctor.Principal, s *ses
 	switch {
 	case m.Kind == wire.Response:
 		s.deliverResponse(m)
-	case m.Method == wire.NoteRootsListChanged && g.options.RootsChanged != nil:
-		g.options.RootsChanged(p, s.id)
-	case m.Method == wire.NoteCancelled && m.RequestID != nil:
+	case m.Method == wire.NotificationRootsListChanged && g.options.OnRootsChanged != nil:
+		g.options.OnRootsChanged(p, s.id)
+	case m.Method == wire.NotificationCancelled && m.RequestID != nil:
 		if !s.cancelCall(m.RequestID) && s.sealedID != "" { // it may run on another replica
-			g.notifyReplicas(ctx, News{Kind: eventCancelled, Tenant: p.Tenant, Session: s.id, Request: string(m.RequestID)})
+			g.notifyReplicas(ctx, SessionEvent{Kind: eventCancelled, Tenant: p.Tenant, Session: s.id, Request: string(m.RequestID)})
 		}
 	}
 }
 
 // endSession serves DELETE: it ends a session on all replicas.
-func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
+func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope) {
 	s := g.findSession(w, r, p, view, nil)
 	if s == nil {
 		return
@@ -234,6 +234,6 @@ func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.
 	g.sessions.remove(s.sealedID)
 	s.close()
 	g.notifyEnded(p, s)
-	g.notifyReplicas(r.Context(), News{Kind: eventEnded, Tenant: p.Tenant, Session: s.id})
+	g.notifyReplicas(r.Context(), SessionEvent{Kind: eventEnded, Tenant: p.Tenant, Session: s.id})
 	w.WriteHeader(http.StatusNoContent)
 }

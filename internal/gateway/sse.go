@@ -63,7 +63,7 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the connection ends with either context
 	var buf []byte
-	c := g.newDuplexConn(ctx, p, junctor.DoorSSE, func(message []byte) error {
+	c := g.newDuplexConn(ctx, p, junctor.EntrySSE, func(message []byte) error {
 		buf = wire.AppendEvent(buf[:0], wire.Event{Name: "message", Data: message})
 		if _, err := w.Write(buf); err != nil {
 			return err
@@ -72,8 +72,8 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	})
 	c.view.Profile = profile
 	id := g.options.NewID()
-	if g.options.Peers != nil {
-		id = g.options.Peers.Self() + "." + id
+	if g.options.Replicas != nil {
+		id = g.options.Replicas.Self() + "." + id
 	}
 	g.sseConnections.put(id, c) // before the client learns the id
 	defer c.close()

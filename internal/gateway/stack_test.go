@@ -35,11 +35,11 @@ func newStack(t testing.TB, set func(*gateway.Options)) *stack {
 	m := &ground{now: time.Now(), used: map[string]bool{}, rows: map[string]gateway.SavedSession{}, revoked: map[string]bool{}}
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw)
-	master, err := seal.FromEnv(base64.StdEncoding.EncodeToString(raw))
+	master, err := seal.KeyringFromEnv(base64.StdEncoding.EncodeToString(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.ring, err = seal.OpenRing(t.Context(), m, master, seal.RingOptions{Now: m.Now}); err != nil {
+	if m.ring, err = seal.OpenSessionRing(t.Context(), m, master, seal.RingOptions{Now: m.Now}); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -51,7 +51,7 @@ func newStack(t testing.TB, set func(*gateway.Options)) *stack {
 	}
 	gd, err := guard.New(guard.Options{
 		Catalog: cat, Limiter: m, Journal: m, Recorder: m, Sealer: m, States: m, Meter: m, Logger: log, Now: m.Now, NewID: newID,
-		Timeout: time.Minute, Park: time.Hour,
+		Timeout: time.Minute, InputTimeout: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func newStack(t testing.TB, set func(*gateway.Options)) *stack {
 	who := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerKey, Subject: "me", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
 	o := gateway.Options{
 		Pipeline: gd, Catalog: cat, Authenticate: func(*http.Request) (*junctor.Principal, error) { return who, nil }, Sealer: m, Sessions: m,
-		Info: gateway.Info{Name: "test"}, Doors: gateway.Doors{MCP: true, SSE: true, Plain: true, Stdio: true}, Logger: log, Now: m.Now, NewID: newID,
+		ServerInfo: gateway.ServerInfo{Name: "test"}, EntryPoints: gateway.EntryPoints{MCP: true, SSE: true, Plain: true, Stdio: true}, Logger: log, Now: m.Now, NewID: newID,
 	}
 	if set != nil {
 		set(&o)
@@ -70,7 +70,7 @@ func newStack(t testing.TB, set func(*gateway.Options)) *stack {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	g.Routes(mux)
+	g.RegisterRoutes(mux)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	t.Cleanup(g.Close)
@@ -85,7 +85,7 @@ func newID() string {
 
 // ground is what the store, the limits and the journal are to an instance.
 type ground struct {
-	ring *seal.Ring
+	ring *seal.SessionRing
 
 	mu      sync.Mutex
 	now     time.Time
@@ -117,7 +117,7 @@ func (m *ground) DeleteRingKeys(context.Context, time.Time) error { return nil }
 func (m *ground) Open(purpose, text string) ([]byte, error)       { return m.ring.Open(purpose, text) }
 
 func (m *ground) Seal(purpose string, plain []byte) string {
-	return string(m.ring.Seal(nil, purpose, plain))
+	return m.ring.Seal(purpose, plain)
 }
 func (m *ground) RingKeys(context.Context) ([]seal.StoredKey, error) { return m.keys, nil }
 func (m *ground) AddRingKey(_ context.Context, k seal.StoredKey) error {

@@ -19,8 +19,8 @@ import (
 // the rights of a party change; if it returns an error, the connection ends. If server is
 // not empty, the client sees only that server, with the server's own names.
 func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
-	if !g.options.Doors.Stdio {
-		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
+	if !g.options.EntryPoints.Stdio {
+		return junctor.Errorf(junctor.CodeNotFound, "the stdio endpoint is switched off in the configuration")
 	}
 	p, err := who()
 	if err != nil {
@@ -33,7 +33,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 	defer g.registerStream(p, 0, cancel)()
 	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the connection ends with either context
 	defer stop()
-	c := g.newDuplexConn(ctx, p, junctor.DoorStdio, func(message []byte) error {
+	c := g.newDuplexConn(ctx, p, junctor.EntryStdio, func(message []byte) error {
 		_, err := out.Write(append(removeLineBreaks(message), '\n'))
 		return err
 	})
@@ -41,7 +41,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 	defer c.close()
 
 	lines := wire.NewLineReader(in, int(g.options.MaxBody))
-	room := g.options.Bytes.Growth(ctx, limit.PartyOf(p), g.options.MaxBody)
+	room := g.options.ByteBudget.NewGrowth(ctx, limit.PartyOf(p), g.options.MaxBody)
 	lines.GrowWith(room.Grow)
 	read := make(chan error, 1)
 	go func() { read <- c.readLines(who, lines, room) }() //nolint:contextcheck // requests use the context of the connection
@@ -65,12 +65,12 @@ const drainTimeout = 1500 * time.Millisecond
 func (c *duplexConn) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader, room *limit.ByteGrowth) error {
 	for {
 		line, err := lines.Next()
-		room.Settle()
+		room.FinishMessage()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, wire.ErrTooLong):
-			c.sendMessage(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
+			c.sendMessage(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this endpoint takes; --max-body sets the limit"}))
 		case isOwnError(err):
 			c.sendMessage(wire.AppendError(nil, nil, toClientError(err, false, "").rpcError))
 		case err != nil:

@@ -11,7 +11,7 @@ import (
 // serveMCP serves Streamable HTTP of both eras on one path: for all servers together, or
 // for the server that the path names. GET and DELETE belong to the legacy era.
 func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
-	view := catalog.View{Server: r.PathValue("server")}
+	view := catalog.Scope{Server: r.PathValue("server")}
 	p := g.authenticate(w, r)
 	if p == nil {
 		return
@@ -25,7 +25,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	// exist, in both eras and for every method.
 	if view.Server != "" {
 		if _, err := g.options.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
-			g.recordRefusal(r, p, junctor.DoorMCP, junctor.KindServer, view.Server, err)
+			g.recordRefusal(r, p, junctor.EntryMCP, junctor.KindServer, view.Server, err)
 			g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
 			return
 		}
@@ -51,11 +51,11 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 // methodNotAllowed answers 405 with the allowed methods.
 func methodNotAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
-	http.Error(w, "this door takes "+allow, http.StatusMethodNotAllowed)
+	http.Error(w, "this endpoint takes "+allow, http.StatusMethodNotAllowed)
 }
 
 // servePost reads one POST and hands it to its era.
-func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
+func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope) {
 	both, streamFirst := parseAccept(r.Header["Accept"])
 	if !both {
 		g.writeError(w, http.StatusNotAcceptable, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Accept must list both application/json and text/event-stream"})

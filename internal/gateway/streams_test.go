@@ -32,7 +32,7 @@ func counted(t *testing.T, all []answer, to int) {
 		t.Fatalf("%d messages, want %d", len(all), to+1)
 	}
 	for n, a := range all[:to] {
-		if a.Method != wire.NoteProgress || a.Params["progress"] != float64(n+1) || a.Params["progressToken"] != "t" {
+		if a.Method != wire.NotificationProgress || a.Params["progress"] != float64(n+1) || a.Params["progressToken"] != "t" {
 			t.Fatalf("message %d: %+v", n, a)
 		}
 	}
@@ -74,7 +74,7 @@ func levels(t *testing.T, r testkit.Reply) []string {
 	var got []string
 	all := messages(t, r)
 	for _, a := range all[:len(all)-1] {
-		if a.Method != wire.NoteMessage || a.Params["logger"] != "probe" {
+		if a.Method != wire.NotificationMessage || a.Params["logger"] != "probe" {
 			t.Errorf("%+v", a)
 		}
 		level, _ := a.Params["level"].(string)
@@ -92,11 +92,11 @@ func TestLogLevels(t *testing.T) {
 	i, _ := start(t, nil)
 	const tool = `"name":"probe__levels"`
 	quiet, loud := open(t, i, "2025-11-25", "{}", ""), open(t, i, "2025-11-25", "{}", "")
-	for n, level := range append([]string{""}, wire.Levels()...) {
+	for n, level := range append([]string{""}, wire.LogLevels()...) {
 		var want []string
 		m := meta()
 		if level != "" {
-			want = wire.Levels()[n-1:]
+			want = wire.LogLevels()[n-1:]
 			m = meta(`"` + wire.MetaLogLevel + `":"` + level + `"`)
 			if r := loud.post(t, request("1", "logging/setLevel", `"level":"`+level+`"`)); r.Body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 				t.Errorf("setLevel: %s", r.Body)
@@ -119,7 +119,7 @@ func TestClosingAModernStreamCancels(t *testing.T) {
 	i, p := start(t, nil)
 	body := request("1", "tools/call", `"name":"probe__block"`, meta(progress))
 	s := openStream(t, i, http.MethodPost, "/mcp", body, mirrored(t, body)...)
-	if a := s.next(t); a.Method != wire.NoteProgress {
+	if a := s.next(t); a.Method != wire.NotificationProgress {
 		t.Fatalf("%+v", a)
 	}
 	hears(t, "the start", p.started, 10*time.Second)
@@ -168,7 +168,7 @@ func TestALegacyStreamIsResumed(t *testing.T) {
 			i, p := start(t, nil)
 			s := open(t, i, version, "{}", "")
 			st := openStream(t, i, http.MethodPost, "/mcp", request("7", "tools/call", `"name":"probe__block"`, `"_meta":{`+progress+`}`), s.headers()...)
-			if a := st.next(t); a.Method != wire.NoteProgress {
+			if a := st.next(t); a.Method != wire.NotificationProgress {
 				t.Fatalf("%+v", a)
 			}
 			hears(t, "the start", p.started, 10*time.Second)

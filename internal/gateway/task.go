@@ -41,7 +41,7 @@ func (x *exchange) runModernTask(ctx context.Context, kind junctor.Kind) (outcom
 	if !x.caller.Tasks {
 		return outcome{}, errTasksNotDeclared("use tasks")
 	}
-	if x.message.Wrong != "" || !x.message.HasTaskID {
+	if x.message.InvalidMember != "" || !x.message.HasTaskID {
 		return outcome{}, errMissingParam("taskId")
 	}
 	if kind == junctor.KindTaskUpdate && x.message.InputResponses == nil {
@@ -62,7 +62,7 @@ func (x *exchange) runLegacyTask(ctx context.Context) (outcome, error) {
 	if x.message.Method == wire.MethodTasksList {
 		return x.listTasks(ctx)
 	}
-	if x.message.Wrong != "" || !x.message.HasTaskID {
+	if x.message.InvalidMember != "" || !x.message.HasTaskID {
 		return outcome{}, errMissingParam("taskId")
 	}
 	switch x.message.Method {
@@ -82,7 +82,7 @@ func (x *exchange) runLegacyTask(ctx context.Context) (outcome, error) {
 // those of an update. With wait it returns when the task has ended or asks for input.
 func (x *exchange) runTaskOperation(ctx context.Context, kind junctor.Kind, responses []byte, wait bool) ([]byte, error) {
 	op := &guard.Op{
-		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: kind, Name: x.message.TaskID, Params: x.message.Params, Meta: x.message.Meta,
+		Principal: x.principal, EntryPoint: x.entryPoint, Scope: x.view, Kind: kind, Name: x.message.TaskID, Params: x.message.Params, Meta: x.message.Meta,
 		InputResponses: responses, Caller: x.caller, Wait: wait,
 	}
 	op.Caller.Tasks = true
@@ -205,7 +205,7 @@ func (x *exchange) cancelTask(ctx context.Context) (outcome, error) {
 
 // listTasks answers tasks/list.
 func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
-	tasks, next, err := x.gateway.options.Pipeline.Tasks(ctx, x.principal, x.view, x.message.Cursor)
+	tasks, next, err := x.gateway.options.Pipeline.ListTasks(ctx, x.principal, x.view, x.message.Cursor)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -75,11 +75,11 @@ func (t *taskNotifier) nextState(id string) string {
 // buildNotification returns the notification of a state, or nil if the listener may not
 // receive it.
 func (t *taskNotifier) buildNotification(id string, state []byte) []byte {
-	if !t.exchange.gateway.options.Pipeline.HearsOfTask(t.ctx, t.exchange.principal, t.exchange.view, id, state) {
+	if !t.exchange.gateway.options.Pipeline.CanReceiveTask(t.ctx, t.exchange.principal, t.exchange.view, id, state) {
 		return nil
 	}
 	if !t.exchange.modern {
-		return wire.AppendNotification(nil, wire.NoteTasksStatus, toLegacyTask(state))
+		return wire.AppendNotification(nil, wire.NotificationTasksStatus, toLegacyTask(state))
 	}
 	switch taskStatus(state) {
 	case wire.TaskWorking, wire.TaskCancelled:
@@ -89,14 +89,14 @@ func (t *taskNotifier) buildNotification(id string, state []byte) []byte {
 			return nil
 		}
 	}
-	return wire.AppendNotification(nil, wire.NoteTasks, wire.AppendObject(nil, state, nil, wire.Member{Key: "_meta", Value: t.meta}))
+	return wire.AppendNotification(nil, wire.NotificationTasks, wire.AppendObject(nil, state, nil, wire.Member{Key: "_meta", Value: t.meta}))
 }
 
 // getTask returns a task as tasks/get does, for a listener. With watch, its changes are
 // reported from now on.
 func (x *exchange) getTask(ctx context.Context, id string, watch bool) ([]byte, error) {
 	res, err := x.gateway.options.Pipeline.Do(ctx, &guard.Op{
-		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: junctor.KindTask, Name: id, Caller: x.caller, Watch: watch,
+		Principal: x.principal, EntryPoint: x.entryPoint, Scope: x.view, Kind: junctor.KindTask, Name: id, Caller: x.caller, Watch: watch,
 	}, x)
 	return res.Body, err
 }

@@ -15,7 +15,7 @@ import (
 // session, in memory for ever.
 func TestAQuestionLapses(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(o *gateway.Options) { o.AskFor = 50 * time.Millisecond })
+	s := newStack(t, func(o *gateway.Options) { o.InputTimeout = 50 * time.Millisecond })
 	c := open(t, s.Instance, "2025-11-25", `{"elicitation":{}}`, "")
 	st := openStream(t, s.Instance, http.MethodPost, "/mcp", request("1", "tools/call", `"name":"probe__want"`), c.headers()...)
 	q := st.next(t)
@@ -32,16 +32,16 @@ func TestAQuestionLapses(t *testing.T) {
 // A session that nobody uses leaves memory, and comes back by its id.
 func TestIdleSessionsLeaveMemory(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(o *gateway.Options) { o.Idle = 20 * time.Millisecond })
+	s := newStack(t, func(o *gateway.Options) { o.IdleTimeout = 20 * time.Millisecond })
 	c := open(t, s.Instance, "2025-11-25", "{}", "")
 	c.post(t, request("1", "logging/setLevel", `"level":"emergency"`))
 	s.ground.pass(time.Second)
-	poll.Until(t, "the idle session to leave memory", time.Minute, func() bool { return s.g.Sessions() == 0 })
+	poll.Until(t, "the idle session to leave memory", time.Minute, func() bool { return s.g.SessionCount() == 0 })
 	if got := levels(t, c.post(t, request("1", "tools/call", `"name":"probe__levels"`))); len(got) != 1 {
 		t.Errorf("it came back without its log level: %v", got)
 	}
 	s.ground.pass(31 * 24 * time.Hour)
-	poll.Until(t, "the expired session to leave memory", time.Minute, func() bool { return s.g.Sessions() == 0 })
+	poll.Until(t, "the expired session to leave memory", time.Minute, func() bool { return s.g.SessionCount() == 0 })
 	if r := c.post(t, request("1", "ping")); r.Status != http.StatusNotFound {
 		t.Errorf("an expired session: %d", r.Status)
 	}

@@ -27,8 +27,8 @@ func TestAdhoc(t *testing.T) {
 	} {
 		r := newRig(t)
 		op := tool("echo", `{"text":"x"}`)
-		op.Name, op.Adhoc, op.Principal = "echo", r.backend, caller(tt.scope)
-		op.View = catalog.View{Server: junctor.AdhocServer}
+		op.Name, op.AdhocBackend, op.Principal = "echo", r.backend, caller(tt.scope)
+		op.Scope = catalog.Scope{Server: junctor.AdhocServer}
 		if tt.empty {
 			r.rate = limit.Rate{PerSecond: 0.0001, Burst: 1}
 			_, _ = r.Do(t.Context(), op, nil)
@@ -54,16 +54,16 @@ func TestAdhoc(t *testing.T) {
 // is not.
 func TestDeliveredToolsAreCountedByName(t *testing.T) {
 	t.Parallel()
-	for door, want := range map[junctor.Door]string{junctor.DoorDelivery: "adhoc__echo success", junctor.DoorCall: "adhoc success"} {
+	for entryPoint, want := range map[junctor.EntryPoint]string{junctor.EntryDelivery: "adhoc__echo success", junctor.EntryBridge: "adhoc success"} {
 		r := newRig(t)
 		op := tool("echo", `{"text":"x"}`)
-		op.Name, op.Adhoc, op.Principal, op.Door = "echo", r.backend, caller(junctor.ScopeBridgeCall), door
-		op.View = catalog.View{Server: junctor.AdhocServer}
+		op.Name, op.AdhocBackend, op.Principal, op.EntryPoint = "echo", r.backend, caller(junctor.ScopeBridgeCall), entryPoint
+		op.Scope = catalog.Scope{Server: junctor.AdhocServer}
 		if _, err := r.Do(t.Context(), op, nil); err != nil {
 			t.Fatal(err)
 		}
 		if len(r.observed) != 1 || r.observed[0] != want {
-			t.Errorf("%s: counted as %q, want %q", door, r.observed, want)
+			t.Errorf("%s: counted as %q, want %q", entryPoint, r.observed, want)
 		}
 	}
 }

@@ -11,9 +11,10 @@
 // Entry points (gateway, admin, agents, deliveries, Apps) pass an Op with the principal
 // that package identity authenticated. Names are resolved in package catalog, which also
 // returns the backend. No other package calls a backend. Limits, the journal, sealing and
-// counters come in as the small interfaces of op.go, which package app implements.
+// counters come in as the small interfaces of op.go, which packages limit, audit, seal and telemetry implement.
 //
 // Read op.go and guard.go first, then record.go. request_state.go continues calls that
 // ask their client for input; task.go maps the tasks of servers to our own ids.
-// end_log.go and hash_pool.go are helpers.
+// trace.go makes spans; ungated.go is for benchmarks; end_log.go and hash_pool.go are
+// helpers.
 package guard

@@ -43,7 +43,7 @@ func (l *endLog) logEnd(ctx context.Context, log *slog.Logger, call *junctor.Cal
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("call", call.ID), slog.String("status", string(call.Status)), slog.String("entry_point", string(call.Door)), slog.String("kind", string(call.Kind)),
+		slog.String("call", call.ID), slog.String("status", string(call.Status)), slog.String("entry_point", string(call.EntryPoint)), slog.String("kind", string(call.Kind)),
 		slog.String("server", call.Server), slog.String("name", truncateText(call.Name, maxNameLength)),
 	}
 	for _, one := range []struct{ key, value string }{{"code", string(call.Code)}, {"reason", call.Reason}, {"user", call.User}, {"agent", call.Agent}} {

@@ -24,8 +24,8 @@ func TestEveryKindRuns(t *testing.T) {
 	for name, op := range goodOps() {
 		r := newRig(t)
 		res, err := r.Do(t.Context(), op, nil)
-		if err != nil || len(res.Body) == 0 || !op.Ran {
-			t.Errorf("%s: %v, ran: %v", name, err, op.Ran)
+		if err != nil || len(res.Body) == 0 || !op.Dispatched {
+			t.Errorf("%s: %v, ran: %v", name, err, op.Dispatched)
 			continue
 		}
 		id := r.calls[0].ID
@@ -34,7 +34,7 @@ func TestEveryKindRuns(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 		start, end := r.calls[0], r.calls[1]
-		if start.Server != "srv" || start.Kind != op.Kind || start.Door != op.Door || start.Subject != "k1" || start.BytesIn != len(op.Params) {
+		if start.Server != "srv" || start.Kind != op.Kind || start.EntryPoint != op.EntryPoint || start.Subject != "k1" || start.BytesIn != len(op.Params) {
 			t.Errorf("%s: start %+v", name, start)
 		}
 		if end.BytesOut != len(res.Body) || end.ResultDigest == [32]byte{} || end.Duration < 0 || (op.Arguments == nil) != (start.ArgsDigest == [32]byte{}) {
@@ -73,7 +73,7 @@ func refusals() []refusalStatus {
 	return []refusalStatus{
 		{"unknown name", every, func(_ *rig, op *guard.Op) { op.Name = prefixed.Replace(op.Name) }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"no name", every, func(_ *rig, op *guard.Op) { op.Name = "" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
-		{"a view of another server", every, func(_ *rig, op *guard.Op) { op.View.Server = "other" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
+		{"a view of another server", every, func(_ *rig, op *guard.Op) { op.Scope.Server = "other" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"not visible", every, func(_ *rig, op *guard.Op) { op.Principal = caller(junctor.ScopeAuditRead) }, junctor.CodeNotFound, junctor.StatusDenied, "neither tools:read"},
 		{"no scopes", every, func(_ *rig, op *guard.Op) { op.Principal = caller() }, junctor.CodeNotFound, junctor.StatusDenied, "neither tools:read"},
 		{"another tenant", every, func(_ *rig, op *guard.Op) { op.Principal.Tenant = "elsewhere" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
@@ -88,7 +88,7 @@ func refusals() []refusalStatus {
 		{"empty state", every, func(_ *rig, op *guard.Op) { op.HasState = true }, junctor.CodeInvalid, junctor.StatusInvalid, "requestState"},
 		{"unknown version", tools, func(_ *rig, op *guard.Op) { op.Version = "9" }, junctor.CodeInvalid, junctor.StatusInvalid, "version"},
 		{"headers differ", tools, func(_ *rig, op *guard.Op) {
-			op.Mirror = func(*catalog.ToolVersion) error { return junctor.Errorf(junctor.CodeInvalid, "headers differ") }
+			op.CheckHeaders = func(*catalog.ToolVersion) error { return junctor.Errorf(junctor.CodeInvalid, "headers differ") }
 		}, junctor.CodeInvalid, junctor.StatusInvalid, "headers differ"},
 		{"bad arguments", tools, func(_ *rig, op *guard.Op) { op.Arguments = []byte(`{"text":"SECRET"}`) }, junctor.CodeInvalid, junctor.StatusInvalid, "/text"},
 		{"no arguments", tools, func(_ *rig, op *guard.Op) { op.Arguments = nil }, junctor.CodeInvalid, junctor.StatusInvalid, "schema at the top"},
@@ -121,8 +121,8 @@ func TestRefusals(t *testing.T) {
 				if !errors.As(err, &e) || e.Code != tt.code {
 					t.Fatalf("%v, want %s", err, tt.code)
 				}
-				if n := r.heard(); n != 0 || op.Ran {
-					t.Errorf("the backend heard of it %d times, ran: %v", n, op.Ran)
+				if n := r.heard(); n != 0 || op.Dispatched {
+					t.Errorf("the backend heard of it %d times, ran: %v", n, op.Dispatched)
 				}
 				if len(r.calls) != 1 || len(r.recorded) != 1 || len(r.observed) != 1 {
 					t.Fatalf("%d records, %d recordings, %d observations", len(r.calls), len(r.recorded), len(r.observed))
@@ -207,7 +207,7 @@ func TestGateOrder(t *testing.T) {
 	r.rate = limit.Rate{PerSecond: 0.001, Burst: 1}
 	mirrored := 0
 	with := func(op *guard.Op) *guard.Op {
-		op.Mirror = func(v *catalog.ToolVersion) error {
+		op.CheckHeaders = func(v *catalog.ToolVersion) error {
 			mirrored++
 			if v == nil {
 				t.Error("mirror without a tool")
@@ -227,7 +227,7 @@ func TestGateOrder(t *testing.T) {
 	}
 	// What the headers refuse takes no token.
 	op = with(tool("echo", `{"text":"a"}`))
-	op.Mirror = func(*catalog.ToolVersion) error { return junctor.Errorf(junctor.CodeInvalid, "differ") }
+	op.CheckHeaders = func(*catalog.ToolVersion) error { return junctor.Errorf(junctor.CodeInvalid, "differ") }
 	_, _ = r.Do(t.Context(), op, nil)
 	// Bad arguments do: the limit stands before the schema.
 	if _, err := r.Do(t.Context(), with(tool("echo", `{}`)), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
@@ -336,7 +336,7 @@ func TestEndings(t *testing.T) {
 				if junctor.CodeOf(err) != tt.code || err == nil && !res.IsError {
 					t.Errorf("%v, %+v", err, res)
 				}
-				if !tt.op.Ran { // whoever may repeat what did not run must know
+				if !tt.op.Dispatched { // whoever may repeat what did not run must know
 					t.Error("it looks as if the backend had never heard of it")
 				}
 				if err != nil && strings.Contains(err.Error(), "SECRET") {
@@ -353,7 +353,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-func TestRequestsCarryWhatTheySay(t *testing.T) {
+func TestRequestsCarryTheirHeaders(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	op := tool("old-and-new", `{}`)
@@ -371,9 +371,9 @@ func TestRequestsCarryWhatTheySay(t *testing.T) {
 		t.Errorf("without a version: %q, %v", r.backend.last.Version, err)
 	}
 	// URIs in results are as the view shows them.
-	for view, want := range map[catalog.View]string{{}: "srv+x://r", {Server: "srv"}: "x://r"} {
+	for view, want := range map[catalog.Scope]string{{}: "srv+x://r", {Server: "srv"}: "x://r"} {
 		op := tool("link", `{}`)
-		if op.View = view; view.Server != "" {
+		if op.Scope = view; view.Server != "" {
 			op.Name = "link"
 		}
 		res, err := r.Do(t.Context(), op, nil)
@@ -402,8 +402,8 @@ func TestNoCallWithoutScope(t *testing.T) {
 			}), func(s junctor.Scope) junctor.Scope { return s }).Draw(t, "scopes")
 			pool := []string{"srv__echo", "echo", "srv+x://r", "x://r", "srv__p", "p", "srv+x://t/{n}", "srv__hang", ""}
 			op := &guard.Op{
-				Principal: caller(scopes...), Door: junctor.DoorPlain,
-				View: catalog.View{Server: rapid.SampledFrom([]string{"", "srv", "x"}).Draw(t, "server"), Plain: rapid.Bool().Draw(t, "plain")},
+				Principal: caller(scopes...), EntryPoint: junctor.EntryPlain,
+				Scope: catalog.Scope{Server: rapid.SampledFrom([]string{"", "srv", "x"}).Draw(t, "server"), Plain: rapid.Bool().Draw(t, "plain")},
 				Kind: rapid.SampledFrom([]junctor.Kind{
 					junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, "", "other",
 				}).Draw(t, "kind"),
@@ -427,16 +427,16 @@ func TestList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, scope := range []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall, junctor.ScopeAdmin} {
-		for _, v := range []catalog.View{{}, {Server: "srv"}, {Plain: true}} {
+		for _, v := range []catalog.Scope{{}, {Server: "srv"}, {Plain: true}} {
 			if b, err := r.List(caller(scope), v, catalog.ListTools); err != nil || !strings.Contains(string(b), "echo") {
 				t.Errorf("%s, %+v: %s, %v", scope, v, b, err)
 			}
 		}
 	}
-	if _, err := r.List(caller(junctor.ScopeAuditRead), catalog.View{}, catalog.ListTools); junctor.CodeOf(err) != junctor.CodeDenied || !strings.Contains(err.Error(), "tools:read") {
+	if _, err := r.List(caller(junctor.ScopeAuditRead), catalog.Scope{}, catalog.ListTools); junctor.CodeOf(err) != junctor.CodeDenied || !strings.Contains(err.Error(), "tools:read") {
 		t.Error(err)
 	}
-	if _, err := r.List(caller(junctor.ScopeToolsRead), catalog.View{Server: "none"}, catalog.ListTools); junctor.CodeOf(err) != junctor.CodeNotFound {
+	if _, err := r.List(caller(junctor.ScopeToolsRead), catalog.Scope{Server: "none"}, catalog.ListTools); junctor.CodeOf(err) != junctor.CodeNotFound {
 		t.Error(err)
 	}
 	if len(r.calls) != 0 {
@@ -451,7 +451,7 @@ func TestOptions(t *testing.T) {
 		func(o *guard.Options) { o.Catalog = nil }, func(o *guard.Options) { o.Limiter = nil }, func(o *guard.Options) { o.Journal = nil },
 		func(o *guard.Options) { o.Recorder = nil }, func(o *guard.Options) { o.Sealer = nil }, func(o *guard.Options) { o.States = nil },
 		func(o *guard.Options) { o.Meter = nil }, func(o *guard.Options) { o.Logger = nil }, func(o *guard.Options) { o.Now = nil },
-		func(o *guard.Options) { o.NewID = nil }, func(o *guard.Options) { o.Timeout = 0 }, func(o *guard.Options) { o.Park = -1 },
+		func(o *guard.Options) { o.NewID = nil }, func(o *guard.Options) { o.Timeout = 0 }, func(o *guard.Options) { o.InputTimeout = -1 },
 	} {
 		o := r.options()
 		spoil(&o)

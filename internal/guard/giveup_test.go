@@ -17,8 +17,8 @@ func TestGiveUp(t *testing.T) {
 		op := tool("ask", `{"a":1}`)
 		next := goOn(op, begin(t, r, op))
 		why := junctor.Errorf(junctor.CodeUpstream, "the client refused")
-		r.GiveUp(t.Context(), next, why)
-		r.GiveUp(t.Context(), next, why) // used up: nothing to end
+		r.AbandonCall(t.Context(), next, why)
+		r.AbandonCall(t.Context(), next, why) // used up: nothing to end
 		records := r.records()
 		if len(records) != 2 || records[1].Status != junctor.StatusError || records[1].Reason != "the client refused" || records[1].ID != records[0].ID {
 			t.Fatalf("records %+v", records)

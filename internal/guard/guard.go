@@ -7,27 +7,27 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/brief"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard/lazyctx"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Options configures a Guard. All fields but Tasks, Node and Trace are required.
+// Options configures a Guard. All fields but Tasks, Replica and Trace are required.
 type Options struct {
-	Catalog  *catalog.Catalog
-	Limiter  Limiter
-	Journal  Journal
-	Recorder Recorder
-	Sealer   Sealer
-	States   States
-	Tasks    Tasks // nil: no call may become a task
-	Meter    Meter
-	Logger   *slog.Logger
-	Now      func() time.Time
-	NewID    func() string
-	Timeout  time.Duration // deadline of a backend, unless the tool has its own
-	Park     time.Duration // how long a call may wait for its client's input
-	Node     string        // name of this replica; sealed into the states of calls that only it can continue
+	Catalog      *catalog.Catalog
+	Limiter      Limiter
+	Journal      Journal
+	Recorder     Recorder
+	Sealer       junctor.Sealer
+	States       StateStore
+	Tasks        TaskStore // nil: no call may become a task
+	Meter        Meter
+	Logger       *slog.Logger
+	Now          func() time.Time
+	NewID        func() string
+	Timeout      time.Duration // deadline of a backend, unless the tool has its own
+	InputTimeout time.Duration // how long a call may wait for its client's input
+	Replica      string        // name of this replica; sealed into the states of calls that only it can continue
 
 	// Trace starts a span for an operation and returns the function that ends it.
 	Trace func(ctx context.Context, op *Op) (context.Context, func(error))
@@ -48,7 +48,7 @@ func New(o Options) (*Guard, error) {
 	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Recorder == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
 		o.Logger == nil, o.Now == nil, o.NewID == nil:
 		return nil, junctor.Errorf(junctor.CodeInternal, "guard: a part of Options is missing")
-	case o.Timeout <= 0 || o.Park <= 0:
+	case o.Timeout <= 0 || o.InputTimeout <= 0:
 		return nil, junctor.Errorf(junctor.CodeInternal, "guard: Timeout and Park must be above zero")
 	}
 	g := &Guard{options: o}
@@ -65,7 +65,7 @@ func (g *Guard) Close() { g.inputWaits.close() }
 func (g *Guard) InFlight() int64 { return g.inFlight.Load() }
 
 // List returns a list as the principal sees it. A list is not a call: it is not recorded.
-func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error) {
+func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKind) ([]byte, error) {
 	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
 		return nil, errMissingScope(junctor.ScopeToolsRead)
@@ -85,19 +85,19 @@ func errMissingScope(s junctor.Scope) error {
 	return e
 }
 
-// Refuse records that a principal was rejected at an endpoint of a server or an agent,
+// RecordRefusal records that a principal was rejected at an endpoint of a server or an agent,
 // before the request was read. It returns why.
-func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error {
+func (g *Guard) RecordRefusal(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
-		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
+		Tenant: p.Tenant, Kind: kind, EntryPoint: entryPoint, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
 	}
 	return g.recordRefusal(ctx, &call, "", why)
 }
 
-// RefuseCall records that an operation is not run, for the reason why, together with the
+// RecordCallRefusal records that an operation is not run, for the reason why, together with the
 // item that it names. If the principal may not see the item, that is the reason instead,
 // as it would be with Do. It returns the reason.
-func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
+func (g *Guard) RecordCallRefusal(ctx context.Context, op *Op, why error) error {
 	call := g.newCall(op)
 	item, _, err := g.resolveItem(ctx, op)
 	if item.Server != nil {
@@ -115,15 +115,15 @@ func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
 func (g *Guard) newCall(op *Op) junctor.Call {
 	p := op.Principal
 	return junctor.Call{
-		Tenant: p.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
-		View: op.ViewID, Room: op.RoomID, Start: g.options.Now(), BytesIn: len(op.Params),
+		Tenant: p.Tenant, Kind: op.Kind, EntryPoint: op.EntryPoint, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
+		View: op.AppViewID, Room: op.RoomID, Start: g.options.Now(), BytesIn: len(op.Params),
 	}
 }
 
 // Do runs an operation through the pipeline. Errors are *junctor.Error. If a tool ran and
 // failed, the result has IsError and the error is nil. The sink receives notifications
 // while the backend works. If the result has Input, the call is not over: the client
-// repeats the request with the state, or GiveUp ends it.
+// repeats the request with the state, or AbandonCall ends it.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
 	g.inFlight.Add(1)
 	defer g.inFlight.Add(-1)
@@ -164,8 +164,8 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 		call.Timing.Admitted = g.options.Now().Sub(call.Start)
 	}
 	req := catalog.Request{
-		Door: op.Door, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
-		Unsubscribe: op.Unsubscribe, Fresh: op.Fresh, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
+		EntryPoint: op.EntryPoint, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
+		Unsubscribe: op.Unsubscribe, Fresh: op.BypassCache, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.ResultBuffer,
 		Timing: &call.Timing,
 	}
 	timeout := g.options.Timeout
@@ -182,7 +182,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 		req.Input.State = resumed.Inner
 	}
 	// From here on the call may have had effects: later errors are no refusals.
-	op.Ran = true
+	op.Dispatched = true
 	var res catalog.Result
 	if task != nil && task.Own == "" {
 		res, err = g.answerEndedTask(op, task)
@@ -202,16 +202,16 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 			return res, nil
 		}
 	}
-	if err == nil && item.Tool != nil && op.View.Audience == catalog.AudienceModel && !res.Task {
+	if err == nil && item.Tool != nil && op.Scope.Audience == catalog.AudienceModel && !res.Task {
 		res.Body = item.Tool.WithText(res.Body)
 	}
-	if err == nil && item.Tool != nil && op.View.Older && !res.Task {
+	if err == nil && item.Tool != nil && op.Scope.Older && !res.Task {
 		res.Body = item.Tool.ForOlder(res.Body)
 	}
 	if err == nil && op.namesPage && !res.Task {
 		res.Body = item.Tool.WithPage(res.Body, item.Shown)
 	}
-	if err == nil && op.View.Server == "" && !res.Task {
+	if err == nil && op.Scope.Server == "" && !res.Task {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
 	if err == nil {
@@ -236,14 +236,14 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 		call.Version = item.Tool.Version
 	}
 	scope := junctor.ScopeToolsCall
-	if op.Adhoc != nil {
+	if op.AdhocBackend != nil {
 		scope = junctor.ScopeBridgeCall
 	}
 	if !op.Principal.Has(scope) {
 		return item, nil, nil, errMissingScope(scope)
 	}
-	if op.Mirror != nil && item.Tool != nil {
-		if err := op.Mirror(item.Tool); err != nil {
+	if op.CheckHeaders != nil && item.Tool != nil {
+		if err := op.CheckHeaders(item.Tool); err != nil {
 			return item, nil, nil, err
 		}
 	}
@@ -259,7 +259,7 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 		return item, nil, nil, err
 	}
 	if item.Tool != nil && task == nil {
-		op.Arguments = item.Tool.Taken(op.View.Profile, op.Arguments)
+		op.Arguments = item.Tool.Taken(op.Scope.Profile, op.Arguments)
 		if err := item.Tool.Input.Check(ctx, op.Arguments); err != nil {
 			return item, nil, nil, err
 		}
@@ -271,43 +271,43 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 // operation calls call_tool, it redirects the operation to the inner tool. task is set
 // for operations on a task.
 func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
-	if op.Adhoc != nil {
+	if op.AdhocBackend != nil {
 		if op.Principal.Agent != "" {
 			return catalog.Item{}, nil, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
 		}
 		return catalog.Item{
-			Server: &catalog.Server{ID: op.View.Server, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
+			Server: &catalog.Server{ID: op.Scope.Server, Mode: junctor.ModeBYO, Backend: op.AdhocBackend, Offer: &catalog.Offer{}},
 			Name:   op.Name, Shown: adhocLabel(op),
 		}, nil, nil
 	}
 	sh := g.options.Catalog.Snapshot().For(op.Principal.Tenant)
 	switch {
-	case op.Find != nil:
-		s, err := sh.Server(op.Principal, op.View.Server)
+	case op.FindItem != nil:
+		s, err := sh.Server(op.Principal, op.Scope.Server)
 		if err != nil {
 			return catalog.Item{}, nil, err
 		}
-		if item, err = op.Find(ctx); err != nil {
+		if item, err = op.FindItem(ctx); err != nil {
 			return catalog.Item{Server: s, Name: op.Name}, nil, err
 		}
 		return item, nil, nil
 	case isTaskKind(op.Kind):
 		return g.findTask(ctx, op, sh)
 	case op.Kind == junctor.KindTool:
-		if meta, ok := sh.Meta(op.Principal, op.View, op.Name); ok {
+		if meta, ok := sh.Meta(op.Principal, op.Scope, op.Name); ok {
 			inner, arguments, ok := catalog.Unwrap(op.Arguments)
 			if op.Name != catalog.CallTool || !ok {
 				return meta, nil, nil
 			}
 			op.redirectTo(inner, arguments)
-			op.namesPage = op.View.Audience == catalog.AudienceHost
-			op.View.Audience = catalog.AudienceModel // only a model calls tools through call_tool
+			op.namesPage = op.Scope.Audience == catalog.AudienceHost
+			op.Scope.Audience = catalog.AudienceModel // only a model calls tools through call_tool
 		}
-		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
+		item, err = sh.Tool(op.Principal, op.Scope, op.Name, op.Version)
 	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:
-		item, err = sh.Prompt(op.Principal, op.View, op.Name)
+		item, err = sh.Prompt(op.Principal, op.Scope, op.Name)
 	default:
-		item, err = sh.Resource(op.Principal, op.View, op.Name)
+		item, err = sh.Resource(op.Principal, op.Scope, op.Name)
 	}
 	return item, nil, err
 }
@@ -316,10 +316,10 @@ func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, tas
 // label per tool, because triggers name its tools. All other callers share one label,
 // since names that callers make up must not become labels.
 func adhocLabel(op *Op) string {
-	if op.Door == junctor.DoorDelivery {
+	if op.EntryPoint == junctor.EntryDelivery {
 		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabelLength)
 	}
-	return op.View.Server
+	return op.Scope.Server
 }
 
 // maxLabelLength bounds a tool's name in metric labels, as the names of listed tools are
@@ -330,11 +330,11 @@ const maxLabelLength = 64
 // backend fails this call only. Errors after the deadline are timeout, and canceled after
 // the caller's context ended.
 func (g *Guard) dispatchRequest(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
-	ctx, cancel := brief.WithTimeout(ctx, timeout)
+	ctx, cancel := lazyctx.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			g.options.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.Panic(p))
+			g.options.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.PanicAttr(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()

@@ -14,12 +14,12 @@ import (
 // Op is one operation that a principal requests. Its slices belong to the caller and must
 // not change until Do returns.
 type Op struct {
-	Principal *junctor.Principal
-	Door      junctor.Door
-	ViewID    string       // the App view that makes the call; "" if none does
-	RoomID    string       // id of the room in which an agent makes the call; "" if none
-	View      catalog.View // the catalog scope in which Name is resolved
-	Kind      junctor.Kind
+	Principal  *junctor.Principal
+	EntryPoint junctor.EntryPoint
+	AppViewID  string        // the App view that makes the call; "" if none does
+	RoomID     string        // id of the room in which an agent makes the call; "" if none
+	Scope      catalog.Scope // the catalog scope in which Name is resolved
+	Kind       junctor.Kind
 	// Name is the name in the catalog scope: of a tool or prompt, the URI or template of
 	// a resource, or the id of a task.
 	Name    string
@@ -30,7 +30,7 @@ type Op struct {
 	Arguments   []byte // params.arguments
 	Meta        []byte // params._meta
 	Unsubscribe bool
-	Fresh       bool // with KindResource: bypass caches
+	BypassCache bool // with KindResource: bypass caches
 	Wait        bool // with KindTask: return when the task has ended or asks for input
 	Watch       bool // with KindTask: report changes of the task from now on
 
@@ -39,16 +39,16 @@ type Op struct {
 	RequestState   string
 	HasState       bool
 
-	Caller catalog.Caller
-	Room   *[]byte // buffer for the result, as in catalog.Request
+	Caller       catalog.Caller
+	ResultBuffer *[]byte // buffer for the result, as in catalog.Request
 
 	// Adhoc, if set, is called instead of an item of the catalog: an endpoint whose tools
 	// are not listed. It runs as the server that View names, and requires the scope
 	// bridge:call.
-	Adhoc catalog.Backend
+	AdhocBackend catalog.Backend
 	// Find, if set, replaces the lookup in the catalog, for items of the server in View
 	// that no list has. The principal must still be allowed to see the server.
-	Find func(context.Context) (catalog.Item, error)
+	FindItem func(context.Context) (catalog.Item, error)
 	// Timeout is the caller's own deadline. If it is 0, that of the tool or of the
 	// instance applies.
 	Timeout time.Duration
@@ -56,11 +56,11 @@ type Op struct {
 	// Mirror, if set, checks the parts of the request that repeat its body, such as
 	// headers. It runs when the tool is known to be visible, and before limits count the
 	// call.
-	Mirror func(*catalog.ToolVersion) error
+	CheckHeaders func(*catalog.ToolVersion) error
 
 	// Ran is set by Do before it calls a backend. An error with Ran is no refusal: the
 	// call may have had effects.
-	Ran bool
+	Dispatched bool
 	// CallID is set by Do to the id of the call in the records.
 	CallID string
 
@@ -72,7 +72,7 @@ type Op struct {
 // checked, recorded and sent as a call of that tool. The mirrored headers no longer
 // apply, since they repeat the outer call.
 func (op *Op) redirectTo(name string, arguments []byte) {
-	op.Name, op.Arguments, op.Mirror = name, arguments, nil
+	op.Name, op.Arguments, op.CheckHeaders = name, arguments, nil
 	given := arguments
 	if given == nil {
 		given = []byte("{}")
@@ -115,15 +115,8 @@ type Recorder interface {
 	Record(c *junctor.Call, params, result []byte)
 }
 
-// Sealer encrypts text that only this installation can read, and authenticates it. The
-// purpose separates uses: text that was sealed for one purpose does not open for another.
-type Sealer interface {
-	Seal(purpose string, plaintext []byte) string
-	Open(purpose, text string) ([]byte, error)
-}
-
-// States remembers which request states have been used, across all replicas.
-type States interface {
+// StateStore remembers which request states have been used, across all replicas.
+type StateStore interface {
 	// UseState marks a state as used and reports whether this is the first use. The mark
 	// may be dropped after expires.
 	UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (first bool, err error)

@@ -106,7 +106,7 @@ func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item 
 	}
 	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
 	if each, ok := item.Server.Backend.(junctor.Keepers); ok {
-		call.Keeper = each.KeeperOf(op.Principal)
+		call.Keeper = each.KeeperFor(op.Principal)
 	} else {
 		call.Keeper, _ = item.Server.Backend.(junctor.Keeper)
 	}

@@ -30,11 +30,11 @@ type sealedState struct {
 	Call    string    `json:"c"` // id of the call
 	Start   time.Time `json:"s"`
 	Expires time.Time `json:"e"`
-	Who     string    `json:"w"`           // the party that made the call
+	Party   string    `json:"w"`           // the party that made the call
 	Digest  []byte    `json:"d"`           // of the request, see digestRequest
 	Round   int       `json:"r"`           // how often the call has asked for input
 	Inner   string    `json:"n,omitempty"` // the state that the backend gave
-	Node    string    `json:"h,omitempty"` // the replica that holds the call; "" if any can continue it
+	Replica string    `json:"h,omitempty"` // the replica that holds the call; "" if any can continue it
 }
 
 // errBadState is the error for every state that is not valid. It is the same for all
@@ -68,8 +68,8 @@ func (g *Guard) awaitInput(op *Op, call *junctor.Call, item catalog.Item, from *
 	}
 	now := g.options.Now()
 	st := sealedState{
-		ID: g.options.NewID(), Call: call.ID, Start: call.Start, Expires: now.Add(g.options.Park),
-		Who: op.Principal.Party(), Digest: digestRequest(op, item), Round: 1,
+		ID: g.options.NewID(), Call: call.ID, Start: call.Start, Expires: now.Add(g.options.InputTimeout),
+		Party: op.Principal.Party(), Digest: digestRequest(op, item), Round: 1,
 	}
 	if from != nil {
 		st.Round = from.Round + 1
@@ -79,7 +79,7 @@ func (g *Guard) awaitInput(op *Op, call *junctor.Call, item catalog.Item, from *
 	}
 	st.Inner, _ = wire.String(wire.Get(res.Body, "requestState"))
 	if res.Held {
-		st.Node = g.options.Node
+		st.Replica = g.options.Replica
 	}
 	plain, err := json.Marshal(st)
 	if err != nil {
@@ -87,13 +87,13 @@ func (g *Guard) awaitInput(op *Op, call *junctor.Call, item catalog.Item, from *
 	}
 	sealed := g.options.Sealer.Seal(purposeState, plain)
 	res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "requestState", Value: wire.AppendString(nil, sealed)})
-	g.inputWaits.add(waitingCall{call: *call, shown: item.Shown, state: st.ID, expires: st.Expires}, g.options.Park)
+	g.inputWaits.add(waitingCall{call: *call, shown: item.Shown, state: st.ID, expires: st.Expires}, g.options.InputTimeout)
 	return nil
 }
 
-// HeldBy returns the replica that holds the call of a request state. It returns "" if any
+// WaitingReplica returns the replica that holds the call of a request state. It returns "" if any
 // replica can continue the call, or if the state is not valid.
-func (g *Guard) HeldBy(requestState string) string {
+func (g *Guard) WaitingReplica(requestState string) string {
 	plain, err := g.options.Sealer.Open(purposeState, requestState)
 	if err != nil {
 		return ""
@@ -102,7 +102,7 @@ func (g *Guard) HeldBy(requestState string) string {
 	if json.Unmarshal(plain, &st) != nil || !g.options.Now().Before(st.Expires) {
 		return ""
 	}
-	return st.Node
+	return st.Replica
 }
 
 // resumeCall opens the requestState of an operation, checks that it belongs to this
@@ -117,7 +117,7 @@ func (g *Guard) resumeCall(ctx context.Context, op *Op, item catalog.Item) (*sea
 	if err := json.Unmarshal(plain, &st); err != nil {
 		return nil, errBadState()
 	}
-	if st.Who != op.Principal.Party() || !g.options.Now().Before(st.Expires) || string(st.Digest) != string(digestRequest(op, item)) {
+	if st.Party != op.Principal.Party() || !g.options.Now().Before(st.Expires) || string(st.Digest) != string(digestRequest(op, item)) {
 		return nil, errBadState()
 	}
 	first, err := g.options.States.UseState(ctx, op.Principal.Tenant, st.ID, st.Expires.Add(usedStateGrace))
@@ -131,10 +131,10 @@ func (g *Guard) resumeCall(ctx context.Context, op *Op, item catalog.Item) (*sea
 	return &st, nil
 }
 
-// GiveUp ends a call whose client will not provide the requested input, for the reason
+// AbandonCall ends a call whose client will not provide the requested input, for the reason
 // why. op is the operation with the state of the call's last result. It does nothing if
 // the call has already continued or lapsed.
-func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
+func (g *Guard) AbandonCall(ctx context.Context, op *Op, why error) {
 	ctx = context.WithoutCancel(ctx)
 	item, _, err := g.resolveItem(ctx, op)
 	if err != nil {

@@ -36,8 +36,8 @@ type rig struct {
 	catalog *catalog.Catalog
 	backend *backend
 	rate    limit.Rate
-	memory  *limit.Memory
-	ring    *seal.Ring
+	memory  *limit.RateLimiter
+	ring    *seal.SessionRing
 	log     *slog.Logger
 
 	mu       sync.Mutex
@@ -104,11 +104,11 @@ func (r *rig) Observe(name string, status junctor.Status, _ time.Duration) {
 }
 
 func (r *rig) Enter(_ context.Context, p *junctor.Principal, _, _ string, now time.Time) (limit.Pass, error) {
-	return limit.Pass{}, r.memory.Check(p, r.rate, now)
+	return limit.Pass{}, r.memory.CheckPrincipal(p, r.rate, now)
 }
 
 func (r *rig) Seal(purpose string, plain []byte) string {
-	return string(r.ring.Seal(nil, purpose, plain))
+	return r.ring.Seal(purpose, plain)
 }
 
 func (r *rig) Open(purpose, text string) ([]byte, error) { return r.ring.Open(purpose, text) }
@@ -177,12 +177,12 @@ func newRig(t testing.TB) *rig {
 // newRigWith is newRig with a log.
 func newRigWith(t testing.TB, log *slog.Logger) *rig {
 	t.Helper()
-	r := &rig{memory: limit.NewMemory(), used: map[string]bool{}, log: log}
-	master, err := seal.FromEnv(base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	r := &rig{memory: limit.NewRateLimiter(), used: map[string]bool{}, log: log}
+	master, err := seal.KeyringFromEnv(base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.ring, err = seal.OpenRing(t.Context(), &keyStore{}, master, seal.RingOptions{}); err != nil {
+	if r.ring, err = seal.OpenSessionRing(t.Context(), &keyStore{}, master, seal.RingOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := builtin.New("srv", "Server", builtin.Options{})
@@ -208,7 +208,7 @@ func newRigWith(t testing.TB, log *slog.Logger) *rig {
 func (r *rig) options() guard.Options {
 	return guard.Options{
 		Catalog: r.catalog, Limiter: r, Journal: r, Recorder: r, Sealer: r, States: r, Meter: r, Logger: r.log,
-		Now: time.Now, NewID: r.newID, Timeout: timeout, Park: parkFor,
+		Now: time.Now, NewID: r.newID, Timeout: timeout, InputTimeout: parkFor,
 	}
 }
 
@@ -274,7 +274,7 @@ func caller(scopes ...junctor.Scope) *junctor.Principal {
 // tool makes an operation that is good in every way.
 func tool(name, arguments string) *guard.Op {
 	return &guard.Op{
-		Principal: caller(junctor.ScopeToolsCall), Door: junctor.DoorMCP, Kind: junctor.KindTool, Name: "srv__" + name,
+		Principal: caller(junctor.ScopeToolsCall), EntryPoint: junctor.EntryMCP, Kind: junctor.KindTool, Name: "srv__" + name,
 		Params: []byte(`{"name":"srv__` + name + `","arguments":` + arguments + `}`), Arguments: []byte(arguments),
 		Caller: catalog.Caller{Capabilities: []byte(`{"elicitation":{}}`)},
 	}
@@ -283,7 +283,7 @@ func tool(name, arguments string) *guard.Op {
 // goodOps has one operation of each kind that passes every gate.
 func goodOps() map[string]*guard.Op {
 	of := func(kind junctor.Kind, name, params string) *guard.Op {
-		return &guard.Op{Principal: caller(junctor.ScopeToolsCall), Door: junctor.DoorMCP, Kind: kind, Name: name, Params: []byte(params)}
+		return &guard.Op{Principal: caller(junctor.ScopeToolsCall), EntryPoint: junctor.EntryMCP, Kind: kind, Name: name, Params: []byte(params)}
 	}
 	template := of(junctor.KindCompletion, "srv+x://t/{n}", `{"argument":{"name":"n","value":"o"}}`)
 	template.IsURI = true

@@ -10,9 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks stores which task belongs to which principal, under ids of our own. No client
+// TaskStore stores which task belongs to which principal, under ids of our own. No client
 // learns the task ids of a server, and no client can use the task of another.
-type Tasks interface {
+type TaskStore interface {
 	AddTask(ctx context.Context, tenant junctor.TenantID, t junctor.Task) error
 	// Task returns not_found if there is no such task.
 	Task(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Task, error)
@@ -57,10 +57,10 @@ func (g *Guard) findTask(ctx context.Context, op *Op, sh *catalog.Shelf) (catalo
 		return catalog.Item{}, nil, errUnknownTask()
 	case err != nil:
 		return catalog.Item{}, nil, err
-	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.options.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
+	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.options.Now().Before(t.Expires), op.Scope.Server != "" && op.Scope.Server != t.Server:
 		return catalog.Item{}, nil, errUnknownTask()
 	}
-	item, err := sh.Tool(op.Principal, catalog.View{Server: t.Server, Audience: op.View.Audience}, t.Tool, t.Version)
+	item, err := sh.Tool(op.Principal, catalog.Scope{Server: t.Server, Audience: op.Scope.Audience}, t.Tool, t.Version)
 	if err != nil {
 		return catalog.Item{}, nil, errUnknownTask()
 	}
@@ -168,12 +168,12 @@ func (g *Guard) updateTask(ctx context.Context, op *Op, t *junctor.Task, tool *c
 		return
 	}
 	res.Body = replaceTaskID(res.Body, t.ID)
-	if result := wire.Get(res.Body, "result"); result != nil && (op.View.Server == "" || op.View.Older) {
+	if result := wire.Get(res.Body, "result"); result != nil && (op.Scope.Server == "" || op.Scope.Older) {
 		shown := result
-		if op.View.Older && tool != nil {
+		if op.Scope.Older && tool != nil {
 			shown = tool.ForOlder(shown)
 		}
-		if op.View.Server == "" {
+		if op.Scope.Server == "" {
 			shown = catalog.ExposeURIs(t.Server, junctor.KindTool, shown)
 		}
 		res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
@@ -192,14 +192,14 @@ func (g *Guard) storeTaskState(ctx context.Context, tenant junctor.TenantID, t *
 	}
 }
 
-// HearsOfTask reports whether a principal may receive notifications about a task: it may
+// CanReceiveTask reports whether a principal may receive notifications about a task: it may
 // if it could ask for the task. It also stores the new state. A notification is not a
 // call: it is not recorded.
-func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool {
+func (g *Guard) CanReceiveTask(ctx context.Context, p *junctor.Principal, v catalog.Scope, id string, state []byte) bool {
 	if !p.Has(junctor.ScopeToolsCall) {
 		return false
 	}
-	_, t, err := g.findTask(ctx, &Op{Principal: p, View: v, Name: id}, g.options.Catalog.Snapshot().For(p.Tenant))
+	_, t, err := g.findTask(ctx, &Op{Principal: p, Scope: v, Name: id}, g.options.Catalog.Snapshot().For(p.Tenant))
 	if err != nil {
 		return false
 	}
@@ -207,10 +207,10 @@ func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog
 	return true
 }
 
-// Tasks lists the tasks of a principal in a catalog scope, as they were last seen, one
+// ListTasks lists the tasks of a principal in a catalog scope, as they were last seen, one
 // page at a time. next is the cursor of the following page, or "". A list is not a call:
 // it is not recorded.
-func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error) {
+func (g *Guard) ListTasks(ctx context.Context, p *junctor.Principal, v catalog.Scope, cursor string) (tasks [][]byte, next string, err error) {
 	if !p.Has(junctor.ScopeToolsCall) {
 		return nil, "", errMissingScope(junctor.ScopeToolsCall)
 	}
@@ -230,7 +230,7 @@ func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View,
 		if v.Server != "" && v.Server != t.Server {
 			continue
 		}
-		if _, err := sh.Tool(p, catalog.View{Server: t.Server, Audience: v.Audience}, t.Tool, t.Version); err != nil {
+		if _, err := sh.Tool(p, catalog.Scope{Server: t.Server, Audience: v.Audience}, t.Tool, t.Version); err != nil {
 			continue
 		}
 		state := t.State

@@ -39,7 +39,7 @@ func (taskStore) TasksOf(context.Context, *junctor.Principal, string, time.Time,
 
 // How a task is doing is for whoever may ask, and nobody else can change what is
 // known of it.
-func TestWhoHearsOfATask(t *testing.T) {
+func TestRecipientsOfATaskChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const before, after = `{"status":"working"}`, `{"status":"completed"}`
@@ -52,29 +52,29 @@ func TestWhoHearsOfATask(t *testing.T) {
 	}
 	t.Cleanup(g.Close)
 	for name, c := range map[string]struct {
-		change func(p *junctor.Principal, v *catalog.View, task *junctor.Task)
+		change func(p *junctor.Principal, v *catalog.Scope, task *junctor.Task)
 		hears  bool
 	}{
-		"its caller":      {func(*junctor.Principal, *catalog.View, *junctor.Task) {}, true},
-		"at its server":   {func(_ *junctor.Principal, v *catalog.View, _ *junctor.Task) { v.Server = "srv" }, true},
-		"another subject": {func(p *junctor.Principal, _ *catalog.View, _ *junctor.Task) { p.Subject = "k2" }, false},
-		"another issuer":  {func(p *junctor.Principal, _ *catalog.View, _ *junctor.Task) { p.Issuer = "local" }, false},
-		"may not call": {func(p *junctor.Principal, _ *catalog.View, _ *junctor.Task) {
+		"its caller":      {func(*junctor.Principal, *catalog.Scope, *junctor.Task) {}, true},
+		"at its server":   {func(_ *junctor.Principal, v *catalog.Scope, _ *junctor.Task) { v.Server = "srv" }, true},
+		"another subject": {func(p *junctor.Principal, _ *catalog.Scope, _ *junctor.Task) { p.Subject = "k2" }, false},
+		"another issuer":  {func(p *junctor.Principal, _ *catalog.Scope, _ *junctor.Task) { p.Issuer = "local" }, false},
+		"may not call": {func(p *junctor.Principal, _ *catalog.Scope, _ *junctor.Task) {
 			p.Scopes = []junctor.Scope{junctor.ScopeToolsRead}
 		}, false},
-		"at another server": {func(_ *junctor.Principal, v *catalog.View, _ *junctor.Task) { v.Server = "other" }, false},
-		"an old task":       {func(_ *junctor.Principal, _ *catalog.View, task *junctor.Task) { task.Expires = time.Now() }, false},
-		"a tool that went":  {func(_ *junctor.Principal, _ *catalog.View, task *junctor.Task) { task.Tool = "gone" }, false},
-		"another task":      {func(_ *junctor.Principal, _ *catalog.View, task *junctor.Task) { task.ID = "t2" }, false},
+		"at another server": {func(_ *junctor.Principal, v *catalog.Scope, _ *junctor.Task) { v.Server = "other" }, false},
+		"an old task":       {func(_ *junctor.Principal, _ *catalog.Scope, task *junctor.Task) { task.Expires = time.Now() }, false},
+		"a tool that went":  {func(_ *junctor.Principal, _ *catalog.Scope, task *junctor.Task) { task.Tool = "gone" }, false},
+		"another task":      {func(_ *junctor.Principal, _ *catalog.Scope, task *junctor.Task) { task.ID = "t2" }, false},
 	} {
-		p, v := caller(junctor.ScopeToolsCall), catalog.View{}
+		p, v := caller(junctor.ScopeToolsCall), catalog.Scope{}
 		task := junctor.Task{
 			ID: "t1", Own: "o", Issuer: p.Issuer, Subject: p.Subject, Server: "srv", Tool: "echo", State: []byte(before), Expires: time.Now().Add(time.Hour),
 		}
 		c.change(p, &v, &task)
 		clear(tasks)
 		tasks[task.ID] = task
-		if hears := g.HearsOfTask(t.Context(), p, v, "t1", []byte(after)); hears != c.hears {
+		if hears := g.CanReceiveTask(t.Context(), p, v, "t1", []byte(after)); hears != c.hears {
 			t.Errorf("%s: hears %v", name, hears)
 		}
 		if changed := string(tasks[task.ID].State) == after; changed != c.hears {

@@ -128,7 +128,7 @@ func TestAccessAgainstModel(t *testing.T) {
 				t.Errorf("%s: sums over %d calls, want %d", name, sum, summed-late)
 			}
 			var out bytes.Buffer
-			ok(t, h.Export(t.Context(), &out, access, history.Filter{}, history.JSONLines))
+			ok(t, h.Export(t.Context(), &out, access, history.Filter{}, history.FormatJSONLines))
 			if got := int64(strings.Count(out.String(), "\n")); got != want {
 				t.Errorf("%s: an export of %d calls, want %d", name, got, want)
 			}

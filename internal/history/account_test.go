@@ -26,11 +26,11 @@ func TestUsageAgainstModel(t *testing.T) {
 		for n := range 210 {
 			c := call(n)
 			c.Name, c.Server = []string{"echo", "sum"}[n%2], []string{"demo", "files", "notes"}[n%3]
-			c.Door = []junctor.Door{junctor.DoorMCP, junctor.DoorStdio, junctor.DoorAdmin}[n%5%3]
+			c.EntryPoint = []junctor.EntryPoint{junctor.EntryMCP, junctor.EntryStdio, junctor.EntryAdmin}[n%5%3]
 			switch n % 4 {
 			case 0:
 				c.Issuer, c.Subject, c.User = junctor.IssuerUser, "u1", "u1"
-			case 1: // u1 at the door of an agent
+			case 1: // u1 at the endpoint of an agent
 				c.Issuer, c.Subject, c.User, c.Agent = junctor.IssuerUser, "u1", "u1", "qa"
 			case 2:
 				c.Issuer, c.Subject, c.User, c.Agent = junctor.IssuerAgent, "qa", "u2", "qa"
@@ -47,14 +47,14 @@ func TestUsageAgainstModel(t *testing.T) {
 			}
 			f := history.UsageFilter{
 				Tool: pick("tool", "echo", "demo__sum", "none"), Server: pick("server", "demo", "files"), User: pick("user", "u1", "u2"),
-				Agent: pick("agent", "qa", "none"), Caller: pick("caller", "u1", "qa", "k1"), Door: junctor.Door(pick("door", "mcp", "admin")),
+				Agent: pick("agent", "qa", "none"), Caller: pick("caller", "u1", "qa", "k1"), EntryPoint: junctor.EntryPoint(pick("entry_point", "mcp", "admin")),
 			}
-			by := rapid.SampledFrom(history.Groups()).Draw(rt, "by")
+			by := rapid.SampledFrom(history.UsageGroups()).Draw(rt, "by")
 			want := map[history.Usage]int64{}
 			for _, c := range all {
 				tool := f.Tool == "" || c.Name == f.Tool || c.Server+"__"+c.Name == f.Tool
 				if tool && (f.Server == "" || c.Server == f.Server) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) &&
-					(f.Caller == "" || c.Subject == f.Caller) && (f.Door == "" || c.Door == f.Door) {
+					(f.Caller == "" || c.Subject == f.Caller) && (f.EntryPoint == "" || c.EntryPoint == f.EntryPoint) {
 					want[place(&c, by)]++
 				}
 			}
@@ -62,7 +62,7 @@ func TestUsageAgainstModel(t *testing.T) {
 			ok(t, err)
 			got := map[history.Usage]int64{}
 			for _, u := range usage {
-				got[history.Usage{Server: u.Server, Name: u.Name, Door: u.Door, Issuer: u.Issuer, Subject: u.Subject, User: u.User, Agent: u.Agent, Day: u.Day}] = u.Calls
+				got[history.Usage{Server: u.Server, Name: u.Name, EntryPoint: u.EntryPoint, Issuer: u.Issuer, Subject: u.Subject, User: u.User, Agent: u.Agent, Day: u.Day}] = u.Calls
 			}
 			if d := diff.Diff(want, got); d != "" {
 				rt.Fatalf("%+v by %s (-want +got):\n%s", f, by, d)
@@ -75,7 +75,7 @@ func TestUsageAgainstModel(t *testing.T) {
 }
 
 // place is the row of the sums that a call is counted in.
-func place(c *junctor.Call, by history.Group) (u history.Usage) {
+func place(c *junctor.Call, by history.UsageGroup) (u history.Usage) {
 	switch by {
 	case history.ByTool:
 		u.Server, u.Name = c.Server, c.Name
@@ -87,8 +87,8 @@ func place(c *junctor.Call, by history.Group) (u history.Usage) {
 		u.Agent = c.Agent
 	case history.ByCaller:
 		u.Issuer, u.Subject = c.Issuer, c.Subject
-	case history.ByDoor:
-		u.Door = c.Door
+	case history.ByEntryPoint:
+		u.EntryPoint = c.EntryPoint
 	case history.ByDay:
 		u.Day = moment(0).Truncate(24 * 3600e9)
 	}

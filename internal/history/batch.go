@@ -117,7 +117,7 @@ func (b *batch) groupEntries() {
 // sharedColumnNames.
 func sharedColumnsOf(c *junctor.Call) sharedColumns {
 	return sharedColumns{
-		string(c.Tenant), string(c.Kind), string(c.Door), storableText(c.Server), storableText(c.Version), storableText(c.Issuer), storableText(c.Subject),
+		string(c.Tenant), string(c.Kind), string(c.EntryPoint), storableText(c.Server), storableText(c.Version), storableText(c.Issuer), storableText(c.Subject),
 		storableText(c.User), storableText(c.Agent), storableText(c.View), storableText(c.Room), string(c.Status), string(c.Code), encodeAttempts(c.Timing.Failed),
 	}
 }
@@ -145,7 +145,7 @@ func (b *batch) addEntry(h *History, e *queuedCall) {
 			r.rememberSecretText(secret)
 		}
 	}
-	if h.options.Max > 0 {
+	if h.options.MaxPayload > 0 {
 		secret := b.secretPathsOf(h.options.Paths, c)
 		row.addBytes(r.redactParams(e.payloads[:e.paramsLen], e.paramsSize, secret.params))
 		row.addBytes(r.redactResult(e.payloads[e.paramsLen:], e.resultSize, secret.result))
@@ -190,7 +190,7 @@ func encodeAttempts(failed []junctor.Attempt) string {
 }
 
 // secretPathsOf returns the paths that a tool's own schemas mark as secret.
-func (b *batch) secretPathsOf(paths Paths, c *junctor.Call) secretPaths {
+func (b *batch) secretPathsOf(paths SecretPathSource, c *junctor.Call) secretPaths {
 	if paths == nil || c.Kind != junctor.KindTool || c.Server == "" {
 		return secretPaths{}
 	}
@@ -212,7 +212,7 @@ func (b *batch) closeUsage() {
 		t, row := &b.totals[i], &b.usageRows
 		row.addText(string(t.tenant))
 		row.addInt(t.day)
-		for _, s := range [...]string{t.server, t.name, t.door, t.issuer, t.subject, t.user, t.agent} {
+		for _, s := range [...]string{t.server, t.name, t.entryPoint, t.issuer, t.subject, t.user, t.agent} {
 			row.addText(s)
 		}
 		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.bytesIn, t.bytesOut} {
@@ -230,6 +230,6 @@ func (b *batch) closeUsage() {
 func (k usageKey) compareTo(other usageKey) int {
 	return cmp.Or(
 		cmp.Compare(k.day, other.day), cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server),
-		cmp.Compare(k.name, other.name), cmp.Compare(k.door, other.door), cmp.Compare(k.issuer, other.issuer), cmp.Compare(k.subject, other.subject),
+		cmp.Compare(k.name, other.name), cmp.Compare(k.entryPoint, other.entryPoint), cmp.Compare(k.issuer, other.issuer), cmp.Compare(k.subject, other.subject),
 		cmp.Compare(k.user, other.user), cmp.Compare(k.agent, other.agent))
 }

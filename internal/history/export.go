@@ -18,8 +18,8 @@ type Format string
 
 // The formats of an export.
 const (
-	JSONLines Format = "json" // one JSON object per line
-	CSV       Format = "csv"
+	FormatJSONLines Format = "json" // one JSON object per line
+	FormatCSV       Format = "csv"
 )
 
 // Export writes the calls that match f and that access may see, newest first. It
@@ -29,11 +29,11 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 	buffered := bufio.NewWriter(w)
 	var put func(Entry) error
 	switch format {
-	case JSONLines:
+	case FormatJSONLines:
 		enc := json.NewEncoder(buffered)
 		enc.SetEscapeHTML(false)
 		put = func(e Entry) error { return enc.Encode(e) }
-	case CSV:
+	case FormatCSV:
 		enc := csv.NewWriter(buffered)
 		if err := enc.Write(csvHeader()); err != nil {
 			return writeError(err)
@@ -69,8 +69,8 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 	return nil
 }
 
-// writeError says that the receiver of an export could not be written to. It is
-// not an error of the history.
+// writeError is a failure to write to the receiver of an export. It is not an
+// error of the history.
 func writeError(err error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the export could not be written: %w", err)
 }
@@ -78,7 +78,7 @@ func writeError(err error) error {
 // csvHeader returns the names of the columns, in the order of csvRow.
 func csvHeader() []string {
 	return []string{
-		"id", "start", "kind", "door", "server", "name", "version", "issuer", "subject", "user", "agent", "view", "status", "code", "reason",
+		"id", "start", "kind", "entry_point", "server", "name", "version", "issuer", "subject", "user", "agent", "view", "status", "code", "reason",
 		"duration_us", "bytes_in", "bytes_out", "params", "result",
 	}
 }
@@ -86,7 +86,7 @@ func csvHeader() []string {
 // csvRow returns the fields of a call, safe to open in a spreadsheet.
 func csvRow(e Entry) []string {
 	row := []string{
-		e.ID, e.Start.Format(time.RFC3339Nano), string(e.Kind), string(e.Door), e.Server, e.Name, e.Version, e.Issuer, e.Subject, e.User, e.Agent, e.View,
+		e.ID, e.Start.Format(time.RFC3339Nano), string(e.Kind), string(e.EntryPoint), e.Server, e.Name, e.Version, e.Issuer, e.Subject, e.User, e.Agent, e.View,
 		string(e.Status), string(e.Code), e.Reason, strconv.FormatInt(e.Duration.Microseconds(), 10), strconv.Itoa(e.BytesIn),
 		strconv.Itoa(e.BytesOut), string(e.Params), string(e.Result),
 	}

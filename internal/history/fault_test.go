@@ -40,7 +40,7 @@ func locked(t *testing.T, o history.Options) (h *history.History, release func()
 // waits for that, and the sums miss nothing.
 func TestDropsAreCounted(t *testing.T) {
 	t.Parallel()
-	h, release := locked(t, history.Options{Queue: 50})
+	h, release := locked(t, history.Options{QueueSize: 50})
 	const calls = 2000
 	begin := time.Now()
 	for n := range calls {
@@ -115,7 +115,7 @@ func TestCloseIsBounded(t *testing.T) {
 func TestCloseWritesWhatWaits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {
-		h := t.open(t, history.Options{Queue: 1500})
+		h := t.open(t, history.Options{QueueSize: 1500})
 		for n := range 1500 {
 			c := call(n)
 			h.Record(&c, nil, nil)

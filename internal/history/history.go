@@ -30,11 +30,11 @@ type Dialect interface {
 	SelectRows(columns string) string
 }
 
-// Paths knows which arguments and results of a tool are secret according to its
+// SecretPathSource knows which arguments and results of a tool are secret according to its
 // schema (writeOnly, or format password). It returns JSON pointers into the
 // arguments and into the structured result; the segment * stands for every item
 // or member. One goroutine asks it, for each tool of a batch.
-type Paths interface {
+type SecretPathSource interface {
 	// SecretPaths returns the pointers of one version of a tool.
 	SecretPaths(server, tool, version string) (arguments, result []string)
 }
@@ -46,15 +46,15 @@ type Options struct {
 	// both; they may be the same.
 	Write, Read *sql.DB
 	Dialect     Dialect
-	Paths       Paths // nil for none
+	Paths       SecretPathSource // nil for none
 	Logger      *slog.Logger
 	Now         func() time.Time // default time.Now
 
 	// Max is how many bytes are kept of the parameters and of the result, each.
 	// The default is 4 KiB. A negative value keeps no payloads.
-	Max int
+	MaxPayload int
 	// Queue is how many calls may wait to be written; the default is 1024.
-	Queue int
+	QueueSize int
 }
 
 // These are the limits of the queue and of a batch. They bound the memory of a
@@ -126,25 +126,25 @@ func New(o Options) (*History, error) {
 	switch {
 	case o.Write == nil, o.Read == nil, o.Dialect == nil, o.Logger == nil:
 		return nil, errors.New("history: a database, its dialect and a logger are needed")
-	case o.Max == 0:
-		o.Max = defaultMax
-	case o.Max > 0:
-		o.Max = max(o.Max, minMax)
+	case o.MaxPayload == 0:
+		o.MaxPayload = defaultMax
+	case o.MaxPayload > 0:
+		o.MaxPayload = max(o.MaxPayload, minMax)
 	}
-	if o.Queue <= 0 {
-		o.Queue = defaultQueue
+	if o.QueueSize <= 0 {
+		o.QueueSize = defaultQueue
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	h := &History{
-		options: o, queue: make(chan *queuedCall, o.Queue),
+		options: o, queue: make(chan *queuedCall, o.QueueSize),
 		firstQueued: make(chan struct{}, 1), batchQueued: make(chan struct{}, 1),
 		flushRequests: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
 		entryPool: sync.Pool{New: func() any { return new(queuedCall) }},
 	}
-	if o.Max > 0 {
-		h.window = 2*o.Max + 4<<10
+	if o.MaxPayload > 0 {
+		h.window = 2*o.MaxPayload + 4<<10
 	}
 	go h.runWriter()
 	return h, nil

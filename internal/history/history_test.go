@@ -100,7 +100,7 @@ func moment(seconds int) time.Time {
 
 func call(n int) junctor.Call {
 	return junctor.Call{
-		ID: fmt.Sprintf("id%04d", n), Tenant: "acme", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Version: "1.0.0",
+		ID: fmt.Sprintf("id%04d", n), Tenant: "acme", Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "demo", Name: "echo", Version: "1.0.0",
 		Issuer: "key", Subject: "ann", Status: junctor.StatusSuccess, Start: moment(n), Duration: 1500 * time.Microsecond, BytesIn: 20, BytesOut: 30,
 	}
 }
@@ -148,7 +148,7 @@ func TestComesBackWhole(t *testing.T) {
 		}
 		bad := call(2)
 		bad.Status, bad.Code, bad.Reason = junctor.StatusError, junctor.CodeUpstream, "the server answered 500"
-		bad.Door, bad.View = junctor.DoorView, "v1"
+		bad.EntryPoint, bad.View = junctor.EntryAppView, "v1"
 		odd := call(3)
 		odd.Name, odd.Subject, odd.Reason = "nul\x00", "bad\xff", "password=hunter2 is wrong"
 		params := []byte(`{"arguments":{"a":"b","password":"hunter2"}}`)
@@ -197,7 +197,7 @@ func (paths) SecretPaths(server, tool, version string) (arguments, result []stri
 func TestSchemasAndSizes(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {
-		h := t.open(t, history.Options{Paths: paths{}, Max: 300})
+		h := t.open(t, history.Options{Paths: paths{}, MaxPayload: 300})
 		one, two := call(1), call(2)
 		two.Kind = junctor.KindPrompt
 		for _, c := range []*junctor.Call{&one, &two} {
@@ -213,7 +213,7 @@ func TestSchemasAndSizes(t *testing.T) {
 		if got, err := h.Get(t.Context(), junctor.AllCalls("acme"), two.ID); err != nil || string(got.Params) != `{"arguments":{"a":"b"}}` {
 			t.Errorf("a prompt: %s, %v", got.Params, err)
 		}
-		none := t.open(t, history.Options{Max: -1})
+		none := t.open(t, history.Options{MaxPayload: -1})
 		three := call(3)
 		none.Record(&three, []byte(`{"a":1}`), []byte(`{}`))
 		ok(t, none.Flush(t.Context()))
@@ -227,7 +227,7 @@ func TestSchemasAndSizes(t *testing.T) {
 func TestBigBatch(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {
-		h := t.open(t, history.Options{Max: 16 << 10})
+		h := t.open(t, history.Options{MaxPayload: 16 << 10})
 		params := []byte(`{"a":"` + strings.Repeat(`word \"é\" `, 700) + `"}`)
 		const calls = 120
 		for n := range calls {
@@ -267,7 +267,7 @@ func TestQueryAgainstModel(t *testing.T) {
 			c.Subject = []string{"ann", "bob", "cy"}[n%5%3]
 			c.User, c.Agent = []string{"", "u1", "u2"}[n%3], []string{"", "qa"}[n%11%2]
 			c.View = []string{"", "v1", "v2"}[n%13%3]
-			c.Door = []junctor.Door{junctor.DoorMCP, junctor.DoorPlain}[n%7%2]
+			c.EntryPoint = []junctor.EntryPoint{junctor.EntryMCP, junctor.EntryPlain}[n%7%2]
 			c.Status = []junctor.Status{junctor.StatusSuccess, junctor.StatusError, junctor.StatusDenied}[n%4%3]
 			c.Reason = texts[n%len(texts)]
 			h.Record(&c, nil, nil)
@@ -286,7 +286,7 @@ func TestQueryAgainstModel(t *testing.T) {
 			}
 			f := history.Filter{
 				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Caller: pick("caller", "ann", "bob"), User: pick("user", "u1", "none"), Agent: pick("agent", "qa"), View: pick("view", "v1", "none"),
-				Door: junctor.Door(pick("door", "mcp")), Status: junctor.Status(pick("status", "error", "denied")), Text: pick("text", "ALPHA", "a_1", "%", "'S"),
+				EntryPoint: junctor.EntryPoint(pick("entry_point", "mcp")), Status: junctor.Status(pick("status", "error", "denied")), Text: pick("text", "ALPHA", "a_1", "%", "'S"),
 				Limit: rapid.IntRange(1, 60).Draw(rt, "limit"),
 			}
 			if rapid.Bool().Draw(rt, "bounded") {
@@ -323,7 +323,7 @@ func TestQueryAgainstModel(t *testing.T) {
 
 func matches(c *junctor.Call, f history.Filter) bool {
 	tool := f.Tool == "" || c.Name == f.Tool || c.Server+"__"+c.Name == f.Tool
-	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.View == "" || c.View == f.View) && (f.Door == "" || c.Door == f.Door) &&
+	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.View == "" || c.View == f.View) && (f.EntryPoint == "" || c.EntryPoint == f.EntryPoint) &&
 		(f.Status == "" || c.Status == f.Status) && !c.Start.Before(f.Since) && (f.Until.IsZero() || c.Start.Before(f.Until)) &&
 		strings.Contains(strings.ToLower(c.Reason), strings.ToLower(f.Text))
 }
@@ -331,7 +331,7 @@ func matches(c *junctor.Call, f history.Filter) bool {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {
-		h := t.open(t, history.Options{Queue: 1203})
+		h := t.open(t, history.Options{QueueSize: 1203})
 		for n := range 1203 {
 			c := call(n)
 			c.Subject = []string{"ann", "=HYPERLINK(1)", " +1", "-2", "@x", "\tx", "a,\"b\"\nc"}[n%7]
@@ -339,7 +339,7 @@ func TestExport(t *testing.T) {
 		}
 		ok(t, h.Flush(t.Context()))
 		var out bytes.Buffer
-		ok(t, h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{Limit: 3}, history.JSONLines))
+		ok(t, h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{Limit: 3}, history.FormatJSONLines))
 		var n int
 		for dec := json.NewDecoder(&out); dec.More(); n++ {
 			var e history.Entry
@@ -354,7 +354,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("%d lines", n)
 		}
 		out.Reset()
-		ok(t, h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{Since: moment(1000)}, history.CSV))
+		ok(t, h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{Since: moment(1000)}, history.FormatCSV))
 		rows, err := csv.NewReader(&out).ReadAll()
 		ok(t, err)
 		if len(rows) != 204 || rows[0][8] != "subject" {

@@ -2,12 +2,12 @@ package history
 
 import "strings"
 
-// Suspects returns the positions of the words of a command that look like a
+// FindSecretWords returns the positions of the words of a command that look like a
 // secret, or that follow an option whose name announces one. If in doubt, it
 // treats a word as a secret.
-func Suspects(words []string) []int {
+func FindSecretWords(words []string) []int {
 	var out []int
-	for i, masked := range MaskWords(words, redactedMark) {
+	for i, masked := range MaskSecretWords(words, redactedMark) {
 		if masked != words[i] {
 			out = append(out, i)
 		}
@@ -15,10 +15,10 @@ func Suspects(words []string) []int {
 	return out
 }
 
-// MaskWords returns the words of a command with mask in place of every secret
-// that Suspects finds. Of a word such as --token=abc it replaces only the value,
+// MaskSecretWords returns the words of a command with mask in place of every secret
+// that FindSecretWords finds. Of a word such as --token=abc it replaces only the value,
 // so that the option stays readable.
-func MaskWords(words []string, mask string) []string {
+func MaskSecretWords(words []string, mask string) []string {
 	found := newDetector()
 	out := make([]string, len(words))
 	for i, word := range words {

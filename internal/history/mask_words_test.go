@@ -20,7 +20,7 @@ func TestSuspects(t *testing.T) {
 		{[]string{"server", "postgres://ada:hunter2@db/books"}, []int{1}},
 		{[]string{"server", "--password", "--verbose"}, nil},
 	} {
-		if got := history.Suspects(c.words); !slices.Equal(got, c.want) {
+		if got := history.FindSecretWords(c.words); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %v, want %v", c.words, got, c.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestMaskWords(t *testing.T) {
 		{[]string{"server", "https://api.example/mcp?token=hunter2&page=2"}, []string{"server", "https://api.example/mcp?token=***&page=2"}},
 		{[]string{"server", "--password", ""}, []string{"server", "--password", "***"}},
 	} {
-		if got := history.MaskWords(c.words, "***"); !slices.Equal(got, c.want) {
+		if got := history.MaskSecretWords(c.words, "***"); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.words, got, c.want)
 		}
 	}

@@ -30,12 +30,12 @@ type Filter struct {
 	// Id of the App view that made the calls.
 	View string
 	// Subject of the caller: a user, an agent or a key.
-	Caller string
-	Kind   junctor.Kind
-	Door   junctor.Door
-	Status junctor.Status
-	Since  time.Time // inclusive; by start
-	Until  time.Time // exclusive; by start
+	Caller     string
+	Kind       junctor.Kind
+	EntryPoint junctor.EntryPoint
+	Status     junctor.Status
+	Since      time.Time // inclusive; by start
+	Until      time.Time // exclusive; by start
 	// Occurs in parameters, result or reason, in upper or lower case.
 	Text   string
 	Limit  int    // default 100, at most 1000
@@ -61,7 +61,7 @@ const (
 // describes them for Dialect.SelectRows: t for text, i for whole numbers.
 const (
 	callColumnNames   = sharedColumnNames + `, ` + ownColumnNames
-	sharedColumnNames = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
+	sharedColumnNames = `tenant_id, kind, entry_point, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
 	ownColumnNames    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
 	ownColumnTypes    = "tiiiiiii" + "tttt"
 )
@@ -174,7 +174,7 @@ func (f Filter) buildCondition(access *junctor.CallAccess, search *textSearch) (
 		and("view_id = ? AND "+reads, append([]any{f.View}, readArgs...)...)
 	}
 	for column, value := range map[string]string{
-		"server": f.Server, "user_id": f.User, "agent": f.Agent, "subject": f.Caller, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
+		"server": f.Server, "user_id": f.User, "agent": f.Agent, "subject": f.Caller, "kind": string(f.Kind), "entry_point": string(f.EntryPoint), "status": string(f.Status),
 	} {
 		if value != "" {
 			and(column+" = ?", value)
@@ -235,7 +235,7 @@ func scanEntry(row rowScanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
 	var attempts, params, result string
-	err := row.Scan(&e.Tenant, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Room, &e.Status, &e.Code, &attempts,
+	err := row.Scan(&e.Tenant, &e.Kind, &e.EntryPoint, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Room, &e.Status, &e.Code, &attempts,
 		&e.ID, &at, &duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	e.Timing = junctor.Timing{

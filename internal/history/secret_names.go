@@ -2,12 +2,12 @@ package history
 
 import "strings"
 
-// secrecy says how certainly a name marks its value as secret.
+// secrecy is how certainly a name marks its value as secret.
 type secrecy uint8
 
 // The degrees of secrecy.
 const (
-	notSecret secrecy = iota // the name says nothing
+	notSecret secrecy = iota // the name is no evidence
 	// A text is secret, but a number is a count, as in max_tokens.
 	secretText
 	secretValue // every value is secret

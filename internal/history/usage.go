@@ -12,22 +12,24 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Group is the property by which usage is summed up.
-type Group string
+// UsageGroup is the property by which usage is summed up.
+type UsageGroup string
 
 // The groups of usage.
 const (
-	ByTool   Group = "tool"
-	ByServer Group = "server"
-	ByUser   Group = "user"   // the users who called, or for whom an agent called
-	ByAgent  Group = "agent"  // the agents that called, or as which a user acted
-	ByCaller Group = "caller" // the subjects that called: users, agents and services
-	ByDoor   Group = "door"
-	ByDay    Group = "day"
+	ByTool       UsageGroup = "tool"
+	ByServer     UsageGroup = "server"
+	ByUser       UsageGroup = "user"   // the users who called, or for whom an agent called
+	ByAgent      UsageGroup = "agent"  // the agents that called, or as which a user acted
+	ByCaller     UsageGroup = "caller" // the subjects that called: users, agents and services
+	ByEntryPoint UsageGroup = "entry_point"
+	ByDay        UsageGroup = "day"
 )
 
-// Groups returns all groups.
-func Groups() []Group { return []Group{ByTool, ByServer, ByUser, ByAgent, ByCaller, ByDoor, ByDay} }
+// UsageGroups returns all groups.
+func UsageGroups() []UsageGroup {
+	return []UsageGroup{ByTool, ByServer, ByUser, ByAgent, ByCaller, ByEntryPoint, ByDay}
+}
 
 // Usage is a sum over calls. Of the fields before Calls, only those of its group
 // are set. The percentiles cover calls that ran, and are interpolated within the
@@ -35,10 +37,10 @@ func Groups() []Group { return []Group{ByTool, ByServer, ByUser, ByAgent, ByCall
 type Usage struct {
 	Server string `json:"server,omitempty"`
 	// Of a tool; each other kind is one row, in parentheses.
-	Name    string       `json:"name,omitempty"`
-	Door    junctor.Door `json:"door,omitempty"`
-	Issuer  string       `json:"issuer,omitempty"`
-	Subject string       `json:"subject,omitempty"`
+	Name       string             `json:"name,omitempty"`
+	EntryPoint junctor.EntryPoint `json:"entry_point,omitempty"`
+	Issuer     string             `json:"issuer,omitempty"`
+	Subject    string             `json:"subject,omitempty"`
 	// Absent for calls without a user.
 	User string `json:"user,omitempty"`
 	// Absent for calls without an agent.
@@ -75,7 +77,7 @@ type usageKey struct {
 	tenant          junctor.TenantID
 	day             int64 // days since 1970-01-01 UTC
 	server, name    string
-	door            string
+	entryPoint      string
 	issuer, subject string
 	user, agent     string
 }
@@ -131,7 +133,7 @@ func (t *usageTally) takeAll() map[usageKey]*usageSums {
 // limit.
 func usageKeyOf(c *junctor.Call) usageKey {
 	k := usageKey{
-		tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, door: string(c.Door),
+		tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, entryPoint: string(c.EntryPoint),
 		issuer: storableText(c.Issuer), subject: storableText(c.Subject), user: storableText(c.User), agent: storableText(c.Agent),
 	}
 	switch {
@@ -224,7 +226,7 @@ func countColumns(format string) string {
 
 // groupColumns returns the columns that identify a row of the group, in the order
 // of keyColumns; nil for an unknown group.
-func (g Group) groupColumns() []string {
+func (g UsageGroup) groupColumns() []string {
 	switch g {
 	case ByTool:
 		return []string{"server", "name"}
@@ -236,8 +238,8 @@ func (g Group) groupColumns() []string {
 		return []string{"agent"}
 	case ByCaller:
 		return []string{"issuer", "subject"}
-	case ByDoor:
-		return []string{"door"}
+	case ByEntryPoint:
+		return []string{"entry_point"}
 	case ByDay:
 		return []string{"day"}
 	}
@@ -247,7 +249,7 @@ func (g Group) groupColumns() []string {
 // keyColumns returns the columns of the fields of Usage before Calls, in their
 // order.
 func keyColumns() []string {
-	return []string{"server", "name", "door", "issuer", "subject", "user_id", "agent", "day"}
+	return []string{"server", "name", "entry_point", "issuer", "subject", "user_id", "agent", "day"}
 }
 
 // UsageFilter selects the calls that are summed up; empty fields select all. Days
@@ -255,12 +257,12 @@ func keyColumns() []string {
 type UsageFilter struct {
 	Since, Until time.Time
 	// The server's own name for it, or server__name.
-	Tool   string
-	Server string
-	User   string // by id
-	Agent  string // by name
-	Caller string // subject of the caller
-	Door   junctor.Door
+	Tool       string
+	Server     string
+	User       string // by id
+	Agent      string // by name
+	Caller     string // subject of the caller
+	EntryPoint junctor.EntryPoint
 }
 
 // buildCondition returns the SQL condition of the filter and its arguments.
@@ -278,7 +280,7 @@ func (f *UsageFilter) buildCondition(access *junctor.CallAccess) (string, []any)
 		and(cond, of...)
 	}
 	for _, is := range [...]struct{ column, value string }{
-		{"server", f.Server}, {"user_id", f.User}, {"agent", f.Agent}, {"subject", f.Caller}, {"door", string(f.Door)},
+		{"server", f.Server}, {"user_id", f.User}, {"agent", f.Agent}, {"subject", f.Caller}, {"entry_point", string(f.EntryPoint)},
 	} {
 		if is.value != "" {
 			and(is.column+" = ?", is.value)
@@ -300,10 +302,10 @@ func firstDay(added time.Time) int64 {
 
 // Usage sums up the calls that access may see. Groups are ordered by calls, most
 // first; days are in their own order. An unknown group is CodeInvalid.
-func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageFilter, by Group) ([]Usage, error) {
+func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageFilter, by UsageGroup) ([]Usage, error) {
 	group := by.groupColumns()
 	if group == nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, door or day, not by %q", string(by))
+		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, entry_point or day, not by %q", string(by))
 	}
 	keys := keyColumns()
 	for i, column := range keys {
@@ -345,12 +347,12 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 }
 
 // scanUsage reads a row of the query of Usage.
-func scanUsage(row rowScanner, by Group) (Usage, error) {
+func scanUsage(row rowScanner, by UsageGroup) (Usage, error) {
 	var u Usage
 	var s usageSums
 	var day int64
 	dest := make([]any, 0, 14+bucketCount)
-	dest = append(dest, &u.Server, &u.Name, &u.Door, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.bytesIn, &s.bytesOut)
+	dest = append(dest, &u.Server, &u.Name, &u.EntryPoint, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.bytesIn, &s.bytesOut)
 	for i := range s.bucketCounts {
 		dest = append(dest, &s.bucketCounts[i])
 	}

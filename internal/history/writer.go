@@ -31,7 +31,7 @@ const (
 // runWriter is the goroutine that writes. It ends after Close.
 func (h *History) runWriter() {
 	defer close(h.stopped)
-	b := newBatch(h.options.Max)
+	b := newBatch(h.options.MaxPayload)
 	timer := time.NewTimer(0)
 	<-timer.C
 	dropped := uint64(0)
@@ -119,7 +119,7 @@ func (h *History) writeBatch(ctx context.Context, b *batch) error {
 		select {
 		case e := <-h.queue:
 			b.entries = append(b.entries, e)
-			size += min(len(e.payloads), 2*max(h.options.Max, 0))
+			size += min(len(e.payloads), 2*max(h.options.MaxPayload, 0))
 			continue
 		default:
 		}
@@ -255,9 +255,9 @@ func (h *History) prepareStatements(ctx context.Context) (err error) {
 // them.
 func buildUsageQuery(dialect Dialect) string {
 	return `INSERT INTO history_usage
-		(tenant_id, day, server, name, door, issuer, subject, user_id, agent, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
+		(tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
 		` + dialect.SelectRows("ti"+"ttttttt"+"iiiiii"+strings.Repeat("i", bucketCount)) + `
-		ON CONFLICT (tenant_id, day, server, name, door, issuer, subject, user_id, agent) DO UPDATE SET
+		ON CONFLICT (tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent) DO UPDATE SET
 			calls = history_usage.calls + excluded.calls, errors = history_usage.errors + excluded.errors,
 			refused = history_usage.refused + excluded.refused, duration = history_usage.duration + excluded.duration,
 			bytes_in = history_usage.bytes_in + excluded.bytes_in, bytes_out = history_usage.bytes_out + excluded.bytes_out,

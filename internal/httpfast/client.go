@@ -193,8 +193,9 @@ func (c *Client) dialConn(ctx context.Context, r *Response) (*clientConn, error)
 	return c.pool.openConn(ctx)
 }
 
-// wrapUnsentError gives an error of sending the code that says that nothing was sent.
-// If ctx has ended, that is the reason, and Classify gives its code.
+// wrapUnsentError wraps an error with the code that tells the caller that
+// nothing was sent, so that the request may be repeated. If ctx has ended, that
+// is the reason, and Classify gives its code.
 func wrapUnsentError(ctx context.Context, host string, err error) error {
 	if ctx.Err() != nil {
 		return err

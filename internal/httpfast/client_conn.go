@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// errWouldBlock says that a socket has nothing to read, or no room to write, now.
+// errWouldBlock means that a socket has nothing to read, or no room to write, now.
 var errWouldBlock = errors.New("the socket would have to be waited for")
 
-// errStaleConn says that an idle connection cannot take a request: the server closed
+// errStaleConn means that an idle connection cannot take a request: the server closed
 // it, or sent bytes on it that belong to no request.
 var errStaleConn = errors.New("the connection was closed, or something unasked was said on it")
 

@@ -156,7 +156,7 @@ func sized(body string) string {
 
 func echoes(c net.Conn, _ int, body string) bool { return reply(c, sized(body)) }
 
-func TestResponseTellsItsLength(t *testing.T) {
+func TestResponseHasItsLength(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer string

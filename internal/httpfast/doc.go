@@ -11,11 +11,11 @@
 // response that two parsers could read differently is an error, and its
 // connection is closed.
 //
-// The rule for both sides: whatever is accepted here, net/http reads in the same
-// way (FuzzRequest, FuzzFraming, FuzzConversation and FuzzResponse hold it). The
-// setting http-fast-path=off leaves the package out of both paths, except for the
-// framing check: it never interprets a request, it only refuses those with an ambiguous
-// length (NewFramingListener).
+// The rule for both sides: everything that is accepted here, net/http reads in
+// the same way (FuzzRequest, FuzzFraming, FuzzConversation and FuzzResponse
+// hold it). The setting http-fast-path=off leaves the package out of both
+// paths, except for the framing check: it never interprets a request, it only
+// refuses those with an ambiguous length (NewFramingListener).
 //
 // Neighbours: app puts a Server on the public address and hands TLS and the
 // operator's socket to the framing check. egress gives a Transport its dial

@@ -89,9 +89,10 @@ func (l *framingListener) Accept() (net.Conn, error) {
 	return &framingConn{Conn: c, maxHead: l.maxHead}, nil
 }
 
-// SwitchProtocol says that a handler has hijacked the connection (http.Hijacker) and
-// that another protocol follows: its bytes pass unchecked. Other connections than
-// those of NewFramingListener, Server and ServeTLS are left alone.
+// SwitchProtocol records that a handler has hijacked the connection
+// (http.Hijacker) and that another protocol follows: its bytes pass unchecked.
+// Other connections than those of NewFramingListener, Server and ServeTLS are
+// left alone.
 func SwitchProtocol(c net.Conn) {
 	var f *framingConn
 	switch of := c.(type) {

@@ -4,8 +4,8 @@ package httpfast
 
 import "syscall"
 
-// canPeek says that isPeerClosed does not work on this system: net/http serves all
-// connections.
+// canPeek is false because isPeerClosed does not work on this system: net/http
+// serves all connections.
 const canPeek = false
 
 func isPeerClosed(syscall.RawConn) bool { return false }

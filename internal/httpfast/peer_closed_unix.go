@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// canPeek says that isPeerClosed works on this system.
+// canPeek is true because isPeerClosed works on this system.
 const canPeek = true
 
 // isPeerClosed reports whether the peer has closed the connection. It takes no bytes

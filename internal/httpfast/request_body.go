@@ -42,6 +42,9 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return b.readLocked(p)
 }
 
+// readLocked reads from the buffer of the connection first and then from the
+// socket. It never reads beyond the body, because what follows is the next
+// request. The caller holds mu.
 func (b *requestBody) readLocked(p []byte) (int, error) {
 	switch {
 	case b.remaining == 0:

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// The head of a response decides where the response ends and the next one begins. So
-// it is read strictly: whatever two parsers could read differently is an error, even
-// where net/http is lenient.
+// The head of a response decides where the response ends and the next one
+// begins. So it is read strictly: everything that two parsers could read
+// differently is an error, even where net/http is lenient.
 
 const (
 	maxInterimResponses = 8         // 1xx responses before the final one
@@ -28,10 +28,10 @@ var (
 type responseHead struct {
 	status        int
 	minorVersion  byte  // of HTTP/1.x: '0' or '1'
-	length        int64 // of the body; -1: not said
+	length        int64 // of the body; -1: not declared
 	chunked       bool
 	willClose     bool          // the connection ends with this response
-	keepAliveTime time.Duration // how long the server keeps an idle connection; 0: not said
+	keepAliveTime time.Duration // how long the server keeps an idle connection; 0: not declared
 	interimCount  int           // 1xx responses before this one
 }
 
@@ -92,7 +92,7 @@ func (h *responseHead) parseField(line []byte) error {
 	return nil
 }
 
-// finishHead checks the head as a whole. interim says that another head follows.
+// finishHead checks the head as a whole. interim means that another head follows.
 func (h *responseHead) finishHead() (interim bool, err error) {
 	if h.chunked && (h.length >= 0 || h.minorVersion == '0') {
 		return false, errFraming

@@ -161,6 +161,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.httpServer.Close())
 }
 
+// stopAccepting closes the listeners. Open connections stay.
 func (s *Server) stopAccepting() error {
 	s.isStopping.Store(true)
 	s.closeStopping()

@@ -16,10 +16,10 @@ const adminKeyName = store.AdminName
 // minAdminTokenLength is the shortest admin token that an operator may choose.
 const minAdminTokenLength = 16
 
-// EnsureAdmin creates the admin key of the default tenant if there never was one. made is
+// EnsureAdminKey creates the admin key of the default tenant if there never was one. made is
 // then true, and token can never be read again. A revoked admin key is not replaced: the
 // operator's socket works without it.
-func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, err error) {
+func (i *Identity) EnsureAdminKey(ctx context.Context) (token string, made bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.adminKeyIndex() >= 0 {

@@ -15,27 +15,27 @@ func TestEnsureAdminMakesOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	late := another(t, b) // another process that starts at the same time
-	token, made, err := b.EnsureAdmin(t.Context())
+	token, made, err := b.EnsureAdminKey(t.Context())
 	if err != nil || !made {
 		t.Fatalf("the first start: %v, %v", made, err)
 	}
-	p, err := b.Token(token)
+	p, err := b.AuthenticateToken(token)
 	if err != nil || !p.Has(junctor.ScopeKeysWrite) || p.Tenant != junctor.DefaultTenant {
 		t.Fatalf("the admin is %+v, %v", p, err)
 	}
-	if again, made, err := b.EnsureAdmin(t.Context()); err != nil || made || again != "" {
+	if again, made, err := b.EnsureAdminKey(t.Context()); err != nil || made || again != "" {
 		t.Errorf("again: %q, %v, %v", again, made, err)
 	}
-	if again, made, err := late.EnsureAdmin(t.Context()); err != nil || made || again != "" {
+	if again, made, err := late.EnsureAdminKey(t.Context()); err != nil || made || again != "" {
 		t.Errorf("the slower process: %q, %v, %v", again, made, err)
 	}
-	if q, err := late.Token(token); err != nil || !q.Same(p) {
+	if q, err := late.AuthenticateToken(token); err != nil || !q.Same(p) {
 		t.Errorf("the slower process knows the admin as %+v, %v", q, err)
 	}
 	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, p.Subject); err != nil {
 		t.Fatal(err)
 	}
-	if again, made, err := another(t, b).EnsureAdmin(t.Context()); err != nil || made || again != "" {
+	if again, made, err := another(t, b).EnsureAdminKey(t.Context()); err != nil || made || again != "" {
 		t.Errorf("after it was revoked: %q, %v, %v", again, made, err)
 	}
 }
@@ -43,11 +43,11 @@ func TestEnsureAdminMakesOne(t *testing.T) {
 func TestSetAdminKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	former, _, err := b.EnsureAdmin(t.Context())
+	former, _, err := b.EnsureAdminKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, err := b.Token(former)
+	was, err := b.AuthenticateToken(former)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +56,11 @@ func TestSetAdminKey(t *testing.T) {
 		if err := b.SetAdminKey(t.Context(), chosen); err != nil {
 			t.Fatal(err)
 		}
-		is, err := b.Token(chosen)
+		is, err := b.AuthenticateToken(chosen)
 		if err != nil || !is.Same(was) || !is.Has(junctor.ScopeAdmin) {
 			t.Fatalf("the admin was %+v and is %+v, %v", was, is, err)
 		}
-		_, err = b.Token(former)
+		_, err = b.AuthenticateToken(former)
 		fails(t, err, junctor.CodeUnauthenticated)
 	}
 	list, err := b.ListKeys(t.Context(), junctor.DefaultTenant)
@@ -75,17 +75,17 @@ func TestSetAdminKey(t *testing.T) {
 	if err := b.SetAdminKey(t.Context(), chosen); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Token(chosen); err != nil {
+	if _, err := b.AuthenticateToken(chosen); err != nil {
 		t.Error(err)
 	}
 
 	k, taken := b.key(t, "ci", time.Time{})
 	err = b.SetAdminKey(t.Context(), taken)
 	fails(t, err, junctor.CodeConflict)
-	if p, err := b.Token(taken); err != nil || p.Subject != k.ID || p.Has(junctor.ScopeAdmin) {
+	if p, err := b.AuthenticateToken(taken); err != nil || p.Subject != k.ID || p.Has(junctor.ScopeAdmin) {
 		t.Errorf("a key that was refused as the admin's is %+v, %v", p, err)
 	}
-	if _, err := b.Token(chosen); err != nil {
+	if _, err := b.AuthenticateToken(chosen); err != nil {
 		t.Error(err)
 	}
 }
@@ -96,10 +96,10 @@ func TestSetAdminKeyFirst(t *testing.T) {
 	if err := b.SetAdminKey(t.Context(), "chosen-by-the-operator"); err != nil {
 		t.Fatal(err)
 	}
-	if _, made, err := b.EnsureAdmin(t.Context()); err != nil || made {
+	if _, made, err := b.EnsureAdminKey(t.Context()); err != nil || made {
 		t.Errorf("made %v, %v", made, err)
 	}
-	if _, err := b.Token("chosen-by-the-operator"); err != nil {
+	if _, err := b.AuthenticateToken("chosen-by-the-operator"); err != nil {
 		t.Error(err)
 	}
 }
@@ -131,7 +131,7 @@ func TestTokensAreNowhere(t *testing.T) {
 			}
 		}
 	}
-	admin, _, err := b.EnsureAdmin(t.Context())
+	admin, _, err := b.EnsureAdminKey(t.Context())
 	note(err)
 	live, token := b.key(t, "live", time.Time{})
 	gone, revoked := b.key(t, "gone", time.Time{})
@@ -151,7 +151,7 @@ func TestTokensAreNowhere(t *testing.T) {
 			note(err)
 		}
 	}
-	note(b.Flush(t.Context()))
+	note(b.FlushUsage(t.Context()))
 	note(b.RevokeKey(t.Context(), junctor.DefaultTenant, live.ID))
 	files, err := filepath.Glob(b.path + "*")
 	if err != nil || len(files) < 2 {

@@ -8,20 +8,20 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Admission is the policy for people whom an identity provider has authenticated: who may
+// AdmissionPolicy is the policy for people whom an identity provider has authenticated: who may
 // sign in, and with which role.
-type Admission struct {
+type AdmissionPolicy struct {
 	Issuer string
 	Name   string // display name of the provider
 	Tenant junctor.TenantID
 	// Create makes a new user for people who are admitted and have none. Without it, only
 	// existing users may sign in.
-	Create  bool
-	Domains []string   // e-mail domains that are admitted; "*", or none, admits all
-	Roles   []RoleRule // rules that are applied at each sign-in; the strongest role wins
+	CreateUsers bool
+	Domains     []string   // e-mail domains that are admitted; "*", or none, admits all
+	RoleRules   []RoleRule // rules that are applied at each sign-in; the strongest role wins
 	// Role is the role of people that no rule matches. If it is empty and there are
 	// rules, such people are rejected. If it is empty, no new user is created.
-	Role junctor.UserRole
+	DefaultRole junctor.UserRole
 }
 
 // RoleRule gives a role to people whose claim is the value, or a list that contains it.
@@ -34,15 +34,15 @@ type RoleRule struct {
 // has verified their signature.
 type Claims struct {
 	Subject string         // the provider's id of the person
-	All     map[string]any // all claims by name, decoded from JSON
+	Values  map[string]any // all claims by name, decoded from JSON
 }
 
-// Admit returns the user for a person whom a provider has authenticated. A person who has
+// AdmitUser returns the user for a person whom a provider has authenticated. A person who has
 // signed in before is known by the provider's id. At the first sign-in the person becomes
 // the user of that name, or a new user, as the policy says. The role is updated if the
 // policy has rules. A person who is not admitted gets a denied error with a message to
 // show.
-func (i *Identity) Admit(ctx context.Context, a Admission, c Claims) (junctor.User, error) {
+func (i *Identity) AdmitUser(ctx context.Context, a AdmissionPolicy, c Claims) (junctor.User, error) {
 	email, err := a.verifiedEmail(c)
 	if err != nil {
 		return junctor.User{}, err
@@ -60,7 +60,7 @@ func (i *Identity) Admit(ctx context.Context, a Admission, c Claims) (junctor.Us
 		return junctor.User{}, err
 	case u.Tenant != a.Tenant || u.Disabled:
 		return junctor.User{}, errUserDisabled()
-	case len(a.Roles) > 0 && u.Role != role:
+	case len(a.RoleRules) > 0 && u.Role != role:
 		return i.ChangeUser(ctx, u.Tenant, u.ID, func(u *junctor.User) error { u.Role = role; return nil })
 	}
 	return u, nil
@@ -73,9 +73,9 @@ func errUserDisabled() error {
 
 // verifiedEmail returns the e-mail address that the provider has verified, in lower case,
 // or "". It returns a denied error if the domain of the address is not admitted.
-func (a *Admission) verifiedEmail(c Claims) (string, error) {
-	email, _ := c.All["email"].(string)
-	if verified, _ := c.All["email_verified"].(bool); !verified {
+func (a *AdmissionPolicy) verifiedEmail(c Claims) (string, error) {
+	email, _ := c.Values["email"].(string)
+	if verified, _ := c.Values["email_verified"].(bool); !verified {
 		email = ""
 	}
 	email = strings.ToLower(email)
@@ -91,14 +91,14 @@ func (a *Admission) verifiedEmail(c Claims) (string, error) {
 
 // resolveRole returns the strongest role that the rules give to the person, or the
 // default role. It returns a denied error if there are rules and none matches.
-func (a *Admission) resolveRole(c Claims) (junctor.UserRole, error) {
-	strongest := a.Role
-	for _, rule := range a.Roles {
-		if claimHasValue(c.All[rule.Claim], rule.Value) && isStrongerRole(rule.Role, strongest) {
+func (a *AdmissionPolicy) resolveRole(c Claims) (junctor.UserRole, error) {
+	strongest := a.DefaultRole
+	for _, rule := range a.RoleRules {
+		if claimHasValue(c.Values[rule.Claim], rule.Value) && isStrongerRole(rule.Role, strongest) {
 			strongest = rule.Role
 		}
 	}
-	if strongest == "" && len(a.Roles) > 0 {
+	if strongest == "" && len(a.RoleRules) > 0 {
 		return "", junctor.Errorf(junctor.CodeDenied, "Nothing that %s says of you gives you a role here. Ask an admin.", a.Name)
 	}
 	return strongest, nil
@@ -119,10 +119,10 @@ func claimHasValue(claim any, value string) bool {
 
 // admitNewcomer finds or creates the user of a person who signs in for the first time,
 // and links the two.
-func (i *Identity) admitNewcomer(ctx context.Context, a Admission, c Claims, email string, role junctor.UserRole) (junctor.User, error) {
+func (i *Identity) admitNewcomer(ctx context.Context, a AdmissionPolicy, c Claims, email string, role junctor.UserRole) (junctor.User, error) {
 	name := email
-	if name == "" && a.Create {
-		name, _ = c.All["preferred_username"].(string)
+	if name == "" && a.CreateUsers {
+		name, _ = c.Values["preferred_username"].(string)
 	}
 	if name == "" {
 		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "%s has not made sure of your e-mail address, so nobody knows who you are here. Ask an admin.", a.Name)
@@ -133,7 +133,7 @@ func (i *Identity) admitNewcomer(ctx context.Context, a Admission, c Claims, ema
 		// A user is claimed by a verified address, and only once: an address
 		// that was reassigned to another person must not open the account of
 		// its previous owner.
-		linked, err := i.Linked(ctx, u.Tenant, u.ID, a.Issuer)
+		linked, err := i.IsUserLinked(ctx, u.Tenant, u.ID, a.Issuer)
 		if err != nil {
 			return junctor.User{}, err
 		}
@@ -142,7 +142,7 @@ func (i *Identity) admitNewcomer(ctx context.Context, a Admission, c Claims, ema
 		}
 	case junctor.CodeOf(err) != junctor.CodeNotFound:
 		return junctor.User{}, err
-	case !a.Create:
+	case !a.CreateUsers:
 		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "There is no user %s here. Ask an admin to add you.", name)
 	case role == "":
 		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "New users get no role here. Ask an admin to add you.")

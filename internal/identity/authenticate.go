@@ -36,16 +36,16 @@ func (i *Identity) Authenticate(r *http.Request) (*junctor.Principal, error) {
 	case err != nil:
 		return nil, err
 	case found:
-		return i.Token(token)
+		return i.AuthenticateToken(token)
 	case i.anonymousPrincipal != nil:
 		return i.anonymousPrincipal, nil
 	}
-	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "this door wants a key: %s", sendKeyHint)
+	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "this endpoint requires a key: %s", sendKeyHint)
 }
 
-// Token returns the principal of a token, for entry points that are not HTTP. Errors are
+// AuthenticateToken returns the principal of a token, for entry points that are not HTTP. Errors are
 // those of Authenticate.
-func (i *Identity) Token(token string) (*junctor.Principal, error) {
+func (i *Identity) AuthenticateToken(token string) (*junctor.Principal, error) {
 	if len(token) <= maxTokenLength {
 		now, sum := i.now(), hashToken(token)
 		e := i.snapshot.Load().keysByHash[sum]
@@ -60,9 +60,9 @@ func (i *Identity) Token(token string) (*junctor.Principal, error) {
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "this key is not valid (unknown, expired or revoked): %s", sendKeyHint)
 }
 
-// Session returns the principal of a browser session by the value of its cookie. A
+// AuthenticateCookie returns the principal of a browser session by the value of its cookie. A
 // session ends when it expires or is idle for too long. Errors are those of Authenticate.
-func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
+func (i *Identity) AuthenticateCookie(cookie string) (*junctor.Principal, error) {
 	if len(cookie) <= maxTokenLength {
 		now, sum := i.now(), hashToken(cookie)
 		e := i.snapshot.Load().loginsByHash[sum]
@@ -77,11 +77,11 @@ func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended: sign in again")
 }
 
-// Stands reports whether the credential of a principal is still valid: its login has not
+// IsStillValid reports whether the credential of a principal is still valid: its login has not
 // ended, its key or token has neither expired nor been revoked, and its owner may still
 // act. It does not count as a use of the credential. Long-lived streams ask it to end
 // when their caller loses access.
-func (i *Identity) Stands(p *junctor.Principal) bool {
+func (i *Identity) IsStillValid(p *junctor.Principal) bool {
 	now := i.now()
 	id := cmp.Or(p.Login, p.Key)
 	known := i.snapshot.Load()

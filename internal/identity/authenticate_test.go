@@ -86,7 +86,7 @@ func TestOneMessageForAllInvalidKeys(t *testing.T) {
 	}
 	var messages []string
 	for _, token := range []string{expired, revoked, "never heard of", "", strings.Repeat("x", 1000)} {
-		_, err := b.Token(token)
+		_, err := b.AuthenticateToken(token)
 		fails(t, err, junctor.CodeUnauthenticated)
 		messages = append(messages, err.Error())
 	}
@@ -99,15 +99,15 @@ func TestExpiryIsJudgedAtUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k, token := b.key(t, "short", b.clock.Now().Add(time.Minute))
-	if _, err := b.Token(token); err != nil {
+	if _, err := b.AuthenticateToken(token); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.add(k.ExpiresAt.Sub(b.clock.Now()) - 1)
-	if _, err := b.Token(token); err != nil {
+	if _, err := b.AuthenticateToken(token); err != nil {
 		t.Errorf("just before its expiry: %v", err)
 	}
 	b.clock.add(1)
-	_, err := b.Token(token)
+	_, err := b.AuthenticateToken(token)
 	fails(t, err, junctor.CodeUnauthenticated)
 }
 
@@ -132,14 +132,14 @@ func TestOpen(t *testing.T) {
 		_, err := b.Authenticate(request(t, "/mcp", wrong))
 		fails(t, err, junctor.CodeUnauthenticated)
 	}
-	if _, err := b.Token(""); err == nil {
+	if _, err := b.AuthenticateToken(""); err == nil {
 		t.Error("an empty token is let in")
 	}
 }
 
 func TestLocal(t *testing.T) {
 	t.Parallel()
-	p := setup(t).Local()
+	p := setup(t).OperatorPrincipal()
 	if p.Issuer != junctor.IssuerLocal || p.Subject != "operator" || p.Tenant != junctor.DefaultTenant || !p.Has(junctor.ScopeKeysWrite) {
 		t.Errorf("got %+v", p)
 	}
@@ -149,11 +149,11 @@ func TestPrincipalIsShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, token := b.key(t, "ci", time.Time{})
-	first, err := b.Token(token)
+	first, err := b.AuthenticateToken(token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, _ := b.Token(token); second != first {
+	if second, _ := b.AuthenticateToken(token); second != first {
 		t.Error("each check makes a principal of its own")
 	}
 }
@@ -177,7 +177,7 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	}
 }
 
-// No token but its own opens a door as a key, whatever other keys there are.
+// No token but its own opens an endpoint as a key, whatever other keys there are.
 func TestTokensNeverMeet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -191,14 +191,14 @@ func TestTokensNeverMeet(t *testing.T) {
 					rt.Fatal(err)
 				}
 				delete(tokens, token)
-				if _, err := b.Token(token); err == nil {
-					rt.Fatal("a revoked key opens doors")
+				if _, err := b.AuthenticateToken(token); err == nil {
+					rt.Fatal("a revoked key opens endpoints")
 				}
 				break
 			}
 		}
 		for token, id := range tokens {
-			p, err := b.Token(token)
+			p, err := b.AuthenticateToken(token)
 			if err != nil || p.Subject != id {
 				rt.Fatalf("the token of %s is %+v, %v", id, p, err)
 			}
@@ -207,7 +207,7 @@ func TestTokensNeverMeet(t *testing.T) {
 		n := rapid.IntRange(0, len(token)-1).Draw(rt, "position")
 		c := rapid.ByteRange(0, 255).Draw(rt, "character")
 		if c != token[n] {
-			if p, err := b.Token(token[:n] + string([]byte{c}) + token[n+1:]); err == nil {
+			if p, err := b.AuthenticateToken(token[:n] + string([]byte{c}) + token[n+1:]); err == nil {
 				rt.Fatalf("a changed token is %+v", p)
 			}
 		}
@@ -238,7 +238,7 @@ func TestRevocationIsAtOnce(t *testing.T) {
 		}
 	})
 	background(func() {
-		if err := b.Flush(t.Context()); err != nil {
+		if err := b.FlushUsage(t.Context()); err != nil {
 			t.Errorf("Flush: %v", err)
 		}
 	})
@@ -249,15 +249,15 @@ func TestRevocationIsAtOnce(t *testing.T) {
 	})
 	for range 30 {
 		k, token := b.key(t, "k", time.Time{})
-		if _, err := b.Token(token); err != nil {
+		if _, err := b.AuthenticateToken(token); err != nil {
 			t.Errorf("a new key: %v", err)
 		}
 		if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
 			t.Errorf("RevokeKey: %v", err)
 		}
 		for range 20 {
-			if _, err := b.Token(token); err == nil {
-				t.Error("a revoked key opens doors")
+			if _, err := b.AuthenticateToken(token); err == nil {
+				t.Error("a revoked key opens endpoints")
 			}
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Flush stores the last-used times of keys and logins that have changed since the last
+// FlushUsage stores the last-used times of keys and logins that have changed since the last
 // call. Call it periodically, and before the process ends. Times that could not be stored
 // are tried again at the next call.
-func (i *Identity) Flush(ctx context.Context) error {
+func (i *Identity) FlushUsage(ctx context.Context) error {
 	s := i.snapshot.Load()
 	return errors.Join(
 		flushUsage(s.keyUsage, func(tenant junctor.TenantID, used map[string]time.Time) error {

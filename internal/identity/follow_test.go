@@ -9,7 +9,7 @@ import (
 
 // Another process learns which keys were rotated elsewhere, once, and how long the
 // token that it knew is taken.
-func TestFollowTellsOfRotatedKeys(t *testing.T) {
+func TestFollowAnnouncesRotatedKeys(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	k, _ := b.key(t, "ci", time.Time{})
@@ -23,7 +23,7 @@ func TestFollowTellsOfRotatedKeys(t *testing.T) {
 	}
 	follow := func() []junctor.Key {
 		t.Helper()
-		rotated, err := far.Follow(t.Context())
+		rotated, err := far.ReloadRotated(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestFollowTellsOfRotatedKeys(t *testing.T) {
 	if got := follow(); len(got) != 1 || !got[0].FormerUntil.IsZero() {
 		t.Errorf("what was known here is not taken at all after two rotations: %+v", got)
 	}
-	if _, err := far.Follow(gone(t)); err == nil {
+	if _, err := far.ReloadRotated(gone(t)); err == nil {
 		t.Error("it says nothing of a database that does not answer")
 	}
 }
@@ -56,7 +56,7 @@ func TestTokensStandWithTheirUsers(t *testing.T) {
 	b := setup(t)
 	u := b.user(t, "ann", junctor.UserDeveloper)
 	token := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerUser, Subject: u.ID, Expires: b.clock.Now().Add(time.Hour)}
-	if !b.Stands(token) {
+	if !b.IsStillValid(token) {
 		t.Error("of a user who may act")
 	}
 	disable := func(off bool) {
@@ -66,12 +66,12 @@ func TestTokensStandWithTheirUsers(t *testing.T) {
 		}
 	}
 	disable(true)
-	if b.Stands(token) {
+	if b.IsStillValid(token) {
 		t.Error("of a user who was switched off")
 	}
 	disable(false)
 	b.clock.add(2 * time.Hour)
-	if b.Stands(token) {
+	if b.IsStillValid(token) {
 		t.Error("that has expired")
 	}
 }

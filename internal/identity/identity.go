@@ -23,12 +23,12 @@ type Config struct {
 
 	// Changed, if set, receives all users whenever a user or a user's settings may have
 	// changed. It must not call back into the Identity, which holds its lock.
-	Changed func([]junctor.User)
+	OnUsersChanged func([]junctor.User)
 
 	// Missed, if set, receives the hash of a token or cookie that has our format but is
 	// unknown here: another replica may have issued it a moment ago. It returns true if
 	// the snapshot was reloaded and is worth a second look.
-	Missed func(sum [32]byte) bool
+	OnUnknownToken func(sum [32]byte) bool
 }
 
 // Identity authenticates callers and manages keys, users and logins. It is safe for
@@ -65,14 +65,14 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Changed == nil {
-		c.Changed = func([]junctor.User) {}
+	if c.OnUsersChanged == nil {
+		c.OnUsersChanged = func([]junctor.User) {}
 	}
-	if c.Missed == nil {
-		c.Missed = func([32]byte) bool { return false }
+	if c.OnUnknownToken == nil {
+		c.OnUnknownToken = func([32]byte) bool { return false }
 	}
 	i := &Identity{
-		store: c.Store, now: c.Now, log: c.Logger, onUsersChanged: c.Changed, onUnknownToken: c.Missed, passwordCost: defaultHashCost(), hashSlots: make(chan struct{}, maxConcurrentHashes),
+		store: c.Store, now: c.Now, log: c.Logger, onUsersChanged: c.OnUsersChanged, onUnknownToken: c.OnUnknownToken, passwordCost: defaultHashCost(), hashSlots: make(chan struct{}, maxConcurrentHashes),
 		operatorPrincipal: &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "operator", Name: "operator",
 			Scopes: []junctor.Scope{junctor.ScopeAdmin},
@@ -99,10 +99,10 @@ func (i *Identity) Reload(ctx context.Context) error {
 	return i.reloadLocked(ctx)
 }
 
-// Follow is Reload. It also returns the keys whose token another replica has rotated
+// ReloadRotated is Reload. It also returns the keys whose token another replica has rotated
 // since the last load. FormerUntil of such a key is the time until which the token that
 // was known here still works; it is zero if that token has stopped working.
-func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error) {
+func (i *Identity) ReloadRotated(ctx context.Context) (rotated []junctor.Key, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	former := i.snapshot.Load()
@@ -167,5 +167,5 @@ func (i *Identity) publishRows(r rowSet) {
 	i.onUsersChanged(r.users)
 }
 
-// Local returns the principal of the operator's socket: an admin of the default tenant.
-func (i *Identity) Local() *junctor.Principal { return i.operatorPrincipal }
+// OperatorPrincipal returns the principal of the operator's socket: an admin of the default tenant.
+func (i *Identity) OperatorPrincipal() *junctor.Principal { return i.operatorPrincipal }

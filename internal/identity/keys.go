@@ -15,8 +15,8 @@ import (
 // maxKeyNameLength is the longest name of a key, in characters.
 const maxKeyNameLength = 64
 
-// MaxGrace is the longest time for which the former token may work after a rotation.
-const MaxGrace = 7 * 24 * time.Hour
+// MaxRotationGrace is the longest time for which the former token may work after a rotation.
+const MaxRotationGrace = 7 * 24 * time.Hour
 
 // NewKey describes a key to create. The key belongs to a user or to an agent. Without
 // either, it is the identity of a service of its own.
@@ -85,11 +85,11 @@ func (i *Identity) checkOwnerScopes(tenant junctor.TenantID, n NewKey) error {
 
 // RotateKey gives a key a new token. The former token works for the grace period. The id
 // of the key stays, so everything that is bound to the key or its owner stays too.
-// Errors: invalid for a grace outside 0 to MaxGrace; not_found if the tenant has no such
+// Errors: invalid for a grace outside 0 to MaxRotationGrace; not_found if the tenant has no such
 // valid key; conflict if SetAdminKey has set it.
 func (i *Identity) RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error) {
-	if grace < 0 || grace > MaxGrace {
-		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the former token may work on for 0 to %s, not for %s", MaxGrace, grace)
+	if grace < 0 || grace > MaxRotationGrace {
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the former token may work on for 0 to %s, not for %s", MaxRotationGrace, grace)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -123,8 +123,8 @@ func (i *Identity) RevokeKey(ctx context.Context, tenant junctor.TenantID, id st
 	})
 }
 
-// RevokeAgent revokes all keys of an agent, by its name, as RevokeKey does.
-func (i *Identity) RevokeAgent(ctx context.Context, tenant junctor.TenantID, agent string) error {
+// RevokeAgentKeys revokes all keys of an agent, by its name, as RevokeKey does.
+func (i *Identity) RevokeAgentKeys(ctx context.Context, tenant junctor.TenantID, agent string) error {
 	return i.revokeMatching(ctx, tenant, "agent", agent, func(k *junctor.Key) bool { return k.Agent == agent }, func(at time.Time) error {
 		return i.store.For(tenant).RevokeKeysOf(ctx, "", agent, at)
 	})
@@ -174,11 +174,11 @@ func (i *Identity) ListKeys(ctx context.Context, tenant junctor.TenantID) ([]jun
 	return list, nil
 }
 
-// Manages reports whether a principal may see, rotate and revoke a key of its tenant. An
+// CanManageKey reports whether a principal may see, rotate and revoke a key of its tenant. An
 // admin manages every key. A user manages their own keys and those of the agents they
 // created. A service manages keys of services. No principal but an admin manages a key
 // with scopes that it does not have itself.
-func (i *Identity) Manages(p *junctor.Principal, k *junctor.Key) bool {
+func (i *Identity) CanManageKey(p *junctor.Principal, k *junctor.Key) bool {
 	if p.Tenant != k.Tenant || p.Has(junctor.ScopeAdmin) {
 		return p.Tenant == k.Tenant
 	}

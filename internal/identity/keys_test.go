@@ -99,7 +99,7 @@ func TestTenantsKeepToThemselves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := b.Token(token)
+	p, err := b.AuthenticateToken(token)
 	if err != nil || p.Tenant != "acme" {
 		t.Errorf("the key of acme is %+v, %v", p, err)
 	}
@@ -107,7 +107,7 @@ func TestTenantsKeepToThemselves(t *testing.T) {
 		t.Errorf("another tenant sees %v, %v", list, err)
 	}
 	fails(t, b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID), junctor.CodeNotFound)
-	if _, err := b.Token(token); err != nil {
+	if _, err := b.AuthenticateToken(token); err != nil {
 		t.Errorf("another tenant revoked it: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestRevokeKey(t *testing.T) {
 
 	// What is not stored is not done: after a restart it would be undone.
 	fails(t, b.RevokeKey(gone(t), junctor.DefaultTenant, k.ID), junctor.CodeCanceled)
-	if _, err := b.Token(token); err != nil {
+	if _, err := b.AuthenticateToken(token); err != nil {
 		t.Errorf("a key whose revocation failed: %v", err)
 	}
 
@@ -129,13 +129,13 @@ func TestRevokeKey(t *testing.T) {
 		if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, err := b.Token(token)
+		_, err := b.AuthenticateToken(token)
 		fails(t, err, junctor.CodeUnauthenticated)
 	}
-	if _, err := b.Token(stays); err != nil {
+	if _, err := b.AuthenticateToken(stays); err != nil {
 		t.Errorf("another key: %v", err)
 	}
-	_, err := another(t, b).Token(token)
+	_, err := another(t, b).AuthenticateToken(token)
 	fails(t, err, junctor.CodeUnauthenticated)
 }
 
@@ -144,13 +144,13 @@ func TestReloadSeesOtherProcesses(t *testing.T) {
 	b := setup(t)
 	other := another(t, b)
 	k, token := b.key(t, "ci", time.Time{})
-	if _, err := other.Token(token); err == nil {
+	if _, err := other.AuthenticateToken(token); err == nil {
 		t.Fatal("seen without a reload")
 	}
 	if err := other.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Token(token); err != nil {
+	if _, err := other.AuthenticateToken(token); err != nil {
 		t.Errorf("after the reload: %v", err)
 	}
 	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
@@ -159,13 +159,13 @@ func TestReloadSeesOtherProcesses(t *testing.T) {
 	if err := other.Reload(gone(t)); err == nil {
 		t.Error("a failed reload says nothing")
 	}
-	if _, err := other.Token(token); err != nil {
+	if _, err := other.AuthenticateToken(token); err != nil {
 		t.Errorf("a failed reload changed the snapshot: %v", err)
 	}
 	if err := other.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := other.Token(token)
+	_, err := other.AuthenticateToken(token)
 	fails(t, err, junctor.CodeUnauthenticated)
 }
 
@@ -189,7 +189,7 @@ func TestLastUse(t *testing.T) {
 
 	b.clock.add(time.Minute)
 	used := b.clock.Now().Truncate(time.Microsecond)
-	if _, err := b.Token(token); err != nil {
+	if _, err := b.AuthenticateToken(token); err != nil {
 		t.Fatal(err)
 	}
 	if got := lastUse(b.ListKeys(t.Context(), junctor.DefaultTenant)); !got.Equal(used) {
@@ -198,7 +198,7 @@ func TestLastUse(t *testing.T) {
 	if got := stored(); !got.IsZero() {
 		t.Errorf("stored before the flush: %s", got)
 	}
-	if err := b.Flush(gone(t)); err == nil {
+	if err := b.FlushUsage(gone(t)); err == nil {
 		t.Error("a failed flush says nothing")
 	}
 
@@ -206,13 +206,13 @@ func TestLastUse(t *testing.T) {
 	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Flush(t.Context()); err != nil {
+	if err := b.FlushUsage(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := stored(); !got.Equal(used) {
 		t.Errorf("stored as used at %s, want %s", got, used)
 	}
-	if err := b.Flush(gone(t)); err != nil {
+	if err := b.FlushUsage(gone(t)); err != nil {
 		t.Errorf("a flush with nothing to do went to the store: %v", err)
 	}
 }
@@ -256,33 +256,33 @@ func TestRevokedWhileTheDatabaseCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if err := b.RevokeAgent(t.Context(), junctor.DefaultTenant, "qa"); err != nil {
+	if err := b.RevokeAgentKeys(t.Context(), junctor.DefaultTenant, "qa"); err != nil {
 		t.Error(err)
 	}
 	if err := b.RevokeLogin(t.Context(), u.Tenant, l.ID); err != nil {
 		t.Error(err)
 	}
 	for name, token := range map[string]string{"a key": key, "a former token": former, "a key of an agent": agents} {
-		if _, err := b.Token(token); junctor.CodeOf(err) != junctor.CodeUnauthenticated {
+		if _, err := b.AuthenticateToken(token); junctor.CodeOf(err) != junctor.CodeUnauthenticated {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err = b.Session(ended)
+	_, err = b.AuthenticateCookie(ended)
 	fails(t, err, junctor.CodeUnauthenticated)
 	for name, token := range map[string]string{"another key": stays, "the new token": now, "a key of the user": theirs} {
-		if _, err := b.Token(token); err != nil {
+		if _, err := b.AuthenticateToken(token); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := b.Session(cookie); err != nil {
+	if _, err := b.AuthenticateCookie(cookie); err != nil {
 		t.Errorf("another login: %v", err)
 	}
 
 	if err := b.DeleteUser(t.Context(), junctor.DefaultTenant, u.ID); err != nil {
 		t.Error(err)
 	}
-	_, err = b.Token(theirs)
+	_, err = b.AuthenticateToken(theirs)
 	fails(t, err, junctor.CodeUnauthenticated)
-	_, err = b.Session(cookie)
+	_, err = b.AuthenticateCookie(cookie)
 	fails(t, err, junctor.CodeUnauthenticated)
 }

@@ -8,8 +8,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// LinkLife is how long a sign-in link is valid.
-const LinkLife = 15 * time.Minute
+// SignInLinkLifetime is how long a sign-in link is valid.
+const SignInLinkLifetime = 15 * time.Minute
 
 // Cookies and sign-in links begin with these prefixes, so that secret scanners
 // and people recognise a leaked one.
@@ -46,9 +46,9 @@ func (i *Identity) SetPassword(ctx context.Context, tenant junctor.TenantID, id,
 	return i.revokeLoginsOf(context.WithoutCancel(ctx), tenant, id, except)
 }
 
-// SamePassword reports whether password is the password of a user, by id. A user without
+// CheckPassword reports whether password is the password of a user, by id. A user without
 // a password has none that matches.
-func (i *Identity) SamePassword(ctx context.Context, tenant junctor.TenantID, id, password string) (bool, error) {
+func (i *Identity) CheckPassword(ctx context.Context, tenant junctor.TenantID, id, password string) (bool, error) {
 	u, err := i.store.For(tenant).User(ctx, id)
 	if err != nil || u.Password == "" {
 		return false, err
@@ -95,10 +95,10 @@ func (i *Identity) CreateLogin(ctx context.Context, tenant junctor.TenantID, use
 	return cookie, l, i.publishLogin(ctx, l)
 }
 
-// CreateLink creates a link that signs a user in, by id, once and within LinkLife. Anyone
+// CreateLink creates a link that signs a user in, by id, once and within SignInLinkLifetime. Anyone
 // who holds the link can use it.
 func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user string) (token string, expires time.Time, err error) {
-	token, l := i.newLogin(linkPrefix, LinkLife)
+	token, l := i.newLogin(linkPrefix, SignInLinkLifetime)
 	l.Tenant, l.User, l.How = tenant, user, junctor.LoginLink
 	if err := i.store.For(tenant).AddLink(ctx, l); err != nil {
 		return "", time.Time{}, err

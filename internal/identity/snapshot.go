@@ -27,7 +27,7 @@ func (r rowSet) clone() rowSet {
 // publishes a new one.
 type snapshot struct {
 	rowSet
-	version uint64 // counts snapshots; lets a Party notice a change
+	version uint64 // counts snapshots; lets a TokenUser notice a change
 	// keysByHash holds the keys that are not revoked and whose owner may act, by token
 	// hash, including former tokens in their grace period. Expiry is checked at use.
 	keysByHash      map[[32]byte]*credentialEntry

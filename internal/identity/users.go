@@ -128,8 +128,8 @@ func (i *Identity) UserByName(ctx context.Context, tenant junctor.TenantID, name
 	return i.store.For(tenant).UserByName(ctx, name)
 }
 
-// Linked reports whether a user, by id, is linked to any subject of an identity provider.
-func (i *Identity) Linked(ctx context.Context, tenant junctor.TenantID, id, issuer string) (bool, error) {
+// IsUserLinked reports whether a user, by id, is linked to any subject of an identity provider.
+func (i *Identity) IsUserLinked(ctx context.Context, tenant junctor.TenantID, id, issuer string) (bool, error) {
 	return i.store.For(tenant).UserLinked(ctx, id, issuer)
 }
 

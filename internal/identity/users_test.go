@@ -63,19 +63,19 @@ func TestHoldersOfKeys(t *testing.T) {
 	_, agents := b.keyOf(t, identity.NewKey{Agent: "qa", Scopes: scopes(junctor.ScopeToolsCall)})
 	service, services := b.key(t, "ci", time.Time{})
 
-	p, err := b.Token(first)
+	p, err := b.AuthenticateToken(first)
 	if err != nil || p.Issuer != junctor.IssuerUser || p.Subject != dev.ID || p.User != dev.ID || p.Name != "dev" || p.Key != one.ID {
 		t.Errorf("a user's key is %+v, %v", p, err)
 	}
-	q, err := b.Token(second)
+	q, err := b.AuthenticateToken(second)
 	if err != nil || !q.Same(p) || q.Has(junctor.ScopeToolsCall) {
 		t.Errorf("their other key is %+v, %v", q, err)
 	}
-	p, err = b.Token(agents)
+	p, err = b.AuthenticateToken(agents)
 	if err != nil || p.Issuer != junctor.IssuerAgent || p.Subject != "qa" || p.Agent != "qa" || p.User != dev.ID {
 		t.Errorf("an agent's key is %+v, %v", p, err)
 	}
-	p, err = b.Token(services)
+	p, err = b.AuthenticateToken(services)
 	if err != nil || p.Issuer != junctor.IssuerKey || p.Subject != service.ID || p.Key != service.ID || p.User != "" {
 		t.Errorf("a service's key is %+v, %v", p, err)
 	}
@@ -121,11 +121,11 @@ func TestRolesCutKeys(t *testing.T) {
 		junctor.UserViewer:    {junctor.ScopeAdmin: false, junctor.ScopeToolsRead: true, junctor.ScopeServersWrite: false, junctor.ScopeToolsCall: false},
 	} {
 		set(func(u *junctor.User) { u.Role = role })
-		byKey, err := b.Token(token)
+		byKey, err := b.AuthenticateToken(token)
 		if err != nil {
 			t.Fatal(err)
 		}
-		byCookie, err := b.Session(cookie)
+		byCookie, err := b.AuthenticateCookie(cookie)
 		if err != nil || !byCookie.Same(byKey) || byCookie.Login == "" || byCookie.Key != "" {
 			t.Fatalf("%+v, %v", byCookie, err)
 		}
@@ -136,17 +136,17 @@ func TestRolesCutKeys(t *testing.T) {
 		}
 	}
 	set(func(u *junctor.User) { u.Disabled = true })
-	_, err = b.Token(token)
+	_, err = b.AuthenticateToken(token)
 	fails(t, err, junctor.CodeUnauthenticated)
-	_, err = b.Session(cookie)
+	_, err = b.AuthenticateCookie(cookie)
 	fails(t, err, junctor.CodeUnauthenticated)
 	_, _, err = b.CreateLogin(t.Context(), u.Tenant, u.ID, junctor.LoginLink)
 	fails(t, err, junctor.CodeUnauthenticated)
 	set(func(u *junctor.User) { u.Disabled = false })
-	if _, err := b.Token(token); err != nil {
+	if _, err := b.AuthenticateToken(token); err != nil {
 		t.Errorf("switched on again: %v", err)
 	}
-	if _, err = b.Session(cookie); err == nil {
+	if _, err = b.AuthenticateCookie(cookie); err == nil {
 		t.Error("a login outlived that its user was switched off")
 	}
 }
@@ -157,7 +157,7 @@ func TestAgentsOfADisabledUser(t *testing.T) {
 	b := setup(t)
 	u := b.user(t, "dev", junctor.UserDeveloper)
 	token := map[string]string{}
-	for name, owner := range map[string]string{"theirs": junctor.UserOwner(u.ID), "operators": b.Local().ID(), "nobodys": ""} {
+	for name, owner := range map[string]string{"theirs": junctor.UserOwner(u.ID), "operators": b.OperatorPrincipal().ID(), "nobodys": ""} {
 		b.agent(t, name, owner)
 		_, token[name] = b.keyOf(t, identity.NewKey{Agent: name, Scopes: scopes(junctor.ScopeToolsCall)})
 	}
@@ -165,13 +165,13 @@ func TestAgentsOfADisabledUser(t *testing.T) {
 	if err := b.RevokeKey(t.Context(), u.Tenant, revoked.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, asRevoked := b.Token(gone)
+	_, asRevoked := b.AuthenticateToken(gone)
 	for _, disabled := range []bool{true, false} {
 		if _, err := b.ChangeUser(t.Context(), u.Tenant, u.ID, func(u *junctor.User) error { u.Disabled = disabled; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for name := range token {
-			p, err := b.Token(token[name])
+			p, err := b.AuthenticateToken(token[name])
 			switch {
 			case disabled && name == "theirs":
 				if err == nil || err.Error() != asRevoked.Error() {
@@ -199,7 +199,7 @@ func TestDeletedOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := another(t, b)
-	if err := b.RevokeAgent(t.Context(), junctor.DefaultTenant, "qa"); err != nil {
+	if err := b.RevokeAgentKeys(t.Context(), junctor.DefaultTenant, "qa"); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.DeleteUser(t.Context(), junctor.DefaultTenant, u.ID); err != nil {
@@ -211,12 +211,12 @@ func TestDeletedOwners(t *testing.T) {
 	}
 	for _, i := range []*identity.Identity{b.Identity, other} {
 		for _, token := range []string{theirs, agents} {
-			_, err := i.Token(token)
+			_, err := i.AuthenticateToken(token)
 			fails(t, err, junctor.CodeUnauthenticated)
 		}
-		_, err := i.Session(cookie)
+		_, err := i.AuthenticateCookie(cookie)
 		fails(t, err, junctor.CodeUnauthenticated)
-		if _, err := i.Token(stays); err != nil {
+		if _, err := i.AuthenticateToken(stays); err != nil {
 			t.Error(err)
 		}
 	}
@@ -243,21 +243,21 @@ func TestManages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := b.Session(cookie)
+		p, err := b.AuthenticateCookie(cookie)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
 	_, weak := b.keyOf(t, identity.NewKey{User: dev.ID, Scopes: scopes(junctor.ScopeKeysWrite)})
-	weakly, _ := b.Token(weak)
+	weakly, _ := b.AuthenticateToken(weak)
 	service := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerKey, Subject: "s", Scopes: scopes(junctor.ScopeKeysWrite, junctor.ScopeToolsCall)}
 	for who, c := range map[string]struct {
 		p    *junctor.Principal
 		want []string
 	}{
 		"an admin":               {login(ann), []string{"a service's", "a strong service's", "ann's", "dev's", "the agent's"}},
-		"the operator":           {b.Local(), []string{"a service's", "a strong service's", "ann's", "dev's", "the agent's"}},
+		"the operator":           {b.OperatorPrincipal(), []string{"a service's", "a strong service's", "ann's", "dev's", "the agent's"}},
 		"a developer":            {login(dev), []string{"dev's", "the agent's"}},
 		"another":                {login(eve), nil},
 		"a weak key of theirs":   {weakly, nil},
@@ -266,7 +266,7 @@ func TestManages(t *testing.T) {
 	} {
 		var got []string
 		for name, k := range keys {
-			if b.Manages(c.p, &k) {
+			if b.CanManageKey(c.p, &k) {
 				got = append(got, name)
 			}
 		}
@@ -286,7 +286,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	call := scopes(junctor.ScopeToolsCall)
 	for name, n := range map[string]identity.NewKey{"user": {User: u.ID, Scopes: call}, "agent": {Agent: "qa", Scopes: call}, "service": {Scopes: call}} {
 		k, token := b.keyOf(t, n)
-		was, err := b.Token(token)
+		was, err := b.AuthenticateToken(token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		for n := range calls {
 			wg.Go(func() {
 				for !stop.Load() {
-					p, err := b.Token(*now.Load())
+					p, err := b.AuthenticateToken(*now.Load())
 					if err != nil || !p.Same(was) || !p.Has(junctor.ScopeToolsCall) {
 						t.Errorf("%s: %+v, %v", name, p, err)
 						return
@@ -321,7 +321,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.Token(former); err != nil {
+			if _, err := b.AuthenticateToken(former); err != nil {
 				t.Fatalf("%s: the former token in its grace: %v", name, err)
 			}
 			each() // with the former one, in its grace
@@ -331,7 +331,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		}
 		stop.Store(true)
 		wg.Wait()
-		_, err = b.Token(token)
+		_, err = b.AuthenticateToken(token)
 		fails(t, err, junctor.CodeUnauthenticated) // the first one's grace ended with the second rotation
 	}
 }
@@ -346,18 +346,18 @@ func TestRotateKey(t *testing.T) {
 	}
 	b.clock.add(10*time.Minute - time.Second)
 	for _, token := range []string{first, second} {
-		if _, err := b.Token(token); err != nil {
+		if _, err := b.AuthenticateToken(token); err != nil {
 			t.Error(err)
 		}
 	}
 	b.clock.add(time.Second)
-	_, err = b.Token(first)
+	_, err = b.AuthenticateToken(first)
 	fails(t, err, junctor.CodeUnauthenticated)
 	_, third, err := b.RotateKey(t.Context(), junctor.DefaultTenant, k.ID, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.Token(second)
+	_, err = b.AuthenticateToken(second)
 	fails(t, err, junctor.CodeUnauthenticated)
 	// A grace outlives neither the key's own end nor its revocation.
 	short, token := b.key(t, "short", b.clock.Now().Add(time.Minute))
@@ -365,7 +365,7 @@ func TestRotateKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.add(time.Minute)
-	_, err = b.Token(token)
+	_, err = b.AuthenticateToken(token)
 	fails(t, err, junctor.CodeUnauthenticated)
 	_, _, err = b.RotateKey(t.Context(), junctor.DefaultTenant, short.ID, time.Hour)
 	fails(t, err, junctor.CodeNotFound)
@@ -375,16 +375,16 @@ func TestRotateKey(t *testing.T) {
 	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.Token(third)
+	_, err = b.AuthenticateToken(third)
 	fails(t, err, junctor.CodeUnauthenticated)
-	for _, grace := range []time.Duration{-1, identity.MaxGrace + 1} {
+	for _, grace := range []time.Duration{-1, identity.MaxRotationGrace + 1} {
 		_, _, err = b.RotateKey(t.Context(), junctor.DefaultTenant, k.ID, grace)
 		fails(t, err, junctor.CodeInvalid)
 	}
 	if err := b.SetAdminKey(t.Context(), "chosen-by-the-operator"); err != nil {
 		t.Fatal(err)
 	}
-	admin, _ := b.Token("chosen-by-the-operator")
+	admin, _ := b.AuthenticateToken("chosen-by-the-operator")
 	_, _, err = b.RotateKey(t.Context(), junctor.DefaultTenant, admin.Subject, 0)
 	fails(t, err, junctor.CodeConflict)
 }
@@ -396,7 +396,7 @@ func TestTenants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := b.Token(token)
+	p, err := b.AuthenticateToken(token)
 	if err != nil || p.Tenant != "acme" || !p.Has(junctor.ScopeAdmin) || p.Operator() {
 		t.Errorf("its admin is %+v, %v", p, err)
 	}
@@ -404,9 +404,9 @@ func TestTenants(t *testing.T) {
 	if err != nil || again.ID != k.ID {
 		t.Fatalf("%+v, %v", again, err)
 	}
-	_, err = b.Token(token)
+	_, err = b.AuthenticateToken(token)
 	fails(t, err, junctor.CodeUnauthenticated)
-	if q, err := b.Token(next); err != nil || !q.Same(p) {
+	if q, err := b.AuthenticateToken(next); err != nil || !q.Same(p) {
 		t.Errorf("%+v, %v", q, err)
 	}
 	_, _, err = b.ReplaceAdminKey(t.Context(), "nobody")
@@ -451,7 +451,7 @@ func TestPasswords(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if p, err := b.Session(cookie); err != nil || p.Tenant != a || p.User != ids[0] {
+		if p, err := b.AuthenticateCookie(cookie); err != nil || p.Tenant != a || p.User != ids[0] {
 			rt.Fatalf("%+v, %v", p, err)
 		}
 		if _, _, err := b.SignIn(t.Context(), other, name, password); junctor.CodeOf(err) != junctor.CodeUnauthenticated {
@@ -470,7 +470,7 @@ func TestPasswords(t *testing.T) {
 	})
 }
 
-func TestSignInSaysNothing(t *testing.T) {
+func TestSignInRevealsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const password = "a fine long password"
@@ -518,9 +518,9 @@ func TestLogins(t *testing.T) {
 		}
 		return cookie
 	}
-	valid := func(cookie string) bool { _, err := b.Session(cookie); return err == nil }
+	valid := func(cookie string) bool { _, err := b.AuthenticateCookie(cookie); return err == nil }
 	cookie := sign()
-	if _, err := b.Token(cookie); err == nil {
+	if _, err := b.AuthenticateToken(cookie); err == nil {
 		t.Error("what a browser holds is a key")
 	}
 	_, key := b.key(t, "ci", time.Time{})
@@ -532,11 +532,11 @@ func TestLogins(t *testing.T) {
 	if !valid(cookie) {
 		t.Fatal("ended too early")
 	}
-	if err := b.Flush(t.Context()); err != nil {
+	if err := b.FlushUsage(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.add(junctor.LoginIdle - time.Second)
-	if _, err := another(t, b).Session(cookie); err != nil {
+	if _, err := another(t, b).AuthenticateCookie(cookie); err != nil {
 		t.Errorf("another process: %v", err)
 	}
 	if !valid(cookie) {
@@ -565,13 +565,13 @@ func TestLogins(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	p, _ := b.Session(one)
+	p, _ := b.AuthenticateCookie(one)
 	fails(t, b.RevokeLogin(t.Context(), "acme", p.Login), junctor.CodeNotFound)
 	if err := b.RevokeLogin(t.Context(), u.Tenant, p.Login); err != nil || valid(one) || !valid(two) {
 		t.Errorf("%v, %v, %v", err, valid(one), valid(two))
 	}
 	three := sign()
-	p, _ = b.Session(three)
+	p, _ = b.AuthenticateCookie(three)
 	if err := b.SetPassword(t.Context(), u.Tenant, u.ID, "a fine long password", p.Login); err != nil || valid(two) || !valid(three) {
 		t.Errorf("%v, %v, %v", err, valid(two), valid(three))
 	}
@@ -601,7 +601,7 @@ func TestLinks(t *testing.T) {
 					return
 				}
 				got.Add(1)
-				if p, err := ids[n%2].Session(cookie); err != nil || p.User != u.ID || l.How != junctor.LoginLink {
+				if p, err := ids[n%2].AuthenticateCookie(cookie); err != nil || p.User != u.ID || l.How != junctor.LoginLink {
 					t.Errorf("%+v, %v", p, err)
 				}
 			})
@@ -612,14 +612,14 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	late := link()
-	b.clock.add(identity.LinkLife)
+	b.clock.add(identity.SignInLinkLifetime)
 	for _, token := range []string{late, "", "jcl_unknown", strings.Repeat("x", 10_000)} {
 		_, _, err := b.UseLink(t.Context(), token)
 		fails(t, err, junctor.CodeNotFound)
 	}
 	_, _, err := b.CreateLink(t.Context(), u.Tenant, "nobody")
 	fails(t, err, junctor.CodeNotFound)
-	if _, err := b.Session(link()); err == nil {
+	if _, err := b.AuthenticateCookie(link()); err == nil {
 		t.Error("a link is a session")
 	}
 }
@@ -652,12 +652,12 @@ func TestSignInSecretsAreNowhere(t *testing.T) {
 	}
 	_, _, err = b.UseLink(gone(t), link)
 	note(err)
-	_, err = b.Session(cookie + "x")
+	_, err = b.AuthenticateCookie(cookie + "x")
 	note(err)
 	k, token := b.key(t, "ci", time.Time{})
 	_, next, err := b.RotateKey(t.Context(), u.Tenant, k.ID, time.Minute)
 	note(err)
-	note(b.Flush(t.Context()))
+	note(b.FlushUsage(t.Context()))
 	files, err := filepath.Glob(b.path + "*")
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)

@@ -10,14 +10,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// maxWaits is how many events that wait are looked at together.
-const maxWaits = 20_000
+// maxWaitingEvents is how many waiting events are processed at a time.
+const maxWaitingEvents = 20_000
 
-// gather sends events that waited for others: a whole batch at once, the rest
-// when the first of them has waited long enough. It says when that is; 0 is
-// nothing to wait for.
-func (in *Intake) gather(ctx context.Context) (next time.Duration) {
-	waits, err := in.Store.EventWaits(ctx, maxWaits)
+// sendBatches sends the events of batching triggers: a full batch at once, an
+// incomplete one when its first event has waited long enough. It returns when
+// the next batch is due; 0 if none waits. Every replica may run it: a batch is
+// sent once.
+func (in *Intake) sendBatches(ctx context.Context) (next time.Duration) {
+	waits, err := in.Store.EventWaits(ctx, maxWaitingEvents)
 	if err != nil {
 		if ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "events that wait could not be looked at", "error", err.Error())
@@ -28,6 +29,7 @@ func (in *Intake) gather(ctx context.Context) (next time.Duration) {
 		tenant        junctor.TenantID
 		trigger, line string
 	}
+	// Group by trigger and line, and keep the order of arrival.
 	lines := map[line][]store.EventWait{}
 	var order []line
 	for _, w := range waits {
@@ -38,7 +40,7 @@ func (in *Intake) gather(ctx context.Context) (next time.Duration) {
 		lines[l] = append(lines[l], w)
 	}
 	for _, l := range order {
-		left, err := in.gatherLine(ctx, l.tenant, l.trigger, lines[l])
+		left, err := in.sendTriggerBatches(ctx, l.tenant, l.trigger, lines[l])
 		if err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "events that wait could not be sent", "trigger", l.trigger, "error", err.Error())
 		}
@@ -49,12 +51,14 @@ func (in *Intake) gather(ctx context.Context) (next time.Duration) {
 	return next
 }
 
-func (in *Intake) gatherLine(ctx context.Context, tenant junctor.TenantID, name string, waits []store.EventWait) (left time.Duration, err error) {
+// sendTriggerBatches sends the batches of one trigger and one line. It returns
+// how long the rest still has to wait.
+func (in *Intake) sendTriggerBatches(ctx context.Context, tenant junctor.TenantID, name string, waits []store.EventWait) (left time.Duration, err error) {
 	trigger, err := in.Store.For(tenant).Trigger(ctx, name)
 	if err != nil {
 		return 0, err
 	}
-	r, err := in.rule(trigger)
+	r, err := in.loadRule(trigger)
 	if err != nil {
 		return 0, err
 	}
@@ -62,10 +66,11 @@ func (in *Intake) gatherLine(ctx context.Context, tenant junctor.TenantID, name 
 	patience := time.Duration(trigger.Action.BatchWaitMS) * time.Millisecond
 	for len(waits) > 0 {
 		n := min(size, len(waits))
+		// The first event decides how long the batch waits.
 		if left := waits[0].Since.Add(patience).Sub(in.Now()); n < size && left > 0 {
 			return left, nil
 		}
-		if err := in.sendTogether(ctx, tenant, r, waits[:n]); err != nil {
+		if err := in.sendBatch(ctx, tenant, r, waits[:n]); err != nil {
 			return 0, err
 		}
 		waits = waits[n:]
@@ -73,9 +78,9 @@ func (in *Intake) gatherLine(ctx context.Context, tenant junctor.TenantID, name 
 	return 0, nil
 }
 
-// sendTogether makes one delivery of events that waited. An event for which the
-// template cannot be filled in does not keep the others.
-func (in *Intake) sendTogether(ctx context.Context, tenant junctor.TenantID, r *event.Rule, waits []store.EventWait) error {
+// sendBatch makes one delivery of several events. An event whose arguments
+// cannot be made is marked with the fault, and does not hold back the others.
+func (in *Intake) sendBatch(ctx context.Context, tenant junctor.TenantID, r *event.Rule, waits []store.EventWait) error {
 	rows := in.Store.For(tenant)
 	var events []*junctor.Event
 	faults := map[string]string{}
@@ -84,8 +89,8 @@ func (in *Intake) sendTogether(ctx context.Context, tenant junctor.TenantID, r *
 		if err != nil {
 			return err
 		}
-		if _, err := order(r, &e); err != nil {
-			faults[e.ID] = fault(r.Trigger.Name, err)
+		if _, err := newOrder(r, &e); err != nil {
+			faults[e.ID] = formatFault(r.Trigger.Name, err)
 			continue
 		}
 		events = append(events, &e)
@@ -96,8 +101,9 @@ func (in *Intake) sendTogether(ctx context.Context, tenant junctor.TenantID, r *
 			if err != nil {
 				return err
 			}
+			// Another replica has ended this wait, and so sends the batch.
 			if !mine {
-				return errSent // nothing of this is kept
+				return errSentByReplica // rolls the transaction back
 			}
 		}
 		for id, why := range faults {
@@ -108,18 +114,18 @@ func (in *Intake) sendTogether(ctx context.Context, tenant junctor.TenantID, r *
 		if len(events) == 0 {
 			return nil
 		}
-		o, err := order(r, events...)
+		o, err := newOrder(r, events...)
 		if err != nil {
 			return err
 		}
 		_, err = on.Place(ctx, tenant, o)
 		return err
 	})
-	if errors.Is(err, errSent) {
+	if errors.Is(err, errSentByReplica) {
 		return nil
 	}
 	return err
 }
 
-// errSent says that another process sends what waited.
-var errSent = errors.New("it is sent elsewhere")
+// errSentByReplica means that another replica sends the batch.
+var errSentByReplica = errors.New("it is sent elsewhere")

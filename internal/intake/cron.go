@@ -9,23 +9,26 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Cron is the times of a schedule, as its five fields say: minute, hour, day of
-// the month, month, day of the week. A field is a star, a number, a range as 1-5,
-// any of these with a step as */15, and lists of them with commas; months and
-// days of the week may be names. Where both days are named, either is enough.
-// Sunday is 0 and 7. @hourly, @daily, @weekly, @monthly and @yearly are taken too.
+// Cron is the times of a schedule. Its five fields are minute, hour, day of the
+// month, month and day of the week. A field is *, a number, a range such as
+// 1-5, any of these with a step such as */15, or a list of them with commas.
+// Months and days of the week may be names; Sunday is 0 and 7. If both day
+// fields are restricted, either is enough. @hourly, @daily, @weekly, @monthly
+// and @yearly are supported too.
 type Cron struct {
-	minute, hour, day, month, weekday uint64 // a bit for each value
-	anyDay, anyWeekday                bool
+	minute, hour, day, month, weekday uint64 // one bit per value
+	isAnyDay, isAnyWeekday            bool
 	zone                              *time.Location
 }
 
+// cronField describes one field.
 type cronField struct {
 	name     string
 	min, max int
-	names    []string // of the values from min on
+	names    []string // names of the values from min on
 }
 
+// cronFields returns the fields in their order.
 func cronFields() [5]cronField {
 	return [5]cronField{
 		{"minute", 0, 59, nil},
@@ -36,8 +39,8 @@ func cronFields() [5]cronField {
 	}
 }
 
-// ParseCron reads a schedule; zone is a name such as Europe/Berlin, "" is UTC. One
-// that never comes is refused.
+// ParseCron parses a schedule. zone is a name such as Europe/Berlin; "" means
+// UTC. A schedule that never occurs, such as the 30th of February, is an error.
 func ParseCron(text, zone string) (*Cron, error) {
 	switch text {
 	case "@hourly":
@@ -62,11 +65,11 @@ func ParseCron(text, zone string) (*Cron, error) {
 	c := &Cron{zone: place}
 	for i, to := range []*uint64{&c.minute, &c.hour, &c.day, &c.month, &c.weekday} {
 		f := cronFields()[i]
-		if *to, err = f.parse(strings.ToLower(words[i])); err != nil {
+		if *to, err = f.parseField(strings.ToLower(words[i])); err != nil {
 			return nil, err
 		}
 	}
-	c.anyDay, c.anyWeekday = strings.HasPrefix(words[2], "*"), strings.HasPrefix(words[4], "*")
+	c.isAnyDay, c.isAnyWeekday = strings.HasPrefix(words[2], "*"), strings.HasPrefix(words[4], "*")
 	if c.weekday&(1<<7) != 0 { // Sunday
 		c.weekday |= 1
 	}
@@ -76,7 +79,8 @@ func ParseCron(text, zone string) (*Cron, error) {
 	return c, nil
 }
 
-func (f *cronField) parse(word string) (set uint64, err error) {
+// parseField parses one field into a set of bits.
+func (f *cronField) parseField(word string) (set uint64, err error) {
 	fault := func() error {
 		return junctor.Errorf(junctor.CodeInvalid, "the %s %q of a schedule is none: use *, a number from %d to %d, a range as 1-5, a step as */15, or several with commas", f.name, word, f.min, f.max)
 	}
@@ -92,14 +96,16 @@ func (f *cronField) parse(word string) (set uint64, err error) {
 		if span != "*" {
 			low, high, isRange := strings.Cut(span, "-")
 			var ok bool
-			if from, ok = f.value(low); !ok {
+			if from, ok = f.parseValue(low); !ok {
 				return 0, fault()
 			}
 			switch {
 			case isRange:
-				if to, ok = f.value(high); !ok || to < from {
+				if to, ok = f.parseValue(high); !ok || to < from {
 					return 0, fault()
 				}
+			// A single number. With a step, as in 5/15, it is the begin of a
+			// range.
 			case !stepped:
 				to = from
 			}
@@ -111,7 +117,8 @@ func (f *cronField) parse(word string) (set uint64, err error) {
 	return set, nil
 }
 
-func (f *cronField) value(word string) (int, bool) {
+// parseValue parses a number or a name.
+func (f *cronField) parseValue(word string) (int, bool) {
 	for i, name := range f.names {
 		if word == name {
 			return f.min + i, true
@@ -121,15 +128,15 @@ func (f *cronField) value(word string) (int, bool) {
 	return v, err == nil && v >= f.min && v <= f.max && word[0] != '+' && word[0] != '-'
 }
 
-// Next is the first time after a moment; zero where there is none within some
-// years. A time that a change of the clocks leaves out comes at the moment it
-// would have been; one that comes twice, once.
+// Next returns the first time after a moment; zero if there is none within nine
+// years. A time that a change of the clocks skips occurs at the moment it would
+// have been. A time that occurs twice counts once.
 func (c *Cron) Next(after time.Time) time.Time {
 	local := after.In(c.zone)
 	year, month, day := local.Date()
-	for range 366 * 9 { // from one 29th of February to the next, over a year that has none
-		if c.dayFits(year, month, day) {
-			if t := c.within(year, month, day, after); !t.IsZero() {
+	for range 366 * 9 { // 29 February may be eight years away, around a year such as 2100
+		if c.includesDay(year, month, day) {
+			if t := c.firstTimeOfDay(year, month, day, after); !t.IsZero() {
 				return t
 			}
 		}
@@ -138,20 +145,22 @@ func (c *Cron) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-func (c *Cron) dayFits(year int, month time.Month, day int) bool {
+// includesDay reports whether the schedule occurs on a day.
+func (c *Cron) includesDay(year int, month time.Month, day int) bool {
 	if c.month&(1<<month) == 0 {
 		return false
 	}
 	inMonth := c.day&(1<<day) != 0
 	inWeek := c.weekday&(1<<time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Weekday()) != 0
-	if c.anyDay || c.anyWeekday {
+	if c.isAnyDay || c.isAnyWeekday {
 		return inMonth && inWeek
 	}
 	return inMonth || inWeek
 }
 
-// within is the first time of a day that is after a moment.
-func (c *Cron) within(year int, month time.Month, day int, after time.Time) time.Time {
+// firstTimeOfDay returns the first time on a day that is after a moment; zero
+// if there is none.
+func (c *Cron) firstTimeOfDay(year int, month time.Month, day int, after time.Time) time.Time {
 	for hours := c.hour; hours != 0; hours &= hours - 1 {
 		for minutes := c.minute; minutes != 0; minutes &= minutes - 1 {
 			t := time.Date(year, month, day, bits.TrailingZeros64(hours), bits.TrailingZeros64(minutes), 0, 0, c.zone)

@@ -1,15 +1,22 @@
-// Package intake is where events come in: messages at /hooks/{source}, which are
-// signed, what is sent by the admin API and by agents' calls of events__send,
-// schedules, and jobs that are taken from a Redis. It stands first on an event's
-// way:
+// Package intake receives events: signed messages at /hooks/{source}, events
+// sent through the admin API and by agents' calls of events__send, schedules,
+// and jobs read from a Redis. It is the first step of an event:
 //
-//	intake -> event (which triggers are for it) -> queue (durable) -> worker -> guard
+//	intake -> event (which triggers match) -> queue (durable) -> worker -> guard
 //
-// Whatever comes in is stored together with the deliveries that it leads to, in
-// one transaction, before its sender hears that it was taken; what comes again
-// under the same key is taken once.
+// An event is stored in one transaction with the deliveries that it leads to,
+// before its sender gets an answer. A repetition with the same dedupe key is
+// stored once.
 //
-// Schedules are read by a small parser of its own: the five fields of cron are a
-// page of code, and the libraries for it bring a scheduler that keeps its state
-// in memory, where this one's is a row that survives every end of the process.
+// app registers the routes, runs Run and provides the transaction
+// (Options.Write); admin manages sources, schedules and triggers through this
+// package; store holds the rows.
+//
+// Cron expressions are parsed here: the five fields take one page of code.
+// Libraries bring a scheduler that keeps its state in memory, while a schedule
+// here is a row that survives a restart.
+//
+// Read the files in this order: intake.go (storing an event), hooks.go and
+// signature.go (signed messages), github.go, source.go, schedule.go and
+// cron.go, batch.go, then redis_reader.go, redis_jobs.go and job.go.
 package intake

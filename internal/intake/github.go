@@ -8,15 +8,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// githubShape tells one kind of GitHub's events by the members of its message:
-// all of has are there, none of hasNot is.
+// githubShape recognises one type of GitHub event by the members of its
+// message: all of requires are present, none of excludes is.
 type githubShape struct {
-	event       string
-	has, hasNot []string
+	event              string
+	requires, excludes []string
 }
 
-// githubShapes are the events that a message's members tell apart. The first that
-// fits is the one, so that shapes with more members come before those with less.
+// githubShapes returns the events that can be recognised. The first match
+// counts, so shapes with more members come before those with fewer.
 func githubShapes() []githubShape {
 	return []githubShape{
 		{"ping", []string{"zen", "hook_id"}, nil},
@@ -63,45 +63,46 @@ func githubShapes() []githubShape {
 	}
 }
 
-// githubMessage says what a message of GitHub is. Its signature covers the body
-// alone: the headers X-GitHub-Delivery and X-GitHub-Event are whatever the one who
-// sent it wrote there. So it is known again by its bytes, and its type is that of
-// its members; where they do not tell, the header's word is taken and marked.
-func githubMessage(h http.Header, body []byte) (message, error) {
+// readGitHubMessage reads the type and the dedupe key of a GitHub message. The
+// signature covers only the body: anyone who has seen a message can repeat it
+// with other headers X-GitHub-Delivery and X-GitHub-Event. So the key is a hash
+// of the body, and the type is derived from its members. If the members do not
+// tell, the type of the header is used and marked as unsigned.
+func readGitHubMessage(h http.Header, body []byte) (signedMessage, error) {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(body, &members) // what is no object has no members
-	m := message{key: bodyKey(body), typ: githubType(members)}
-	if m.typ == "" {
-		m.typ, m.unsigned = h.Get("X-GitHub-Event"), true
-		if m.typ == "" {
-			return message{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event is needed")
+	_ = json.Unmarshal(body, &members) // any other value has no members
+	m := signedMessage{dedupeKey: bodyKey(body), eventType: detectGitHubType(members)}
+	if m.eventType == "" {
+		m.eventType, m.typeUnsigned = h.Get("X-GitHub-Event"), true
+		if m.eventType == "" {
+			return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event is needed")
 		}
 		for _, s := range githubShapes() {
-			if s.event == m.typ {
-				return message{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event says %s, and the message is none: it has not the members of one", s.event)
+			if s.event == m.eventType {
+				return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event says %s, and the message is none: it has not the members of one", s.event)
 			}
 		}
 	}
 	if action := bodyField(body, "action"); action != "" {
-		m.typ += "." + action
+		m.eventType += "." + action
 	}
 	return m, nil
 }
 
-// githubType is the event that the members of a message are of; "" where they do
-// not tell.
-func githubType(members map[string]json.RawMessage) string {
+// detectGitHubType returns the event type that the members of a message tell;
+// "" if they do not.
+func detectGitHubType(members map[string]json.RawMessage) string {
 	there := func(name string) bool {
 		_, ok := members[name]
 		return ok
 	}
 	for _, s := range githubShapes() {
 		fits := true
-		for _, name := range s.has {
-			// A star that is taken away has no time; all else that is null is absent.
+		for _, name := range s.requires {
+			// starred_at is null for a removed star. Any other null counts as absent.
 			fits = fits && there(name) && (name == "starred_at" || name == "inputs" || !bytes.Equal(members[name], []byte("null")))
 		}
-		for _, name := range s.hasNot {
+		for _, name := range s.excludes {
 			fits = fits && !there(name)
 		}
 		if fits {

@@ -45,7 +45,7 @@ func TestGitHubTypes(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &members); err != nil {
 			t.Fatal(err)
 		}
-		if got := githubType(members); got != want {
+		if got := detectGitHubType(members); got != want {
 			t.Errorf("%s is taken for %q, not %q", body, got, want)
 		}
 	}

@@ -13,97 +13,94 @@ import (
 	"github.com/junctor-mcp/junctor/internal/event"
 )
 
-// Where the messages of a source come in: one of the default tenant, and one of
-// another.
+// Routes for the messages of a source: of the default tenant, and of any tenant.
 const (
 	HookPath       = "/hooks/{source}"
 	TenantHookPath = "/hooks/{tenant}/{source}"
 )
 
-// Handler is what the door is registered with.
-type Handler interface {
-	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
+// Routes registers the hook endpoints.
+func (in *Intake) Routes(mux junctor.Mux) {
+	mux.HandleFunc("POST "+HookPath, in.serveHook)
+	mux.HandleFunc("POST "+TenantHookPath, in.serveHook)
 }
 
-// Routes registers the door.
-func (in *Intake) Routes(mux Handler) {
-	mux.HandleFunc("POST "+HookPath, in.hook)
-	mux.HandleFunc("POST "+TenantHookPath, in.hook)
-}
-
-// sourcePath is what a request names below /hooks/.
-func sourcePath(r *http.Request) string {
+// requestedSource returns the part of a request's path below /hooks/.
+func requestedSource(r *http.Request) string {
 	if tenant := r.PathValue("tenant"); tenant != "" {
 		return tenant + "/" + r.PathValue("source")
 	}
 	return r.PathValue("source")
 }
 
-// hook takes a message. It answers 202 when the event is stored, and not before;
-// for a message that came before it is the same answer.
-func (in *Intake) hook(w http.ResponseWriter, r *http.Request) {
-	taken, err := in.receive(w, r)
+// serveHook answers 202 once the event is stored, and not before. A repeated
+// message gets the same answer as the first.
+func (in *Intake) serveHook(w http.ResponseWriter, r *http.Request) {
+	taken, err := in.receiveMessage(w, r)
 	if err != nil {
-		in.refuse(w, r, err)
+		in.writeProblem(w, r, err)
 		return
 	}
-	answer(w, http.StatusAccepted, taken)
+	writeJSON(w, http.StatusAccepted, taken)
 }
 
-func (in *Intake) receive(w http.ResponseWriter, r *http.Request) (junctor.Taken, error) {
+// receiveMessage reads a message, verifies it and stores its event.
+func (in *Intake) receiveMessage(w http.ResponseWriter, r *http.Request) (junctor.Taken, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, junctor.MaxEventData))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return junctor.Taken{}, junctor.Errorf(junctor.CodeTooLarge, "a message has at most %d bytes", junctor.MaxEventData)
 		}
-		if refusal, ok := errors.AsType[*junctor.Error](err); ok { // too many bytes are in flight: the sender may try again
+		if refusal, ok := errors.AsType[*junctor.Error](err); ok { // the limit on bytes in flight is reached: the sender may try again
 			return junctor.Taken{}, refusal
 		}
 		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the message broke off: %w", err)
 	}
-	e, err := in.authentic(r.Context(), sourcePath(r), r.Header, body)
+	e, err := in.authenticateMessage(r.Context(), requestedSource(r), r.Header, body)
 	if err != nil {
 		return junctor.Taken{}, err
 	}
 	return in.Take(r.Context(), e)
 }
 
-// authentic makes an event of a message, if it is of the source that it is sent
-// to. Who has no valid signature is not told whether there is such a source.
-func (in *Intake) authentic(ctx context.Context, id string, h http.Header, body []byte) (junctor.Event, error) {
+// authenticateMessage turns a message into an event if its signature is valid
+// for the source. Without a valid signature, the answer does not reveal whether
+// the source exists.
+func (in *Intake) authenticateMessage(ctx context.Context, id string, h http.Header, body []byte) (junctor.Event, error) {
 	src, err := in.Store.SourceAt(ctx, id)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		// As much is done as for a source that there is.
+		// Do the same work as for an existing source, so that timing reveals nothing.
 		src, err = junctor.Source{Tenant: junctor.DefaultTenant, ID: id}, nil
 	}
 	if err != nil {
 		return junctor.Event{}, err
 	}
-	secrets, err := in.secretsOf(ctx, &src)
+	secrets, err := in.loadSecrets(ctx, &src)
 	if err != nil {
 		return junctor.Event{}, err
 	}
-	m, err := verify(&src, secrets, h, body, in.Now())
+	m, err := verifyMessage(&src, secrets, h, body, in.Now())
 	if err != nil {
 		in.Log.InfoContext(ctx, "a message was refused", "source", id, "error", err.Error())
 		if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-			err = refused()
+			err = signatureError()
 		}
 		return junctor.Event{}, err
 	}
+	// Tell only an authenticated sender that the source is disabled.
 	if src.Disabled {
 		return junctor.Event{}, junctor.Errorf(junctor.CodeUnavailable, "the source %q is switched off", id)
 	}
 	if !json.Valid(body) {
 		return junctor.Event{}, junctor.Errorf(junctor.CodeInvalid, "the message must be JSON")
 	}
-	e := junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: m.typ, TypeUnsigned: m.unsigned, DedupeKey: m.key, Data: body}
-	return e, in.label(&src, &e)
+	e := junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: m.eventType, TypeUnsigned: m.typeUnsigned, DedupeKey: m.dedupeKey, Data: body}
+	return e, in.setTypeAndAgent(&src, &e)
 }
 
-// label finds the type and the agent of an event where its source says that they
-// are.
-func (in *Intake) label(src *junctor.Source, e *junctor.Event) error {
+// setTypeAndAgent reads the type and the agent of an event from the fields that
+// its source names.
+func (in *Intake) setTypeAndAgent(src *junctor.Source, e *junctor.Event) error {
 	for _, one := range []struct {
 		field string
 		to    *string
@@ -129,22 +126,23 @@ func (in *Intake) label(src *junctor.Source, e *junctor.Event) error {
 	return nil
 }
 
-// refuse says why a message was not taken.
-func (in *Intake) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// writeProblem answers with the reason why a message was not accepted.
+func (in *Intake) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	e := junctor.AsError(err)
-	status := statusOf(e.Code)
+	status := httpStatus(e.Code)
 	if status == http.StatusInternalServerError {
-		in.Log.ErrorContext(r.Context(), "a message could not be taken", "source", sourcePath(r), "error", err.Error(), "cause", e.Cause)
+		in.Log.ErrorContext(r.Context(), "a message could not be taken", "source", requestedSource(r), "error", err.Error(), "cause", e.Cause)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(1, math.Ceil(e.RetryAfter.Seconds())))))
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	answer(w, status, map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "code": e.Code, "detail": e.Message})
+	writeJSON(w, status, map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "code": e.Code, "detail": e.Message})
 }
 
-func statusOf(code junctor.Code) int {
-	switch code { //nolint:exhaustive // the others are faults of ours
+// httpStatus maps an error code to a status. Senders repeat after 503.
+func httpStatus(code junctor.Code) int {
+	switch code { //nolint:exhaustive // the other codes are failures in Junctor, not of the sender
 	case junctor.CodeUnauthenticated:
 		return http.StatusUnauthorized
 	case junctor.CodeInvalid:
@@ -157,7 +155,8 @@ func statusOf(code junctor.Code) int {
 	return http.StatusInternalServerError
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+// writeJSON writes an answer.
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
 	}

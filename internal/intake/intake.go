@@ -14,85 +14,91 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Booking is a transaction in which an event is stored together with the
-// deliveries that it leads to.
+// Booking is a transaction in which an event is stored together with its
+// deliveries.
 type Booking interface {
 	store.Statements
-	// Place hands over deliveries. One whose dedupe key is there already is not
+	// Place enqueues deliveries. A delivery whose dedupe key exists is not
 	// added again.
 	Place(ctx context.Context, tenant junctor.TenantID, orders ...junctor.Order) (ids []string, err error)
 }
 
-// Secrets keeps what sources are known by.
+// Secrets stores the signing secrets and addresses of sources, sealed.
 type Secrets interface {
 	Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error
 	Get(ctx context.Context, tenant junctor.TenantID, owner, name string) (s seal.Secret, ok bool, err error)
 	Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error
 }
 
-// Options are the parts that intake stands on. All are needed but Dial, without
-// which no Redis is read, and SetToken and Outcome, which belong to it.
+// Options of an Intake. All are required except IsLeader, Dial, SetToken and
+// Outcome. Without Dial no Redis is read; SetToken and Outcome are used only
+// with it.
 type Options struct {
 	Store *store.Store
-	// Write runs fn in a transaction, and answers nil only when what it did
-	// outlasts the end of the process. fn may run more than once.
+	// Write runs fn in a transaction, and returns nil only once the result is
+	// durable. fn may run more than once.
 	Write   func(ctx context.Context, fn func(ctx context.Context, on Booking) error) error
 	Secrets Secrets
 	Now     func() time.Time
 	NewID   func() string // ids that sort by time
-	Node    string        // this process among those that share a database
+	Replica string        // the id of this replica
 	Log     *slog.Logger
-	// Turn says whether schedules and forgetting are this process's to do now; nil
-	// is always.
-	Turn func() bool
+	// IsLeader reports whether this replica holds the leader lease for schedules
+	// and pruning; nil means always.
+	IsLeader func() bool
 
-	// Dial reaches a Redis that the operator named.
+	// Dial connects to a Redis that the operator named.
 	Dial Dialer
-	// SetToken keeps the token of a job for its agent's endpoint, sealed.
+	// SetToken stores the token that a job has for its agent's endpoint,
+	// sealed.
 	SetToken func(ctx context.Context, tenant junctor.TenantID, agent, url, header string, token seal.Secret) error
-	// Outcome says what became of the event that a source's job with a key was.
+	// Outcome returns the state of the deliveries of a job, by its source and
+	// dedupe key.
 	Outcome func(ctx context.Context, tenant junctor.TenantID, source, key string) (Outcome, error)
 }
 
-// Intake takes events. It is safe for concurrent use.
+// Intake receives events. Its methods are safe for concurrent use.
 type Intake struct {
 	Options
-	rules sync.Map // tenant and name -> *event.Rule, as it was when last read
-	poke  chan struct{}
-	pulls pulls
-	decoy string // a secret that nobody knows
+	rules       sync.Map // by tenant and name: *event.Rule, parsed from the trigger's last version
+	wakeSignal  chan struct{}
+	pullSignal  changeSignal
+	decoySecret string // a random secret, see loadSecrets
 }
 
-// New checks the options.
+// New makes an Intake. It returns an error if a required option is missing.
 func New(o Options) (*Intake, error) {
-	if o.Store == nil || o.Write == nil || o.Secrets == nil || o.Now == nil || o.NewID == nil || o.Log == nil || o.Node == "" {
-		return nil, junctor.Errorf(junctor.CodeInternal, "intake needs Store, Write, Secrets, Now, NewID, Node and Log")
+	if o.Store == nil || o.Write == nil || o.Secrets == nil || o.Now == nil || o.NewID == nil || o.Log == nil || o.Replica == "" {
+		return nil, junctor.Errorf(junctor.CodeInternal, "intake needs Store, Write, Secrets, Now, NewID, Replica and Log")
 	}
-	return &Intake{Options: o, poke: make(chan struct{}, 1), decoy: rand.Text() + rand.Text()}, nil
+	return &Intake{Options: o, wakeSignal: make(chan struct{}, 1), decoySecret: rand.Text() + rand.Text()}, nil
 }
 
-// Take stores an event with the deliveries that its triggers make of it. When it
-// returns without an error, they outlast whatever happens next.
+// Take stores an event with the deliveries that its triggers make. When it
+// returns without an error, both are durable.
 func (in *Intake) Take(ctx context.Context, e junctor.Event) (junctor.Taken, error) {
-	plan, err := in.plan(ctx, &e)
+	plan, err := in.planEvent(ctx, &e)
 	if err != nil {
 		return junctor.Taken{}, err
 	}
 	var taken junctor.Taken
 	err = in.Write(ctx, func(ctx context.Context, on Booking) (err error) {
-		taken, err = in.book(ctx, on, &e, plan)
+		taken, err = in.storeEvent(ctx, on, &e, plan)
 		return err
 	})
+	// A new entry may complete a batch.
 	if err == nil && len(plan.waits) > 0 && !taken.Duplicate {
-		in.wake()
+		in.wakeRun()
 	}
 	return taken, err
 }
 
-// Raise stores an event that follows from a delivery, in the transaction that
-// settles the delivery.
+// Raise stores an event that a delivery's answer raised, in the transaction
+// that settles the delivery. An event that is invalid, or that is too deep in a
+// chain of such events, is logged and dropped: the delivery must settle
+// nevertheless.
 func (in *Intake) Raise(ctx context.Context, on Booking, tenant junctor.TenantID, r junctor.RaisedEvent) error {
-	if r.Depth > maxRaised {
+	if r.Depth > maxRaiseDepth {
 		in.Log.WarnContext(ctx, "an answer raised no event: too many led to one another", "source", r.Source, "type", r.Type, "delivery", r.Cause, "depth", r.Depth)
 		return nil
 	}
@@ -100,43 +106,46 @@ func (in *Intake) Raise(ctx context.Context, on Booking, tenant junctor.TenantID
 	if e.DedupeKey == "" {
 		e.DedupeKey = r.Cause
 	}
-	plan, err := in.plan(ctx, &e)
+	plan, err := in.planEvent(ctx, &e)
 	if err != nil {
-		// The delivery is done whatever its answer was like.
+		// The delivery succeeded as soon as the tool answered, whether or not
+		// the answer becomes an event.
 		in.Log.WarnContext(ctx, "an answer raised no event", "delivery", r.Cause, "error", err.Error())
 		return nil
 	}
-	_, err = in.book(ctx, on, &e, plan)
+	_, err = in.storeEvent(ctx, on, &e, plan)
 	return err
 }
 
-// maxRaised is how many events may follow from one another's answers.
-const maxRaised = 8
+// maxRaiseDepth bounds chains of events that raise one another through answers.
+const maxRaiseDepth = 8
 
-// plan is what an event leads to.
-type plan struct {
+// eventPlan is what an event leads to: deliveries, and entries in batches.
+type eventPlan struct {
 	orders []junctor.Order
 	waits  []store.EventWait
 }
 
-// plan completes an event and finds what follows from it.
-func (in *Intake) plan(ctx context.Context, e *junctor.Event) (plan, error) {
+// planEvent completes an event with its id and time, checks it, and finds what
+// follows from it.
+func (in *Intake) planEvent(ctx context.Context, e *junctor.Event) (eventPlan, error) {
 	e.ID, e.ReceivedAt = in.NewID(), in.Now().UTC().Truncate(time.Microsecond)
 	if e.DedupeKey == "" {
 		e.DedupeKey = e.ID
 	}
 	if err := e.Check(); err != nil {
-		return plan{}, err
+		return eventPlan{}, err
 	}
-	rules, err := in.matching(ctx, e)
+	rules, err := in.matchingRules(ctx, e)
 	if err != nil {
-		return plan{}, err
+		return eventPlan{}, err
 	}
-	return in.follow(e, rules), nil
+	return in.applyRules(e, rules), nil
 }
 
-// matching gives the rules that are for an event.
-func (in *Intake) matching(ctx context.Context, e *junctor.Event) ([]*event.Rule, error) {
+// matchingRules returns the rules that match an event. A trigger that cannot be
+// parsed is noted on the event as a fault.
+func (in *Intake) matchingRules(ctx context.Context, e *junctor.Event) ([]*event.Rule, error) {
 	triggers, err := in.Store.For(e.Tenant).Triggers(ctx)
 	if err != nil {
 		return nil, err
@@ -146,9 +155,9 @@ func (in *Intake) matching(ctx context.Context, e *junctor.Event) ([]*event.Rule
 		if t.Disabled {
 			continue
 		}
-		r, err := in.rule(t)
+		r, err := in.loadRule(t)
 		if err != nil {
-			e.Faults = append(e.Faults, fault(t.Name, err))
+			e.Faults = append(e.Faults, formatFault(t.Name, err))
 			continue
 		}
 		if r.Matches(e) {
@@ -158,8 +167,8 @@ func (in *Intake) matching(ctx context.Context, e *junctor.Event) ([]*event.Rule
 	return out, nil
 }
 
-// rule reads a trigger once for each time it was changed.
-func (in *Intake) rule(t junctor.Trigger) (*event.Rule, error) {
+// loadRule parses a trigger once per version.
+func (in *Intake) loadRule(t junctor.Trigger) (*event.Rule, error) {
 	key := string(t.Tenant) + "/" + t.Name
 	if known, ok := in.rules.Load(key); ok {
 		if r, ok := known.(*event.Rule); ok && r.Trigger.UpdatedAt.Equal(t.UpdatedAt) && r.Trigger.CreatedAt.Equal(t.CreatedAt) {
@@ -173,21 +182,24 @@ func (in *Intake) rule(t junctor.Trigger) (*event.Rule, error) {
 	return r, err
 }
 
-// follow makes the deliveries, and notes on the event why one could not be made.
-func (in *Intake) follow(e *junctor.Event, rules []*event.Rule) (p plan) {
+// applyRules makes the deliveries of an event, and notes on the event why one
+// could not be made.
+func (in *Intake) applyRules(e *junctor.Event, rules []*event.Rule) (p eventPlan) {
 	for _, r := range rules {
+		// A batching trigger makes no delivery now: sendBatches does when the
+		// batch is full.
 		if r.Batched() {
 			line, err := batchLine(r, e)
 			if err != nil {
-				e.Faults = append(e.Faults, fault(r.Trigger.Name, err))
+				e.Faults = append(e.Faults, formatFault(r.Trigger.Name, err))
 				continue
 			}
 			p.waits = append(p.waits, store.EventWait{Tenant: e.Tenant, Trigger: r.Trigger.Name, Line: line, Event: e.ID, Since: e.ReceivedAt})
 			continue
 		}
-		o, err := order(r, e)
+		o, err := newOrder(r, e)
 		if err != nil {
-			e.Faults = append(e.Faults, fault(r.Trigger.Name, err))
+			e.Faults = append(e.Faults, formatFault(r.Trigger.Name, err))
 			continue
 		}
 		p.orders = append(p.orders, o)
@@ -196,12 +208,13 @@ func (in *Intake) follow(e *junctor.Event, rules []*event.Rule) (p plan) {
 	return p
 }
 
-func fault(trigger string, err error) string {
+// formatFault writes the fault of a trigger.
+func formatFault(trigger string, err error) string {
 	return fmt.Sprintf("trigger %s: %s", trigger, junctor.AsError(err).Message)
 }
 
-// batchLine says which events of a trigger go out in one call: those that concern
-// the same agent, and have the same order key where the trigger names one.
+// batchLine returns the key of events that go out in one call: they concern the
+// same agent, and have the same order key if the trigger has one.
 func batchLine(r *event.Rule, e *junctor.Event) (string, error) {
 	if r.Trigger.Action.OrderKey == "" {
 		return e.Agent, nil
@@ -210,9 +223,9 @@ func batchLine(r *event.Rule, e *junctor.Event) (string, error) {
 	return e.Agent + "\n" + key, err
 }
 
-// order is the delivery that a rule makes of events, which concern one agent and
+// newOrder makes the delivery of a rule for events that concern one agent and
 // have one order key.
-func order(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
+func newOrder(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 	t, a, first := &r.Trigger, &r.Trigger.Action, events[0]
 	arguments, err := r.Arguments(events...)
 	if err != nil {
@@ -223,14 +236,15 @@ func order(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 		Target: junctor.Target{Server: a.Server, Agent: a.Agent, Resolve: a.Resolve}, Tool: a.Tool, Arguments: arguments,
 		Dedupe: first.ID + "/" + t.Name, MaxAttempts: a.Attempts, SkipAfter: a.SkipAfter, RetryErrors: a.RetryErrors, Timeout: time.Duration(a.TimeoutMS) * time.Millisecond, Sign: a.Sign,
 	}
+	// The trigger addresses the agent that the event is about.
 	if a.Agent == junctor.EventAgent {
 		if first.Agent == "" {
 			return o, junctor.Errorf(junctor.CodeInvalid, "the event names no agent whose endpoint could be called")
 		}
 		o.Target.Agent = first.Agent
 	}
-	// An agent has one line, whichever triggers its calls are of: with a line for each
-	// trigger, what replaces a message would overtake what takes that message back.
+	// All calls to an agent share one order key, whichever trigger makes them. With a
+	// key per trigger, a retraction could overtake the message that it retracts.
 	if o.Key, err = r.OrderKey(first); err != nil {
 		return o, err
 	}
@@ -239,16 +253,18 @@ func order(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 		o.Reply = &junctor.Reply{Source: "trigger:" + t.Name, Type: a.Tool}
 	}
 	if a.IncludeFile {
-		if o.File = fileOf(first, a.VerifyFile); o.File != nil {
+		if o.File = fileOfEvent(first, a.VerifyFile); o.File != nil {
 			o.File.Attempts = a.FileAttempts
 		}
 	}
 	return o, nil
 }
 
-// book stores an event and what follows from it.
-func (in *Intake) book(ctx context.Context, on Booking, e *junctor.Event, p plan) (junctor.Taken, error) {
+// storeEvent stores an event and its plan in a transaction. If the event is a
+// repetition, nothing is stored and the result is marked as a duplicate.
+func (in *Intake) storeEvent(ctx context.Context, on Booking, e *junctor.Event, p eventPlan) (junctor.Taken, error) {
 	rows := in.Store.For(e.Tenant)
+	// The unique dedupe key decides about repetitions, also between replicas.
 	id, added, err := rows.AddEvent(ctx, on, e)
 	if err != nil || !added {
 		return junctor.Taken{ID: id, Duplicate: true, Deliveries: []string{}}, err
@@ -258,33 +274,34 @@ func (in *Intake) book(ctx context.Context, on Booking, e *junctor.Event, p plan
 			return junctor.Taken{}, err
 		}
 	}
-	ids, err := place(ctx, on, e.Tenant, p.orders)
+	ids, err := placeOrders(ctx, on, e.Tenant, p.orders)
 	return junctor.Taken{ID: id, Deliveries: ids, Faults: e.Faults}, err
 }
 
-func place(ctx context.Context, on Booking, tenant junctor.TenantID, orders []junctor.Order) ([]string, error) {
+// placeOrders enqueues deliveries, if there are any.
+func placeOrders(ctx context.Context, on Booking, tenant junctor.TenantID, orders []junctor.Order) ([]string, error) {
 	if len(orders) == 0 {
 		return []string{}, nil
 	}
 	return on.Place(ctx, tenant, orders...)
 }
 
-// Replay asks the triggers of today what follows from an event that was taken
-// before. A delivery that there is already stays the only one of its trigger.
+// Replay applies the current triggers to an event that was stored before. A
+// trigger that has a delivery of the event already makes no second one.
 func (in *Intake) Replay(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Taken, error) {
 	e, err := in.Store.For(tenant).Event(ctx, id)
 	if err != nil {
 		return junctor.Taken{}, err
 	}
 	e.Faults = nil
-	rules, err := in.matching(ctx, &e)
+	rules, err := in.matchingRules(ctx, &e)
 	if err != nil {
 		return junctor.Taken{}, err
 	}
-	p := in.follow(&e, rules)
+	p := in.applyRules(&e, rules)
 	var ids []string
 	err = in.Write(ctx, func(ctx context.Context, on Booking) (err error) {
-		if ids, err = place(ctx, on, tenant, p.orders); err != nil {
+		if ids, err = placeOrders(ctx, on, tenant, p.orders); err != nil {
 			return err
 		}
 		for _, w := range p.waits {
@@ -294,50 +311,50 @@ func (in *Intake) Replay(ctx context.Context, tenant junctor.TenantID, id string
 		}
 		return in.Store.For(tenant).SetEventOutcome(ctx, on, id, len(ids), e.Faults)
 	})
-	in.wake()
+	in.wakeRun()
 	return junctor.Taken{ID: id, Deliveries: ids, Faults: e.Faults}, err
 }
 
-// wake tells those who look for what is due that there may be more.
-func (in *Intake) wake() {
+// wakeRun makes Run look for due work at once.
+func (in *Intake) wakeRun() {
 	select {
-	case in.poke <- struct{}{}:
+	case in.wakeSignal <- struct{}{}:
 	default:
 	}
 }
 
-// keepEvents is how long events are kept, and so how long one that comes again is
-// known.
-const keepEvents = 30 * 24 * time.Hour
+// eventRetention is how long events are kept, and therefore how long a
+// repetition is recognised.
+const eventRetention = 30 * 24 * time.Hour
 
-// Run does what nobody asks for: schedules, events that go out together, sources
-// that are read, and forgetting. It returns when ctx has ended and all is left in
-// order.
+// Run does the background work: schedules, batches, Redis readers and pruning.
+// It returns when ctx has ended and all readers have stopped.
 func (in *Intake) Run(ctx context.Context) {
 	var work sync.WaitGroup
-	work.Go(func() { in.pull(ctx) })
-	tick := time.NewTicker(look)
+	work.Go(func() { in.runReaders(ctx) })
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	pruned := time.Time{}
 	for ctx.Err() == nil {
-		mine := in.Turn == nil || in.Turn()
+		mine := in.IsLeader == nil || in.IsLeader()
 		if mine {
-			in.due(ctx)
+			in.fireDueSchedules(ctx)
 		}
-		next := in.gather(ctx)
+		next := in.sendBatches(ctx)
 		if now := in.Now(); mine && now.Sub(pruned) > time.Hour {
 			pruned = now
-			if _, err := in.Store.PruneEvents(ctx, now.Add(-keepEvents)); err != nil && ctx.Err() == nil {
+			if _, err := in.Store.PruneEvents(ctx, now.Add(-eventRetention)); err != nil && ctx.Err() == nil {
 				in.Log.WarnContext(ctx, "old events could not be forgotten", "error", err.Error())
 			}
 		}
+		// Wake up earlier than the ticker if a batch becomes due.
 		var soon <-chan time.Time
-		if next > 0 && next < look {
+		if next > 0 && next < pollInterval {
 			soon = time.After(next)
 		}
 		select {
 		case <-ctx.Done():
-		case <-in.poke:
+		case <-in.wakeSignal:
 		case <-soon:
 		case <-tick.C:
 		}
@@ -345,5 +362,6 @@ func (in *Intake) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// look is how often schedules are looked at: they name minutes.
-const look = time.Second
+// pollInterval is how often schedules are checked. Their resolution is a
+// minute.
+const pollInterval = time.Second

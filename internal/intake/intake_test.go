@@ -85,7 +85,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{T: t, store: st, queue: q, clock: clock.New(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC))}
 	var n atomic.Int64
 	r.in, err = intake.New(intake.Options{
-		Store: st, Secrets: &secrets{all: map[string]seal.Secret{}}, Now: r.clock.Now, Node: "n", Log: log,
+		Store: st, Secrets: &secrets{all: map[string]seal.Secret{}}, Now: r.clock.Now, Replica: "n", Log: log,
 		NewID: func() string { return fmt.Sprintf("e%06d", n.Add(1)) },
 		Write: func(ctx context.Context, fn func(context.Context, intake.Booking) error) error {
 			return q.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return fn(ctx, booking{tx}) })

@@ -15,19 +15,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// job is what lies in somebody's Redis: an event, and the call to make of it.
-// Members that are not named here are let be.
+// job is an entry of a Redis list or stream: an event, and optionally the call
+// to make. Unknown members are ignored.
 type job struct {
-	ID        loose           `json:"id"`
-	TriggerID loose           `json:"trigger_id"`
-	EventID   loose           `json:"event_id"`
+	ID        stringOrNumber  `json:"id"`
+	TriggerID stringOrNumber  `json:"trigger_id"`
+	EventID   stringOrNumber  `json:"event_id"`
 	Action    string          `json:"action_type"`
 	Config    *jobConfig      `json:"config"`
 	EventData json.RawMessage `json:"event_data"`
 }
 
-// jobConfig is the call, in either of the forms that are in use: with endpoint and
-// payload_template, or with server_url and arguments_template.
+// jobConfig is the call of a job, in either of the two forms in use: with
+// endpoint and payload_template, or with server_url and arguments_template.
 type jobConfig struct {
 	ToolName string `json:"tool_name"`
 
@@ -45,6 +45,7 @@ type jobConfig struct {
 	MaxAttempts int `json:"max_attempts"`
 }
 
+// jobEndpoint is the place of the tool.
 type jobEndpoint struct {
 	URL       string            `json:"url"`
 	Transport string            `json:"transport"`
@@ -54,63 +55,65 @@ type jobEndpoint struct {
 	Headers   map[string]string `json:"headers"`
 }
 
-// loose is a text, or a number that is taken as one.
-type loose string
+// stringOrNumber is a string; a JSON number is converted.
+type stringOrNumber string
 
-// UnmarshalJSON reads either.
-func (l *loose) UnmarshalJSON(text []byte) error {
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *stringOrNumber) UnmarshalJSON(text []byte) error {
 	var s string
 	if json.Unmarshal(text, &s) == nil {
-		*l = loose(s)
+		*l = stringOrNumber(s)
 		return nil
 	}
 	var n json.Number
 	if err := json.Unmarshal(text, &n); err != nil {
 		return err
 	}
-	*l = loose(n.String())
+	*l = stringOrNumber(n.String())
 	return nil
 }
 
-// token is a credential that a job brings for the endpoint that it names.
-type token struct {
+// jobToken is a credential that a job has for its endpoint.
+type jobToken struct {
 	url, header string
 	secret      seal.Secret
 }
 
-// taking is a job as it is taken: the event, the one delivery that it asks for,
-// or none where triggers decide, and the credentials for it.
-type taking struct {
+// parsedJob is a job with its event, its credentials, and the delivery that it
+// requests. order is nil if triggers decide.
+type parsedJob struct {
 	event  junctor.Event
 	order  *junctor.Order
-	tokens []token
+	tokens []jobToken
 }
 
-// registration is how the endpoint of a job's agent is found where the job says
-// that it is to be looked up.
-const registration = "erc8004"
+// resolveByRegistration is the resolver of an agent's endpoint if the job asks
+// for one.
+const resolveByRegistration = "erc8004"
 
-// readJob makes of a job's text what is to be done. An error says that nothing ever
-// can be: it is invalid, and holds nothing of the job's credentials.
-func readJob(src *junctor.Source, text []byte) (taking, error) {
-	fault := func(format string, args ...any) (taking, error) {
-		return taking{}, junctor.Errorf(junctor.CodeInvalid, "the job "+format, args...)
+// parseJob parses the text of a job. An error is permanent: its code is
+// invalid, and it contains none of the job's credentials.
+func parseJob(src *junctor.Source, text []byte) (parsedJob, error) {
+	fault := func(format string, args ...any) (parsedJob, error) {
+		return parsedJob{}, junctor.Errorf(junctor.CodeInvalid, "the job "+format, args...)
 	}
 	var j job
 	if len(text) > junctor.MaxEventData {
 		return fault("is longer than %d bytes", junctor.MaxEventData)
 	}
-	if err := json.Unmarshal(text, &j); err != nil || !object(text) {
+	if err := json.Unmarshal(text, &j); err != nil || !isObject(text) {
 		return fault("is no JSON object of a job")
 	}
 	if j.Action != "" && j.Action != "mcp" {
-		return fault("asks for the action %q; this instance does mcp alone", clip(j.Action))
+		return fault("asks for the action %q; this instance does mcp alone", clipText(j.Action))
 	}
-	t := taking{event: junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: "job", DedupeKey: string(j.ID), Data: j.EventData}}
+	t := parsedJob{event: junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: "job", DedupeKey: string(j.ID), Data: j.EventData}}
+	// A job without an id is recognised by its text.
 	if t.event.DedupeKey == "" {
 		sum := sha256.Sum256(text)
 		t.event.DedupeKey = hex.EncodeToString(sum[:])
 	}
+	// The fields that the source names take precedence over the usual ones.
 	for _, one := range []struct {
 		field string
 		to    *string
@@ -128,15 +131,15 @@ func readJob(src *junctor.Source, text []byte) (taking, error) {
 	if j.Config == nil {
 		return t, nil
 	}
-	if err := t.call(&j); err != nil {
+	if err := t.parseCall(&j); err != nil {
 		return fault("cannot be carried out: %s", junctor.AsError(err).Message)
 	}
 	return t, nil
 }
 
-// call makes the delivery that the job asks for. Its arguments are made later,
-// when the event has its id.
-func (t *taking) call(j *job) error {
+// parseCall makes the delivery that the job requests. fillArguments adds the
+// arguments later, when the event has its id.
+func (t *parsedJob) parseCall(j *job) error {
 	c := j.Config
 	o := &junctor.Order{
 		Trigger: string(j.TriggerID), Agent: t.event.Agent, EventType: t.event.Type, Source: t.event.Source, Tool: c.ToolName,
@@ -145,16 +148,16 @@ func (t *taking) call(j *job) error {
 	if o.Trigger == "" {
 		o.Trigger = "job"
 	}
-	o.Unordered = o.Agent == "" // else it waits in the agent's line, with the calls of triggers
+	o.Unordered = o.Agent == "" // otherwise the agent orders it, with the calls of triggers
 	switch {
 	case c.ToolName == "":
 		return junctor.Errorf(junctor.CodeInvalid, "it names no tool_name")
 	case c.TimeoutMS < 0 || time.Duration(c.TimeoutMS)*time.Millisecond > event.MaxTimeout:
 		return junctor.Errorf(junctor.CodeInvalid, "timeout_ms is between 1 and %d", event.MaxTimeout.Milliseconds())
 	case c.ResolveEndpoint:
-		o.Target.Resolve = registration
+		o.Target.Resolve = resolveByRegistration
 	case c.Endpoint != nil:
-		if err := t.endpoint(o, c.Endpoint); err != nil {
+		if err := t.parseEndpoint(o, c.Endpoint); err != nil {
 			return err
 		}
 	case c.ServerURL != "":
@@ -163,7 +166,7 @@ func (t *taking) call(j *job) error {
 		return junctor.Errorf(junctor.CodeInvalid, "it names no endpoint: resolve_endpoint, endpoint or server_url")
 	}
 	if c.AuthToken != "" && o.Target.URL != "" {
-		t.tokens = append(t.tokens, token{o.Target.URL, "Authorization", seal.NewSecret(c.AuthToken)})
+		t.tokens = append(t.tokens, jobToken{o.Target.URL, "Authorization", seal.NewSecret(c.AuthToken)})
 	}
 	if o.Target.URL != "" {
 		if err := junctor.CheckServerURL(o.Target.URL); err != nil {
@@ -174,15 +177,16 @@ func (t *taking) call(j *job) error {
 		return junctor.Errorf(junctor.CodeInvalid, "it brings a credential and names no agent, by agent_id, that it belongs to")
 	}
 	if c.IncludeFile {
-		o.File = fileOf(&t.event, c.VerifyFile)
+		o.File = fileOfEvent(&t.event, c.VerifyFile)
 	}
 	t.order = o
-	_, err := t.template(c)
+	_, err := t.parseTemplate(c)
 	return err
 }
 
-// endpoint reads where the tool is. A command comes from nobody but the operator.
-func (t *taking) endpoint(o *junctor.Order, e *jobEndpoint) error {
+// parseEndpoint reads the target of the call. Commands are refused: only the
+// operator may configure a command, and a Redis may be writable by others.
+func (t *parsedJob) parseEndpoint(o *junctor.Order, e *jobEndpoint) error {
 	switch {
 	case e.Command != "" || len(e.Args) > 0 || e.Transport == "stdio" && e.Server == "":
 		return junctor.Errorf(junctor.CodeInvalid, "it wants a command to be run: register a server with that command, and name it as {\"server\": id}")
@@ -190,25 +194,25 @@ func (t *taking) endpoint(o *junctor.Order, e *jobEndpoint) error {
 		o.Target.Server = e.Server
 		return junctor.CheckServerID(e.Server)
 	case e.Transport != "" && e.Transport != "http" && e.Transport != "sse":
-		return junctor.Errorf(junctor.CodeInvalid, "it has the transport %q; use http or sse", clip(e.Transport))
+		return junctor.Errorf(junctor.CodeInvalid, "it has the transport %q; use http or sse", clipText(e.Transport))
 	}
 	o.Target.URL, o.Target.Transport = e.URL, junctor.Transport(e.Transport)
 	for name, value := range e.Headers {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if !slices.Contains([]string{"Authorization", "X-Agent-Token", "X-Api-Key"}, name) {
-			return junctor.Errorf(junctor.CodeInvalid, "it wants the header %q; only Authorization, X-Agent-Token and X-API-Key can be set", clip(name))
+			return junctor.Errorf(junctor.CodeInvalid, "it wants the header %q; only Authorization, X-Agent-Token and X-API-Key can be set", clipText(name))
 		}
 		if name == "Authorization" {
 			value = strings.TrimPrefix(value, "Bearer ")
 		}
-		t.tokens = append(t.tokens, token{e.URL, name, seal.NewSecret(value)})
+		t.tokens = append(t.tokens, jobToken{e.URL, name, seal.NewSecret(value)})
 	}
 	return nil
 }
 
-// template is the one that the job has, under either name; a text that holds it
-// is read as well.
-func (t *taking) template(c *jobConfig) (*event.Template, error) {
+// parseTemplate parses the template of the job, under either name. A template
+// inside a JSON string is accepted too.
+func (t *parsedJob) parseTemplate(c *jobConfig) (*event.Template, error) {
 	source := c.PayloadTemplate
 	if len(source) == 0 {
 		source = c.ArgumentsTemplate
@@ -223,8 +227,9 @@ func (t *taking) template(c *jobConfig) (*event.Template, error) {
 	return event.ParseLenient(source)
 }
 
-// fill makes the arguments, when the event has its id.
-func (t *taking) fill(text []byte) error {
+// fillArguments makes the arguments of the delivery. The event must have its
+// id.
+func (t *parsedJob) fillArguments(text []byte) error {
 	if t.order == nil {
 		return nil
 	}
@@ -232,7 +237,7 @@ func (t *taking) fill(text []byte) error {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return err
 	}
-	template, err := t.template(j.Config)
+	template, err := t.parseTemplate(j.Config)
 	if err != nil {
 		return err
 	}
@@ -241,10 +246,5 @@ func (t *taking) fill(text []byte) error {
 	return err
 }
 
-// clip keeps a text from making a message of any length.
-func clip(s string) string {
-	if len(s) > 80 {
-		return strings.ToValidUTF8(s[:80], "") + "…"
-	}
-	return s
-}
+// clipText bounds how much of a job's text an error message repeats.
+func clipText(s string) string { return junctor.ShortenText(s, 80) }

@@ -7,8 +7,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// CheckSchedule refuses a schedule that makes no sense, and says when it comes
-// next after now.
+// CheckSchedule checks a schedule, and sets its next time after now.
 func CheckSchedule(s *junctor.Schedule, now time.Time) error {
 	if err := junctor.CheckScheduleName(s.Name); err != nil {
 		return err
@@ -17,7 +16,7 @@ func CheckSchedule(s *junctor.Schedule, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	e := junctor.Event{Source: sourceOfSchedule(s.Name), Type: s.Type, Agent: s.Agent, Data: s.Data}
+	e := junctor.Event{Source: scheduleSource(s.Name), Type: s.Type, Agent: s.Agent, Data: s.Data}
 	if err := e.Check(); err != nil {
 		return err
 	}
@@ -25,7 +24,7 @@ func CheckSchedule(s *junctor.Schedule, now time.Time) error {
 	return nil
 }
 
-// NextTimes are the first times from now on that a cron expression names.
+// NextTimes returns the next times of a cron expression, at most count.
 func (in *Intake) NextTimes(text, zone string, count int) ([]time.Time, error) {
 	cron, err := ParseCron(text, zone)
 	if err != nil {
@@ -38,11 +37,12 @@ func (in *Intake) NextTimes(text, zone string, count int) ([]time.Time, error) {
 	return list, nil
 }
 
-func sourceOfSchedule(name string) string { return "schedule:" + name }
+// scheduleSource is the source of a schedule's events.
+func scheduleSource(name string) string { return "schedule:" + name }
 
-// due takes the events of schedules whose time has come. What was missed while
-// nothing ran comes once.
-func (in *Intake) due(ctx context.Context) {
+// fireDueSchedules stores the events of schedules that are due. Times that were
+// missed while no replica ran are made up for by one event.
+func (in *Intake) fireDueSchedules(ctx context.Context) {
 	list, err := in.Store.DueSchedules(ctx, in.Now())
 	if err != nil {
 		if ctx.Err() == nil {
@@ -52,31 +52,35 @@ func (in *Intake) due(ctx context.Context) {
 	}
 	for i := range list {
 		s := &list[i]
-		if err := in.come(ctx, s); err != nil && ctx.Err() == nil {
+		if err := in.fireSchedule(ctx, s); err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "a schedule could not be kept", "schedule", s.Name, "error", err.Error())
 		}
 	}
 }
 
-func (in *Intake) come(ctx context.Context, s *junctor.Schedule) error {
+// fireSchedule stores the event of one schedule and moves the schedule to its
+// next time, in one transaction.
+func (in *Intake) fireSchedule(ctx context.Context, s *junctor.Schedule) error {
 	cron, err := ParseCron(s.Cron, s.Timezone)
 	if err != nil {
 		return err
 	}
 	e := junctor.Event{
-		Tenant: s.Tenant, Source: sourceOfSchedule(s.Name), Type: s.Type, Agent: s.Agent, Data: s.Data,
+		Tenant: s.Tenant, Source: scheduleSource(s.Name), Type: s.Type, Agent: s.Agent, Data: s.Data,
+		// The planned time is the key: two replicas that fire it store one
+		// event.
 		DedupeKey: s.NextAt.UTC().Format(time.RFC3339),
 	}
-	plan, err := in.plan(ctx, &e)
+	plan, err := in.planEvent(ctx, &e)
 	if err != nil {
 		return err
 	}
 	return in.Write(ctx, func(ctx context.Context, on Booking) error {
 		moved, err := in.Store.For(s.Tenant).MoveSchedule(ctx, on, s.Name, s.NextAt, cron.Next(in.Now()))
-		if err != nil || !moved { // another process was faster
+		if err != nil || !moved { // another replica was faster
 			return err
 		}
-		_, err = in.book(ctx, on, &e, plan)
+		_, err = in.storeEvent(ctx, on, &e, plan)
 		return err
 	})
 }

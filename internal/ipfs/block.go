@@ -11,10 +11,12 @@ import (
 	"github.com/multiformats/go-multihash"
 )
 
-// block gets one block and checks it. A gateway that hands over wrong bytes is
-// passed over for the next; only when every gateway has been asked is it an
-// error, and then wrong bytes weigh more than missing ones.
-func (r *Reader) block(ctx context.Context, c cid.Cid) ([]byte, error) {
+// fetchBlock fetches and verifies one block. If a gateway returns wrong bytes,
+// the next one is asked. Only after all have failed is it an error: ErrTampered
+// if any returned wrong bytes, otherwise ErrMissing.
+func (r *Reader) fetchBlock(ctx context.Context, c cid.Cid) ([]byte, error) {
+	// An identity hash contains the data itself: there is nothing to fetch or
+	// verify.
 	if c.Prefix().MhType == multihash.IDENTITY {
 		inline, err := multihash.Decode(c.Hash())
 		if err != nil {
@@ -27,13 +29,14 @@ func (r *Reader) block(ctx context.Context, c cid.Cid) ([]byte, error) {
 	}
 	var faults []error
 	for _, gateway := range r.gateways {
-		data, err := r.ask(ctx, gateway, c)
+		data, err := r.fetchFromGateway(ctx, gateway, c)
 		if err == nil {
-			err = check(c, data)
+			err = verifyBlock(c, data)
 		}
 		if err == nil {
 			return data, nil
 		}
+		// The caller has left: do not ask the remaining gateways.
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -46,8 +49,8 @@ func (r *Reader) block(ctx context.Context, c cid.Cid) ([]byte, error) {
 	return nil, fmt.Errorf("block %s: %w: %w", c, ErrMissing, all)
 }
 
-// ask gets a block's bytes from one gateway, unchecked.
-func (r *Reader) ask(ctx context.Context, gateway string, c cid.Cid) ([]byte, error) {
+// fetchFromGateway fetches a block from one gateway, without verifying it.
+func (r *Reader) fetchFromGateway(ctx context.Context, gateway string, c cid.Cid) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, gateway+"/ipfs/"+c.String()+"?format=raw", nil)
 	if err != nil {
 		return nil, err
@@ -61,18 +64,18 @@ func (r *Reader) ask(ctx context.Context, gateway string, c cid.Cid) ([]byte, er
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("HTTP %d", resp.StatusCode)
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBlock+1))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBlockBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxBlock {
-		return nil, fmt.Errorf("%w: more than the %d bytes of a block", ErrTampered, maxBlock)
+	if len(data) > maxBlockBytes {
+		return nil, fmt.Errorf("%w: more than the %d bytes of a block", ErrTampered, maxBlockBytes)
 	}
 	return data, nil
 }
 
-// check compares bytes with the identifier that they were asked by.
-func check(c cid.Cid, data []byte) error {
+// verifyBlock compares bytes with the identifier that they were requested by.
+func verifyBlock(c cid.Cid, data []byte) error {
 	got, err := c.Prefix().Sum(data)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)

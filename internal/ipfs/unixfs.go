@@ -8,88 +8,93 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// walk reads one file, and counts what it costs.
-type walk struct {
+// fileWalk reads one file, and counts its blocks against the limit.
+type fileWalk struct {
 	reader *Reader
 	blocks int
 }
 
-// file follows the address's path and joins the file at its end.
-func (w *walk) file(ctx context.Context, a Address) ([]byte, error) {
+// readFile follows the path of an address and reads the file at its end.
+func (w *fileWalk) readFile(ctx context.Context, a Address) ([]byte, error) {
 	at := a.Root
 	for _, name := range a.Path {
-		n, err := w.node(ctx, at)
+		n, err := w.readNode(ctx, at)
 		if err != nil {
 			return nil, err
 		}
 		if n.kind != kindDirectory {
 			return nil, fmt.Errorf("%w: %s is no plain directory, so it has no %q", ErrUnsupported, at, name)
 		}
-		next, ok := n.named(name)
+		next, ok := n.findLink(name)
 		if !ok {
 			return nil, fmt.Errorf("%w: the directory %s has no %q", ErrUnsupported, at, name)
 		}
 		at = next
 	}
 	var out []byte
-	if err := w.join(ctx, at, 0, &out); err != nil {
+	if err := w.appendFile(ctx, at, 0, &out); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// join appends the bytes below an identifier.
-func (w *walk) join(ctx context.Context, at cid.Cid, depth int, out *[]byte) error {
-	if depth > maxDepth {
-		return fmt.Errorf("%w: its tree is deeper than %d", ErrTooLarge, maxDepth)
+// appendFile appends the bytes of the file below an identifier. It checks the
+// size that each node claims.
+func (w *fileWalk) appendFile(ctx context.Context, at cid.Cid, depth int, out *[]byte) error {
+	if depth > maxTreeDepth {
+		return fmt.Errorf("%w: its tree is deeper than %d", ErrTooLarge, maxTreeDepth)
 	}
-	n, err := w.node(ctx, at)
+	n, err := w.readNode(ctx, at)
 	if err != nil {
 		return err
 	}
 	if n.kind != kindRaw && n.kind != kindFile {
 		return fmt.Errorf("%w: %s is no file (%s)", ErrUnsupported, at, n.kind)
 	}
+	// Check the claimed size first: a file that says it is too large is not
+	// fetched.
 	if n.size > MaxFile || len(n.data) > MaxFile-len(*out) {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxFile)
 	}
 	before := len(*out)
 	*out = append(*out, n.data...)
 	for _, l := range n.links {
-		if err := w.join(ctx, l.to, depth+1, out); err != nil {
+		if err := w.appendFile(ctx, l.target, depth+1, out); err != nil {
 			return err
 		}
 	}
-	if got := len(*out) - before; n.sized && n.size != uint64(got) { //nolint:gosec // what was appended
+	// The blocks match their hashes, but the tree may still contradict itself.
+	if got := len(*out) - before; n.hasSize && n.size != uint64(got) { //nolint:gosec // got is never negative
 		return fmt.Errorf("%w: %s says that it has %d bytes, and has %d", ErrTampered, at, n.size, got)
 	}
 	return nil
 }
 
-// node gets and reads one block.
-func (w *walk) node(ctx context.Context, at cid.Cid) (*node, error) {
+// readNode fetches and decodes one block.
+func (w *fileWalk) readNode(ctx context.Context, at cid.Cid) (*node, error) {
 	if w.blocks++; w.blocks > maxBlocks {
 		return nil, fmt.Errorf("%w: more than %d blocks", ErrTooLarge, maxBlocks)
 	}
-	data, err := w.reader.block(ctx, at)
+	data, err := w.reader.fetchBlock(ctx, at)
 	if err != nil {
 		return nil, err
 	}
+	// A raw block is a piece of the file, without UnixFS around it.
 	if at.Prefix().Codec == cid.Raw {
 		return &node{kind: kindRaw, data: data}, nil
 	}
-	n, err := decode(data)
+	n, err := decodeNode(data)
 	if err != nil {
 		return nil, fmt.Errorf("block %s: %w", at, err)
 	}
 	return n, nil
 }
 
-// kind is what a node says that it is, with the numbers of UnixFS.
-type kind uint64
+// nodeKind is the type of a UnixFS node, with the numbers of UnixFS.
+type nodeKind uint64
 
 const (
-	kindRaw kind = iota
+	kindRaw nodeKind = iota
 	kindDirectory
 	kindFile
 	kindMetadata
@@ -97,49 +102,53 @@ const (
 	kindShard
 )
 
-func (k kind) String() string {
+// String describes the kind for errors.
+func (k nodeKind) String() string {
 	names := []string{"bytes", "a directory", "a file", "metadata", "a link", "a sharded directory"}
-	if k < kind(len(names)) {
+	if k < nodeKind(len(names)) {
 		return names[k]
 	}
 	return fmt.Sprintf("kind %d", uint64(k))
 }
 
+// node is a decoded block.
 type node struct {
-	kind  kind
-	data  []byte
-	size  uint64 // of the file below, if sized
-	sized bool
-	links []link
+	kind    nodeKind
+	data    []byte
+	size    uint64 // of the file below, if hasSize
+	hasSize bool
+	links   []link
 }
 
+// link is an entry of a directory, or a part of a file.
 type link struct {
-	name string
-	to   cid.Cid
+	name   string
+	target cid.Cid
 }
 
-func (n *node) named(name string) (cid.Cid, bool) {
+// findLink returns the target of the entry with a name.
+func (n *node) findLink(name string) (cid.Cid, bool) {
 	for _, l := range n.links {
 		if l.name == name {
-			return l.to, true
+			return l.target, true
 		}
 	}
 	return cid.Undef, false
 }
 
-// The numbers of the fields, in the messages PBNode, PBLink and UnixFS's Data.
+// Field numbers of the protobuf messages PBNode, PBLink and Data (of UnixFS).
 const (
-	nodeData, nodeLinks        = 1, 2
-	linkHash, linkName         = 1, 2
-	fileType, fileData, fileSz = 1, 2, 3
+	nodeData, nodeLinks          = 1, 2
+	linkHash, linkName           = 1, 2
+	fileType, fileData, fileSize = 1, 2, 3
 )
 
-// decode reads a dag-pb block that holds UnixFS.
-func decode(block []byte) (*node, error) {
+// decodeNode decodes a dag-pb block with UnixFS data.
+func decodeNode(block []byte) (*node, error) {
 	n := &node{}
 	var inner []byte
 	seen := false
-	err := fields(block, func(num int32, v value) error {
+	err := eachField(block, func(num int32, v fieldValue) error {
 		switch num {
 		case nodeData:
 			inner, seen = v.bytes, v.isBytes
@@ -148,6 +157,7 @@ func decode(block []byte) (*node, error) {
 			if err != nil {
 				return err
 			}
+			// A directory may have more entries than a file has blocks.
 			if len(n.links) == maxBlocks*16 {
 				return fmt.Errorf("%w: too many links", ErrTooLarge)
 			}
@@ -162,14 +172,14 @@ func decode(block []byte) (*node, error) {
 		return nil, fmt.Errorf("%w: a block without UnixFS data", ErrUnsupported)
 	}
 	typed := false
-	err = fields(inner, func(num int32, v value) error {
+	err = eachField(inner, func(num int32, v fieldValue) error {
 		switch num {
 		case fileType:
-			n.kind, typed = kind(v.number), !v.isBytes
+			n.kind, typed = nodeKind(v.number), !v.isBytes
 		case fileData:
 			n.data = v.bytes
-		case fileSz:
-			n.size, n.sized = v.number, !v.isBytes
+		case fileSize:
+			n.size, n.hasSize = v.number, !v.isBytes
 		}
 		return nil
 	})
@@ -182,16 +192,17 @@ func decode(block []byte) (*node, error) {
 	return n, nil
 }
 
+// decodeLink decodes a PBLink and checks that its target can be verified.
 func decodeLink(raw []byte) (link, error) {
 	var l link
-	err := fields(raw, func(num int32, v value) error {
+	err := eachField(raw, func(num int32, v fieldValue) error {
 		switch num {
 		case linkHash:
 			c, err := cid.Cast(v.bytes)
 			if err != nil {
 				return fmt.Errorf("%w: a link's identifier: %w", ErrUnsupported, err)
 			}
-			l.to = c
+			l.target = c
 		case linkName:
 			l.name = string(v.bytes)
 		}
@@ -200,28 +211,29 @@ func decodeLink(raw []byte) (link, error) {
 	if err != nil {
 		return link{}, err
 	}
-	if !l.to.Defined() {
+	if !l.target.Defined() {
 		return link{}, fmt.Errorf("%w: a link to nothing", ErrUnsupported)
 	}
-	return l, readable(l.to)
+	return l, checkSupported(l.target)
 }
 
-// value is one field of a message: a number, or bytes.
-type value struct {
+// fieldValue is the value of a protobuf field: a number, or bytes.
+type fieldValue struct {
 	number  uint64
 	bytes   []byte
 	isBytes bool
 }
 
-// fields hands over a message's fields, in their order.
-func fields(raw []byte, each func(int32, value) error) error {
+// eachField calls each for the fields of a message, in their order. It ends
+// with the first error.
+func eachField(raw []byte, each func(int32, fieldValue) error) error {
 	for len(raw) > 0 {
 		num, typ, n := protowire.ConsumeTag(raw)
 		if n < 0 {
 			return fmt.Errorf("%w: a broken block: %w", ErrUnsupported, protowire.ParseError(n))
 		}
 		raw = raw[n:]
-		var v value
+		var v fieldValue
 		switch typ {
 		case protowire.VarintType:
 			v.number, n = protowire.ConsumeVarint(raw)
@@ -229,6 +241,7 @@ func fields(raw []byte, each func(int32, value) error) error {
 			v.bytes, n = protowire.ConsumeBytes(raw)
 			v.isBytes = true
 		default:
+			// Skip fields of other types: UnixFS may gain new ones.
 			n = protowire.ConsumeFieldValue(num, typ, raw)
 		}
 		if n < 0 {

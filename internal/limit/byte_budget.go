@@ -13,9 +13,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// UncountedBytes is the size of the largest buffer that a ByteBudget does not count. Most
+// MaxUncountedBytes is the size of the largest buffer that a ByteBudget does not count. Most
 // messages are smaller, so most messages never take its lock.
-const UncountedBytes = 64 << 10
+const MaxUncountedBytes = 64 << 10
 
 const (
 	// minCollectDelay is the pause after a garbage collection while calls wait for
@@ -103,8 +103,8 @@ func NewByteBudget(o ByteBudgetOptions) *ByteBudget {
 	return &ByteBudget{options: o, usedByParty: map[Party]int64{}}
 }
 
-// Used returns how many bytes are counted now.
-func (b *ByteBudget) Used() int64 {
+// UsedBytes returns how many bytes are counted now.
+func (b *ByteBudget) UsedBytes() int64 {
 	if b == nil {
 		return 0
 	}
@@ -113,13 +113,13 @@ func (b *ByteBudget) Used() int64 {
 	return b.used
 }
 
-// Make returns an empty buffer with a capacity of n bytes, and counts it for who.
+// MakeBuffer returns an empty buffer with a capacity of n bytes, and counts it for who.
 //
 // Errors: too_large if n exceeds what one party may ever have; limited if the party has
 // too much in flight; unavailable if all parties together have too much in flight. The
 // last two come after a wait of most of the time that ctx leaves, at most 20 s.
-func (b *ByteBudget) Make(ctx context.Context, who Party, n int) ([]byte, error) {
-	if b == nil || n <= UncountedBytes {
+func (b *ByteBudget) MakeBuffer(ctx context.Context, who Party, n int) ([]byte, error) {
+	if b == nil || n <= MaxUncountedBytes {
 		return make([]byte, 0, n), nil
 	}
 	if err := b.acquireBytes(ctx, who, int64(n)); err != nil {
@@ -130,12 +130,12 @@ func (b *ByteBudget) Make(ctx context.Context, who Party, n int) ([]byte, error)
 	return buf, nil
 }
 
-// Count counts a buffer that was allocated elsewhere. It does not wait and it ignores the
+// CountBuffer counts a buffer that was allocated elsewhere. It does not wait and it ignores the
 // limits, because the memory is already in use. Later callers of Make wait until there is
 // room again.
-func (b *ByteBudget) Count(who Party, buf []byte) {
+func (b *ByteBudget) CountBuffer(who Party, buf []byte) {
 	n := int64(cap(buf))
-	if b == nil || n <= UncountedBytes {
+	if b == nil || n <= MaxUncountedBytes {
 		return
 	}
 	b.mu.Lock()
@@ -144,10 +144,10 @@ func (b *ByteBudget) Count(who Party, buf []byte) {
 	runtime.AddCleanup(&buf[:1][0], b.releaseBytes, byteCharge{who, n})
 }
 
-// Reserve counts n bytes that are held outside of buffers made here, until the caller
+// ReserveBytes counts n bytes that are held outside of buffers made here, until the caller
 // calls release. release may be called more than once. Errors are those of Make.
-func (b *ByteBudget) Reserve(ctx context.Context, who Party, n int64) (release func(), err error) {
-	if b == nil || n <= UncountedBytes {
+func (b *ByteBudget) ReserveBytes(ctx context.Context, who Party, n int64) (release func(), err error) {
+	if b == nil || n <= MaxUncountedBytes {
 		return func() {}, nil
 	}
 	if err := b.acquireBytes(ctx, who, n); err != nil {
@@ -167,7 +167,7 @@ func (b *ByteBudget) ReadAll(ctx context.Context, who Party, buf []byte, r io.Re
 		return buf, ErrTooLong
 	}
 	g := ByteGrowth{budget: b, ctx: ctx, party: who, maxBytes: limit + 1}
-	defer g.Settle()
+	defer g.FinishMessage()
 	if size >= 0 {
 		if buf, err = b.growTo(ctx, who, buf, int(size)+1); err != nil { // one more, to see the end
 			return buf, err
@@ -204,10 +204,10 @@ func (b *ByteBudget) growTo(ctx context.Context, who Party, buf []byte, n int) (
 	if need <= cap(buf) {
 		return buf, nil
 	}
-	if b == nil || need <= UncountedBytes {
+	if b == nil || need <= MaxUncountedBytes {
 		return slices.Grow(buf, n), nil
 	}
-	more, err := b.Make(ctx, who, need)
+	more, err := b.MakeBuffer(ctx, who, need)
 	if err != nil {
 		return buf, err
 	}

@@ -28,15 +28,15 @@ type ByteGrowth struct {
 	buffer  []byte // memory of the current message
 }
 
-// Growth makes a ByteGrowth for messages of a party with at most most bytes each. ctx
+// NewGrowth makes a ByteGrowth for messages of a party with at most most bytes each. ctx
 // bounds all waits.
-func (b *ByteBudget) Growth(ctx context.Context, who Party, most int64) *ByteGrowth {
+func (b *ByteBudget) NewGrowth(ctx context.Context, who Party, most int64) *ByteGrowth {
 	return &ByteGrowth{budget: b, ctx: ctx, party: who, maxBytes: most}
 }
 
 // Grow returns buf with room for n more bytes, as slices.Grow does. buf must be the
 // result of the previous Grow for this message, or memory that was not made here. Errors
-// are those of ByteBudget.Make; buf is then unchanged.
+// are those of ByteBudget.MakeBuffer; buf is then unchanged.
 func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 	need := len(buf) + n
 	if need <= cap(buf) {
@@ -71,16 +71,16 @@ func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 	return g.buffer, nil
 }
 
-// Settle ends the current message. From then on its buffer counts with its real size,
+// FinishMessage ends the current message. From then on its buffer counts with its real size,
 // until the garbage collector frees it. Call it after every message, also after an error.
-func (g *ByteGrowth) Settle() {
+func (g *ByteGrowth) FinishMessage() {
 	claim, last := g.claimed, g.buffer
 	g.claimed, g.buffer = 0, nil
 	n := int64(cap(last))
 	switch {
 	case g.budget == nil:
 	case claim == 0:
-		g.budget.Count(g.party, last)
+		g.budget.CountBuffer(g.party, last)
 	default:
 		runtime.AddCleanup(&last[:1][0], g.budget.releaseBytes, byteCharge{g.party, n})
 		g.budget.releaseBytes(byteCharge{g.party, claim - n})

@@ -9,7 +9,7 @@ import (
 
 // Bound is an account together with the limits that apply to it now.
 type Bound struct {
-	Who     string // kind of party for messages: agent, user or tool
+	Kind    string // kind of party for messages: agent, user or tool
 	Account *Account
 	Limits  *junctor.Limits
 }
@@ -209,7 +209,7 @@ func (e *pendingCall) noteAllowance(b *Bound, what string, limit, left int, rese
 		return
 	}
 	e.hasAllowance = true
-	e.pass.Allowance = junctor.Allowance{Name: b.Who + what, Limit: limit, Remaining: left, Reset: reset.UTC()}
+	e.pass.Allowance = junctor.Allowance{Name: b.Kind + what, Limit: limit, Remaining: left, Reset: reset.UTC()}
 }
 
 // limitError is the error for a bound whose limit is reached.
@@ -217,7 +217,7 @@ func (e *pendingCall) limitError(b *Bound, what string, after time.Duration) err
 	allowance := e.pass.Allowance
 	return &junctor.Error{
 		Code: junctor.CodeLimited, RetryAfter: after, Allowance: &allowance,
-		Message: "this " + b.Who + " has made as many " + what + " as it may; try again in " + after.Round(time.Millisecond).String(),
+		Message: "this " + b.Kind + " has made as many " + what + " as it may; try again in " + after.Round(time.Millisecond).String(),
 	}
 }
 

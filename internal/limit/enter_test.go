@@ -16,7 +16,7 @@ import (
 )
 
 func bound(who string, l junctor.Limits) limit.Bound {
-	return limit.Bound{Who: who, Account: &limit.Account{}, Limits: &l}
+	return limit.Bound{Kind: who, Account: &limit.Account{}, Limits: &l}
 }
 
 func limited(t *testing.T, err error, after time.Duration) {
@@ -157,7 +157,7 @@ func TestPlacesFollowTheLimit(t *testing.T) {
 		var running atomic.Int32
 		enter := func(most int) {
 			l := junctor.Limits{Concurrent: most, OverLimit: junctor.OverLimitQueue, MaxWaitMS: 3_600_000}
-			pass, err := limit.Enter(t.Context(), []limit.Bound{{Who: "agent", Account: account, Limits: &l}}, time.Now())
+			pass, err := limit.Enter(t.Context(), []limit.Bound{{Kind: "agent", Account: account, Limits: &l}}, time.Now())
 			if err != nil {
 				t.Error(err)
 				return

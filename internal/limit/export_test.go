@@ -1,7 +1,7 @@
 package limit
 
 // Len counts the keys that the limiter holds now.
-func (m *Memory) Len() int {
+func (m *RateLimiter) Len() int {
 	n := 0
 	for i := range m.shards {
 		s := &m.shards[i]

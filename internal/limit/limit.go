@@ -1,23 +1,24 @@
-// Package limit counts the calls and bytes that parties use, and refuses what exceeds
-// their limits. It imports nothing of ours but package junctor.
+// Package limit counts the calls and bytes that parties use, and refuses what
+// exceeds their limits. Of this module it imports only package junctor.
 //
 // It has three independent parts:
 //
 //   - Limits of known parties. An Account holds the usage of one user, agent or tool. A
-//     Book holds all accounts and the limits that apply to them. Enter counts one call
-//     against several accounts at once. Package guard calls Book.Enter for every
+//     Enforcer holds all accounts and the limits that apply to them. Enter counts one call
+//     against several accounts at once. Package guard calls Enforcer.Enter for every
 //     operation, after the permission check and before the arguments are checked. Package
-//     app keeps the Book in step with the stored users, agents and policies.
-//   - Rates of callers that are not authenticated yet. Memory limits inside one process;
-//     Counter adds the other replicas. Packages signin and authority limit login attempts
-//     with it, and app uses Memory for the plain rate of all calls.
+//     quota keeps the Enforcer in step with the stored users, agents and policies.
+//   - Rates of callers that are not authenticated yet. RateLimiter limits inside one process;
+//     SharedRateLimiter adds the other replicas. Packages signin and oauth/server limit login attempts
+//     with it, and CallLimiter applies a plain rate to all calls.
 //   - Memory of messages in flight. ByteBudget and ByteGrowth bound the buffers of
 //     request bodies and results. Packages gateway and upstream allocate through them.
 //
-// Replicas share counts through a Pool, which package app implements.
+// Replicas share counts through a Pool, which package cluster implements.
 //
-// Read limit.go, account.go, enter.go and book.go first, then pool.go, memory.go and
-// counter.go. byte_budget.go and byte_growth.go stand alone.
+// Read limit.go, account.go, enter.go and enforcer.go first, then pool.go, rate_limiter.go,
+// shared_rate_limiter.go and call_limiter.go. byte_budget.go, byte_growth.go and
+// in_flight.go stand alone.
 package limit
 
 import (

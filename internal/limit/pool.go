@@ -22,18 +22,18 @@ const minCallBlock = 16
 type Pool interface {
 	// Tokens takes up to most available tokens of a rate. If none is available, it
 	// reserves one that will be within patience.
-	Tokens(ctx context.Context, key string, r Rate, most int, patience time.Duration) (Grant, error)
+	TakeTokens(ctx context.Context, key string, r Rate, most int, patience time.Duration) (Grant, error)
 	// Calls takes up to most calls of a day whose limit is limit. used is the number of
 	// calls that this replica has counted, for a pool that has lost its count.
-	Calls(ctx context.Context, key string, day int64, limit, most int, used int64) (Grant, error)
+	TakeCalls(ctx context.Context, key string, day int64, limit, most int, used int64) (Grant, error)
 }
 
 // Grant is the result of taking from a Pool.
 type Grant struct {
-	N     int           // how many were taken; 0 if none is available
-	Wait  time.Duration // time until they may be used, or until one is available
-	Left  int           // how many more could be taken
-	Whole time.Duration // time until the whole burst is available
+	Count     int           // how many were taken; 0 if none is available
+	Wait      time.Duration // time until they may be used, or until one is available
+	Remaining int           // how many more could be taken
+	FullAfter time.Duration // time until the whole burst is available
 }
 
 // poolLease holds the tokens and calls that this replica has taken from the pool for one
@@ -66,12 +66,12 @@ func (l *poolLease) useToken(ctx context.Context, r Rate, patience time.Duration
 	most := blockSize(r.Burst)
 	l.tokens = min(l.tokens, most) // the limit may have been lowered
 	if l.tokens == 0 {
-		g, err := l.pool.Tokens(ctx, l.key, r, most, patience)
+		g, err := l.pool.TakeTokens(ctx, l.key, r, most, patience)
 		if err != nil {
 			return 0, 0, time.Time{}, false, err
 		}
-		l.tokens, l.poolTokensLeft, l.tokensFullAt, wait = g.N, g.Left, now.Add(g.Whole), g.Wait
-		if g.N == 0 {
+		l.tokens, l.poolTokensLeft, l.tokensFullAt, wait = g.Count, g.Remaining, now.Add(g.FullAfter), g.Wait
+		if g.Count == 0 {
 			return wait, 0, l.tokensFullAt, false, nil
 		}
 	}
@@ -98,12 +98,12 @@ func (l *poolLease) useCall(ctx context.Context, limit int, used int64, now time
 	l.calls = min(l.calls, blockSize(limit)) // the limit may have been lowered
 	if l.calls == 0 {
 		most := l.nextCallBlock(limit, now)
-		g, err := l.pool.Calls(ctx, l.key, l.day, limit, most, used)
+		g, err := l.pool.TakeCalls(ctx, l.key, l.day, limit, most, used)
 		if err != nil {
 			return 0, false, err
 		}
-		l.calls, l.poolCallsLeft = g.N, g.Left
-		if g.N == 0 {
+		l.calls, l.poolCallsLeft = g.Count, g.Remaining
+		if g.Count == 0 {
 			return 0, false, nil
 		}
 		l.lastBlock, l.lastTaken = most, now

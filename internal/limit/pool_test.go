@@ -10,20 +10,20 @@ import (
 // counted is a pool that only counts.
 type counted struct{ asked, taken int }
 
-func (c *counted) Tokens(context.Context, string, Rate, int, time.Duration) (Grant, error) {
+func (c *counted) TakeTokens(context.Context, string, Rate, int, time.Duration) (Grant, error) {
 	return Grant{}, nil
 }
 
-func (c *counted) Calls(_ context.Context, _ string, _ int64, limit, most int, _ int64) (Grant, error) {
+func (c *counted) TakeCalls(_ context.Context, _ string, _ int64, limit, most int, _ int64) (Grant, error) {
 	n := min(most, limit-c.taken)
 	c.asked, c.taken = c.asked+1, c.taken+n
-	return Grant{N: n, Left: limit - c.taken}, nil
+	return Grant{Count: n, Remaining: limit - c.taken}, nil
 }
 
 // A replica that is killed takes with it what it has of a day's calls: that is to be
 // what it uses in a second or two, however many the day has. And who makes many
 // calls is not to wait for the pool at each.
-func TestBlocksOfADay(t *testing.T) {
+func TestDailyBlocks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name             string
@@ -68,7 +68,7 @@ func TestBlocksOfADay(t *testing.T) {
 }
 
 // Who made many calls and now makes few has few in hand again.
-func TestBlocksOfADayShrink(t *testing.T) {
+func TestDailyBlocksShrink(t *testing.T) {
 	t.Parallel()
 	p := &counted{}
 	l := &poolLease{pool: p, key: "k"}
@@ -98,16 +98,16 @@ type away struct {
 	back bool
 }
 
-func (a *away) Calls(ctx context.Context, key string, day int64, limit, most int, used int64) (Grant, error) {
+func (a *away) TakeCalls(ctx context.Context, key string, day int64, limit, most int, used int64) (Grant, error) {
 	if !a.back {
 		return Grant{}, errors.New("away")
 	}
-	return a.counted.Calls(ctx, key, day, limit, most, used)
+	return a.counted.TakeCalls(ctx, key, day, limit, most, used)
 }
 
 // Calls that are made while the pool is away do not count for what is taken when it is
 // back.
-func TestBlocksOfADayAfterThePoolWasAway(t *testing.T) {
+func TestDailyBlocksAfterThePoolWasUnreachable(t *testing.T) {
 	t.Parallel()
 	p := &away{}
 	l := &poolLease{pool: p, key: "k"}

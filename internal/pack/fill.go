@@ -11,35 +11,39 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// maxAnswer is as much as a secret may have.
+// maxAnswer is the maximum size of an answer in bytes, the same as that of a secret.
 const maxAnswer = 64 << 10
 
-// Filled is what a pack comes to with the answers that were given.
+// Filled is what a pack declares with the answers that were given.
 type Filled struct {
 	config.Declared
-	// Missing names the questions without an answer. Where they belong stand their
-	// examples: nothing of it can be used.
+	// Missing names the required questions without an answer. Samples stand in their
+	// places, so the declarations can be shown but not used until Missing is empty.
 	Missing []string
-	// Tools are what the tools of its servers are for.
+	// Tools are the roles of the tools, with the servers under their new names.
 	Tools []ToolRoles
 }
 
-// Fill puts answers into a pack. names are what servers and agents are to be
-// called, by what the pack calls them; all else keeps its name. A name that both a
-// server and an agent have means the agent; server/NAME and agent/NAME mean one of them.
+// Fill puts answers into a copy of the pack. answers are by the name of the question;
+// an empty one counts as missing. names has the new names of servers and agents by the
+// names in the pack; all others keep theirs. If a server and an agent have the same
+// name, the plain name means the agent; server/NAME and agent/NAME mean one of them.
+//
+// An unknown question or name, and an answer that makes a declaration invalid, are
+// CodeInvalid.
 func (p *Pack) Fill(answers, names map[string]string) (Filled, error) {
 	return p.FillBeside(answers, names, nil)
 }
 
-// FillBeside is Fill where servers are there already, by their ids. Where the pack
-// leaves out a server whose address nobody gave, its agents use the one of that id that
-// is there.
+// FillBeside is Fill for an instance that has servers already; there has their ids. A
+// server of the pack whose address is optional and not given is left out. The agents of
+// the pack then use the existing server of that id, if there is one.
 func (p *Pack) FillBeside(answers, names map[string]string, there map[string]bool) (Filled, error) {
 	var out Filled
 	given := map[string]string{}
 	for name, answer := range answers {
 		switch {
-		case p.question(name) == nil:
+		case p.findQuestion(name) == nil:
 			return out, junctor.Errorf(junctor.CodeInvalid, "the pack %s does not ask for %q", p.ID, name)
 		case len(answer) > maxAnswer:
 			return out, junctor.Errorf(junctor.CodeTooLarge, "the answer for %s is longer than %d KiB", name, maxAnswer>>10)
@@ -57,22 +61,22 @@ func (p *Pack) FillBeside(answers, names map[string]string, there map[string]boo
 		if q.Default == "" {
 			out.Missing = append(out.Missing, q.Name)
 		}
-		given[q.Name] = q.sample()
+		given[q.Name] = q.sampleAnswer()
 	}
 	var err error
-	if out.Declared, err = p.declared("the pack "+p.ID, given, there); err != nil {
+	if out.Declared, err = p.declareWith("the pack "+p.ID, given, there); err != nil {
 		return out, err
 	}
-	servers, err := rename(&out.Declared, names)
+	servers, err := renameDeclared(&out.Declared, names)
 	out.Tools = renameTools(p.Tools, servers)
 	return out, err
 }
 
-// declared gives what the pack declares with these answers. A question that is
-// not among them has none.
-func (p *Pack) declared(name string, answers map[string]string, there map[string]bool) (config.Declared, error) {
-	content, _ := filled(p.content, answers)
-	p.leaveOut(content, there)
+// declareWith returns the declarations of the pack with these answers. A value whose
+// question has no answer is left out. name is used in errors.
+func (p *Pack) declareWith(name string, answers map[string]string, there map[string]bool) (config.Declared, error) {
+	content, _ := fillTree(p.declarations, answers)
+	p.omitUnaddressedServers(content, there)
 	d, err := config.Read(name, content)
 	if err != nil {
 		err = junctor.Errorf(junctor.CodeInvalid, "%w", err)
@@ -80,14 +84,15 @@ func (p *Pack) declared(name string, answers map[string]string, there map[string
 	return d, err
 }
 
-// leaveOut takes those servers out of a filled tree whose address has no answer,
-// and what agents were to have of them, unless another of the id is there.
-func (p *Pack) leaveOut(content *yaml.Node, there map[string]bool) {
-	servers := member(content, "servers")
+// omitUnaddressedServers removes each server whose address was left out for lack of an
+// answer. It also removes what the agents were granted of that server, unless the
+// instance has a server of that id.
+func (p *Pack) omitUnaddressedServers(content *yaml.Node, there map[string]bool) {
+	servers := findMember(content, "servers")
 	var gone []string
-	for id, s := range entries(member(p.content, "servers")) {
+	for id, s := range sortedMembers(findMember(p.declarations, "servers")) {
 		for _, address := range []string{"url", "document_url"} {
-			if member(s, address).Kind != 0 && member(member(servers, id), address).Kind == 0 {
+			if findMember(s, address).Kind != 0 && findMember(findMember(servers, id), address).Kind == 0 {
 				gone = append(gone, id)
 			}
 		}
@@ -98,18 +103,19 @@ func (p *Pack) leaveOut(content *yaml.Node, there map[string]bool) {
 		if there[id] {
 			continue
 		}
-		for _, a := range entries(member(content, "agents")) {
+		for _, a := range sortedMembers(findMember(content, "agents")) {
 			for _, list := range []string{"tools", "resources", "prompts"} {
-				grants := member(a, list)
+				grants := findMember(a, list)
 				grants.Content = slices.DeleteFunc(grants.Content, func(n *yaml.Node) bool { return strings.HasPrefix(n.Value, id+"/") })
 			}
 		}
 	}
 }
 
-// member gives the value of a key; an empty node where there is none.
-func member(m *yaml.Node, key string) *yaml.Node {
-	for k, v := range entries(m) {
+// findMember returns the value of a key, or an empty node, which has no kind and no
+// content.
+func findMember(m *yaml.Node, key string) *yaml.Node {
+	for k, v := range sortedMembers(m) {
 		if k == key {
 			return v
 		}
@@ -117,35 +123,37 @@ func member(m *yaml.Node, key string) *yaml.Node {
 	return &yaml.Node{}
 }
 
-// filled gives a copy of a tree with the answers in their places, and whether
-// it stays: a value that lacks an answer goes, with its key.
-func filled(n *yaml.Node, answers map[string]string) (*yaml.Node, bool) {
+// fillTree returns a copy of a tree with the answers in their places. The result is
+// false if the value lacks an answer; the caller then drops it together with its key.
+// The tree itself is not changed.
+func fillTree(n *yaml.Node, answers map[string]string) (*yaml.Node, bool) {
 	c := *n
 	c.Content = nil
 	switch n.Kind {
 	case yaml.ScalarNode:
 		stays := true
-		if strings.Contains(n.Value, openPlace) {
+		if strings.Contains(n.Value, placeholderOpen) {
 			c.Value = placeholder.ReplaceAllStringFunc(n.Value, func(place string) string {
-				if place == escapedPlace {
-					return openPlace
+				if place == escapedOpen {
+					return placeholderOpen
 				}
-				answer, ok := answers[strings.TrimSuffix(strings.TrimPrefix(place, openPlace), "}")]
+				answer, ok := answers[strings.TrimSuffix(strings.TrimPrefix(place, placeholderOpen), "}")]
 				stays = stays && ok
 				return answer
 			})
-			c.Tag = "!!str" // whatever the answer looks like
+			// An answer such as 42 or true must stay a text, as the user typed it.
+			c.Tag = "!!str"
 		}
 		return &c, stays
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if value, stays := filled(n.Content[i+1], answers); stays {
+			if value, stays := fillTree(n.Content[i+1], answers); stays {
 				c.Content = append(c.Content, n.Content[i], value)
 			}
 		}
 	default:
 		for _, item := range n.Content {
-			if value, stays := filled(item, answers); stays {
+			if value, stays := fillTree(item, answers); stays {
 				c.Content = append(c.Content, value)
 			}
 		}
@@ -153,10 +161,14 @@ func filled(n *yaml.Node, answers map[string]string) (*yaml.Node, bool) {
 	return &c, true
 }
 
-// rename calls things as somebody wants them, in the lists of agents too. It returns
-// the new ids of the servers by their old ones.
-func rename(d *config.Declared, names map[string]string) (map[string]string, error) {
+// renameDeclared gives servers and agents their new names, and changes the grants of
+// the agents accordingly. It returns the new ids of the servers by their old ones. A
+// server that the rules of an agent name cannot be renamed: rules are text in which the
+// name is not found reliably.
+func renameDeclared(d *config.Declared, names map[string]string) (map[string]string, error) {
 	known := map[string]bool{}
+	// called returns the new name of a thing, and notes which names the caller may use
+	// for it. plain means that the name without its kind means this thing.
 	called := func(kind, name string, plain bool) string {
 		known[kind+"/"+name] = true
 		if plain {
@@ -208,7 +220,8 @@ func rename(d *config.Declared, names map[string]string) (map[string]string, err
 	return servers, nil
 }
 
-// NamesServer reports whether the rules of an agent name tools of a server.
+// NamesServer reports whether the rules of an agent name tools of a server, as
+// ID__tool.
 func NamesServer(a *junctor.Agent, id string) bool {
 	if a.Brain == nil {
 		return false

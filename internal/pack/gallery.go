@@ -10,8 +10,8 @@ import (
 	"github.com/junctor-mcp/junctor/packs"
 )
 
-// Gallery reads the packs that come with the program, in the order of their
-// titles.
+// Gallery returns the built-in packs, sorted by title. An error means that the binary
+// was built with an invalid pack; a test prevents that.
 func Gallery() ([]*Pack, error) {
 	names, err := fs.Glob(packs.Files, "*.yaml")
 	if err != nil {

@@ -31,7 +31,7 @@ func TestGalleryDocuments(t *testing.T) {
 			if s.Document == "" { // at an address
 				continue
 			}
-			made, err := apigen.Make(t.Context(), doc.Source{Name: p.ID, Text: []byte(s.Document)}, nil, s.ID, s.Connection().URL, nil)
+			made, err := apigen.ImportAPI(t.Context(), doc.Source{Name: p.ID, Text: []byte(s.Document)}, nil, s.ID, s.Connection().URL, nil)
 			if err != nil || len(made.Problems) > 0 || len(made.Tools) == 0 {
 				t.Errorf("%s: %v, %+v", s.ID, err, made.Problems)
 				continue

@@ -1,9 +1,16 @@
-// Package pack reads, fills in and writes packs: files that describe servers and
-// agents for others to have. A pack holds no secret: what is missing in it is a
-// question, and ${name} stands where the answer belongs. It is beside the data
-// path: admin adds what a pack describes as if somebody had entered it, config
-// reads the form that servers and agents have in every file, credential says
-// what of a server is sealed. The packs that come with the program lie in packs/.
+// Package pack reads, fills in and writes packs. A pack is a YAML file that describes
+// servers and agents for other users. It contains no secret: a value that its author
+// cannot know is a question, and ${name} stands where the answer belongs.
+//
+// internal/admin lists the built-in packs, plans and adds what a pack describes, and
+// exports servers as a pack. internal/cli asks the questions. The package calls
+// internal/config, which reads the form that servers and agents have in every file, and
+// internal/credential, which knows the parts of a server that are sealed. The built-in
+// packs are in packs/.
+//
+// Read pack.go for the types, read.go for parsing and checking, fill.go for putting in
+// answers, then export.go for the way back. tools.go has the roles of tools, and
+// gallery.go the built-in packs.
 package pack
 
 import (
@@ -13,7 +20,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Pack is a pack that was read and checked.
+// Pack is a pack that Parse has read and checked. It is never changed; Fill works on a
+// copy of its declarations.
 type Pack struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
@@ -22,25 +30,29 @@ type Pack struct {
 	Tags     []string `json:"tags,omitempty" nullable:"false"`
 	Network  Network  `json:"network,omitempty" enum:"none,install,always" doc:"When it needs a network: never, to be fetched once, or always. Absent: not said."`
 	Needs    []string `json:"needs,omitempty" nullable:"false" doc:"Programs that must be on the machine of the instance."`
-	// Questions are in the order in which people are asked.
+	// Questions are in the order in which users are asked.
 	Questions []Question `json:"questions,omitempty" nullable:"false"`
-	// Tools are what the tools of its servers are for, where its maker says so.
+	// Tools are the roles and categories that the author of the pack gives to tools of
+	// its servers.
 	Tools []ToolRoles `json:"tools,omitempty" nullable:"false"`
 
-	content *yaml.Node // servers and agents, with placeholders; never changed
+	// declarations is the map of servers and agents, with placeholders in its values.
+	declarations *yaml.Node
 }
 
-// Network says when a pack needs one.
+// Network is whether, and for what, a pack needs a network. Users without one
+// can choose by it.
 type Network string
 
-// When it is needed.
+// The values of Network.
 const (
 	NetworkNone    Network = "none"
-	NetworkInstall Network = "install" // a program is fetched the first time
+	NetworkInstall Network = "install" // to download a program when it is first started
 	NetworkAlways  Network = "always"
 )
 
-// Question asks for what a pack cannot know.
+// Question asks for a value that the author of a pack cannot know, such as a token or a
+// folder.
 type Question struct {
 	Name     string `json:"name" yaml:"name"`
 	Title    string `json:"title" yaml:"title"`
@@ -50,14 +62,16 @@ type Question struct {
 	Optional bool   `json:"optional,omitempty" yaml:"optional,omitempty" doc:"Without an answer, what it would have been in is left out."`
 	Default  string `json:"default,omitempty" yaml:"default,omitempty" doc:"The answer where none is given."`
 	Example  string `json:"example,omitempty" yaml:"example,omitempty"`
-	// Env names a variable that the command line reads where no answer is given. It
-	// does that for packs that come with the program alone: the pack of a stranger
-	// would otherwise read any variable and send it away.
+	// Env names an environment variable that the command line reads if no answer is
+	// given. It does so only for built-in packs. Otherwise a stranger's pack could read
+	// any variable and send it to a server of its own.
 	Env string `json:"env,omitempty" yaml:"env,omitempty" doc:"The variable that pack add reads where no answer is given, for a pack that comes with the program."`
 }
 
-// sample stands for an answer that is not there yet.
-func (q *Question) sample() string {
+// sampleAnswer returns a text that stands for a missing answer: the default, or the
+// example, or else the name in angle brackets. The example of a secret is not used,
+// because a sample may be shown.
+func (q *Question) sampleAnswer() string {
 	switch {
 	case q.Default != "":
 		return q.Default
@@ -67,11 +81,13 @@ func (q *Question) sample() string {
 	return "<" + q.Name + ">"
 }
 
-// placeholder matches a place for an answer, and the sign that stands for
-// itself: $${ is ${.
+// placeholder matches ${name}, and $${, which stands for the two characters ${. The
+// closing brace is optional, so that a placeholder without one is found and reported.
 var placeholder = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}?`)
 
-const openPlace, escapedPlace = "${", "$${"
+const placeholderOpen, escapedOpen = "${", "$${"
 
-// escape keeps a text from being read as a placeholder.
-func escape(text string) string { return strings.ReplaceAll(text, openPlace, escapedPlace) }
+// escapePlaceholders returns a text in which no part is a placeholder.
+func escapePlaceholders(text string) string {
+	return strings.ReplaceAll(text, placeholderOpen, escapedOpen)
+}

@@ -11,9 +11,9 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/pack"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 const notes = `
@@ -111,7 +111,7 @@ agents:
 }
 
 // With a server of the id there, the agents of the pack use it.
-func TestAServerThatIsThere(t *testing.T) {
+func TestExistingServerIsUsed(t *testing.T) {
 	t.Parallel()
 	p := parse(t, `{pack: trip, title: T, summary: S, questions: [{name: map_url, title: M, optional: true, example: "https://m.example/mcp", env: MAP_URL}],
 servers: {map: {url: "${map_url}"}, other: {url: "https://o.example/mcp"}}, agents: {guide: {tools: [map/geocode, other/x]}}}`)
@@ -228,7 +228,7 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var rows []junctor.Server
-		var secrets []credential.Set
+		var secrets []upstreamauth.LiteralSet
 		for _, id := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][a-z0-9-]{0,5}`), 1, 3, rapid.ID).Draw(t, "ids") {
 			row := drawServer(t, id)
 			if row.Check() != nil {
@@ -238,8 +238,8 @@ func TestRoundTrip(t *testing.T) {
 		}
 		stored := slices.Clone(rows)
 		for i := range stored { // as the instance has them
-			var set credential.Set
-			stored[i].Connection, set = credential.Split(stored[i].Connection)
+			var set upstreamauth.LiteralSet
+			stored[i].Connection, set = upstreamauth.SplitLiterals(stored[i].Connection)
 			secrets = append(secrets, set)
 		}
 		text, asked, err := pack.Export(pack.About{ID: "mine", Title: "Mine", Summary: "What I have."}, pack.Content{Servers: stored})
@@ -284,7 +284,7 @@ func answersOf(asked []pack.Question, rows []junctor.Server) map[string]string {
 		if c.Auth != nil && c.Auth.Secret != "" {
 			values = append(values, c.Auth.Secret)
 		}
-		for _, i := range history.Suspects(c.Command) {
+		for _, i := range history.FindSecretWords(c.Command) {
 			values = append(values, c.Command[i])
 		}
 		for _, m := range []map[string]string{c.Env, c.Headers} {
@@ -370,7 +370,7 @@ func FuzzParse(f *testing.F) {
 		}
 		// The answer to a secret question is sealed, wherever the pack put it.
 		for _, s := range f.Servers {
-			if kept, _ := credential.Split(s.Connection()); kept.Check() != nil {
+			if kept, _ := upstreamauth.SplitLiterals(s.Connection()); kept.Check() != nil {
 				t.Errorf("%+v: %v", kept, kept.Check())
 			}
 		}

@@ -14,16 +14,20 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// MaxFile is how large a pack may be, in bytes: it may hold the documents of APIs.
+// MaxFile is the maximum size of a pack in bytes. A pack may contain the documents of
+// APIs.
 const MaxFile = 4 << 20
 
+// maxQuestions bounds the questions of one pack. Checking the placeholders takes time
+// for each of them.
 const maxQuestions = 1000
 
-// file is how a pack is written, in the order of its lines.
-type file struct {
+// packFile is the form of a pack in a file, in the order in which its members are
+// written.
+type packFile struct {
 	Pack      string     `yaml:"pack"`
 	Title     string     `yaml:"title"`
 	Summary   string     `yaml:"summary"`
@@ -35,60 +39,65 @@ type file struct {
 	Servers   yaml.Node  `yaml:"servers,omitempty"`
 	Agents    yaml.Node  `yaml:"agents,omitempty"`
 
-	Tools map[string]writtenRoles `yaml:"tools,omitempty"`
+	// Tools is below server/tool.
+	Tools map[string]fileToolRoles `yaml:"tools,omitempty"`
 }
 
-// Parse reads a pack, in YAML or JSON. name is what problems call it. What it
-// gives can be filled in: every placeholder has its question, secrets are asked
-// for only where they will be sealed, and servers and agents are whole once the
-// questions are answered.
+// Parse reads a pack in YAML or JSON. name is the name of the file in errors, which are
+// CodeInvalid, or CodeTooLarge above MaxFile.
+//
+// Parse guarantees that Fill can succeed: each placeholder has its question and each
+// question its placeholder, a secret is asked for only where its answer will be sealed,
+// and the servers and agents are valid when the questions are answered.
 func Parse(name string, text []byte) (*Pack, error) {
 	if len(text) > MaxFile {
 		return nil, junctor.Errorf(junctor.CodeTooLarge, "%s is larger than %d KiB", name, MaxFile>>10)
 	}
-	var f file
+	var f packFile
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&f); errors.Is(err, io.EOF) {
-		return nil, wrong(name, "it is empty")
+		return nil, invalidPackError(name, "it is empty")
 	} else if err != nil {
-		return nil, wrong(name, "%s", strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
+		return nil, invalidPackError(name, "%s", strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, wrong(name, "it must hold one document")
+		return nil, invalidPackError(name, "it must hold one document")
 	}
 	p := &Pack{ID: f.Pack, Title: f.Title, Summary: f.Summary, Homepage: f.Homepage, Tags: f.Tags, Network: f.Network, Needs: f.Needs, Questions: f.Questions}
-	if err := p.head(); err != nil {
-		return nil, wrong(name, "%w", err)
+	if err := p.checkHead(); err != nil {
+		return nil, invalidPackError(name, "%w", err)
 	}
-	p.content = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	p.declarations = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, part := range []struct {
 		key  string
 		node *yaml.Node
 	}{{"servers", &f.Servers}, {"agents", &f.Agents}} {
 		if part.node.Kind != 0 {
-			p.content.Content = append(p.content.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: part.key}, part.node)
+			p.declarations.Content = append(p.declarations.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: part.key}, part.node)
 		}
 	}
-	err := p.places()
+	err := p.checkPlaceholders()
 	if err != nil {
-		return nil, wrong(name, "%w", err)
+		return nil, invalidPackError(name, "%w", err)
 	}
 	if p.Tools, err = readTools(f.Tools); err != nil {
-		return nil, wrong(name, "%w", err)
+		return nil, invalidPackError(name, "%w", err)
 	}
-	return p, p.trial(name)
+	return p, p.checkTrialFill(name)
 }
 
-// variableName matches the name of a variable of the environment.
+// variableName matches the name of an environment variable in the usual form.
 var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
-func wrong(name, format string, args ...any) error {
+// invalidPackError returns the error for a pack that cannot be used, with the reason.
+func invalidPackError(name, format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeInvalid, "%s is no pack that can be used: "+format, append([]any{name}, args...)...)
 }
 
-// head checks what stands above the servers.
-func (p *Pack) head() error {
+// checkHead checks the members above the servers: id, title, summary, homepage, network
+// and questions.
+func (p *Pack) checkHead() error {
 	if junctor.CheckServerID(p.ID) != nil {
 		return fmt.Errorf("pack %q: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", p.ID)
 	}
@@ -127,16 +136,16 @@ func (p *Pack) head() error {
 	return nil
 }
 
-// places checks the placeholders: each has its question, and each question is
-// asked for something.
-func (p *Pack) places() error {
+// checkPlaceholders checks that each placeholder has a question, and that each question
+// has a placeholder. A question without one would ask the user for nothing.
+func (p *Pack) checkPlaceholders() error {
 	used := map[string]bool{}
-	if err := scalars(p.content, 0, func(n *yaml.Node) error {
+	if err := visitScalars(p.declarations, 0, func(n *yaml.Node) error {
 		for _, m := range placeholder.FindAllStringSubmatch(n.Value, -1) {
-			if m[0] == escapedPlace {
+			if m[0] == escapedOpen {
 				continue
 			}
-			if p.question(m[1]) == nil || !strings.HasSuffix(m[0], "}") {
+			if p.findQuestion(m[1]) == nil || !strings.HasSuffix(m[0], "}") {
 				return fmt.Errorf("line %d: %q is the place of an answer, and there is no such question; $${ stands for the sign itself", n.Line, m[0])
 			}
 			used[m[1]] = true
@@ -153,7 +162,8 @@ func (p *Pack) places() error {
 	return nil
 }
 
-func (p *Pack) question(name string) *Question {
+// findQuestion returns the question with a name, or nil.
+func (p *Pack) findQuestion(name string) *Question {
 	for i := range p.Questions {
 		if p.Questions[i].Name == name {
 			return &p.Questions[i]
@@ -162,8 +172,11 @@ func (p *Pack) question(name string) *Question {
 	return nil
 }
 
-// scalars visits the values of a tree.
-func scalars(n *yaml.Node, depth int, visit func(*yaml.Node) error) error {
+// visitScalars calls visit for each scalar value below n; keys of maps are not visited.
+// It stops at the first error. Aliases are refused: a value could be reached twice, and
+// a small file could grow without bound. The depth is bounded because the function
+// calls itself.
+func visitScalars(n *yaml.Node, depth int, visit func(*yaml.Node) error) error {
 	switch {
 	case depth > 32:
 		return fmt.Errorf("line %d: it is too deep", n.Line)
@@ -176,55 +189,59 @@ func scalars(n *yaml.Node, depth int, visit func(*yaml.Node) error) error {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			continue
 		}
-		if err := scalars(c, depth+1, visit); err != nil {
+		if err := visitScalars(c, depth+1, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// trial fills the pack with answers that can be told from everything else, and
-// looks where they went.
-func (p *Pack) trial(name string) error {
+// checkTrialFill fills the pack with answers that nothing else contains, and checks
+// where they end up. The answer to a secret question must be in a part of a server that
+// is sealed. A server must not refer to files, variables or commands of the machine
+// that the pack is added on: a stranger's pack could read secrets there. It must not
+// bring a credential of its own either.
+func (p *Pack) checkTrialFill(name string) error {
+	// mark is the beginning of each secret answer of the trial.
 	const mark = "packmark"
 	answers := map[string]string{}
 	for i := range p.Questions {
 		q := &p.Questions[i]
-		if answers[q.Name] = q.sample(); q.Secret {
+		if answers[q.Name] = q.sampleAnswer(); q.Secret {
 			answers[q.Name] = fmt.Sprintf("%s%d", mark, i)
 		}
 	}
-	d, err := p.declared(name, answers, nil)
+	d, err := p.declareWith(name, answers, nil)
 	if err != nil {
 		return err
 	}
 	if len(d.Servers)+len(d.Agents) == 0 {
-		return wrong(name, "it has no servers and no agents")
+		return invalidPackError(name, "it has no servers and no agents")
 	}
 	for _, t := range p.Tools {
 		if !slices.ContainsFunc(d.Servers, func(s config.Server) bool { return s.ID == t.Server }) {
-			return wrong(name, "tools.%s/%s: the pack has no server %q", t.Server, t.Tool, t.Server)
+			return invalidPackError(name, "tools.%s/%s: the pack has no server %q", t.Server, t.Tool, t.Server)
 		}
 	}
 	for _, a := range d.Agents {
 		if strings.Contains(fmt.Sprintf("%+v", a.Agent), mark) {
-			return wrong(name, "agents.%s: the answer to a secret question would not be sealed there", a.Name)
+			return invalidPackError(name, "agents.%s: the answer to a secret question would not be sealed there", a.Name)
 		}
 	}
 	for _, s := range d.Servers {
 		c := s.Connection()
 		if s.API != nil && strings.Contains(fmt.Sprintf("%+v %s", *s.API, s.Document), mark) {
-			return wrong(name, "servers.%s: the answer to a secret question would not be sealed in its document, or in how it is read: put it into auth or headers", s.ID)
+			return invalidPackError(name, "servers.%s: the answer to a secret question would not be sealed in its document, or in how it is read: put it into auth or headers", s.ID)
 		}
 		if refs := c.References(); len(refs) > 0 {
-			return wrong(name, "servers.%s: it reads %s from the machine of the instance: a pack asks a question instead", s.ID, refs[0])
+			return invalidPackError(name, "servers.%s: it reads %s from the machine of the instance: a pack asks a question instead", s.ID, refs[0])
 		}
 		if c.Auth != nil && c.Auth.Secret != "" && !strings.Contains(c.Auth.Secret, mark) {
-			return wrong(name, "servers.%s.auth: a pack holds no secret: ask a question with secret: true", s.ID)
+			return invalidPackError(name, "servers.%s.auth: a pack holds no secret: ask a question with secret: true", s.ID)
 		}
-		kept, _ := credential.Split(c)
+		kept, _ := upstreamauth.SplitLiterals(c)
 		if auth := kept.Auth; strings.Contains(fmt.Sprintf("%+v %+v %+v", s.Title, kept, auth), mark) {
-			return wrong(name, "servers.%s: the answer to a secret question is in a place that is not sealed: put it into auth, env, headers or the query of the url", s.ID)
+			return invalidPackError(name, "servers.%s: the answer to a secret question is in a place that is not sealed: put it into auth, env, headers or the query of the url", s.ID)
 		}
 	}
 	return nil

@@ -9,7 +9,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// ToolRoles is what the maker of a pack says a tool of one of its servers is for.
+// ToolRoles are the roles that the author of a pack gives to one tool of its
+// servers. It takes the place of what the classification rules would find.
 type ToolRoles struct {
 	Server   string         `json:"server"`
 	Tool     string         `json:"tool" doc:"The server's own name of it."`
@@ -17,25 +18,28 @@ type ToolRoles struct {
 	Category string         `json:"category,omitempty"`
 }
 
-// writtenRoles is ToolRoles as a file has it, below server/tool.
-type writtenRoles struct {
+// fileToolRoles is ToolRoles as a file has it, below the key server/tool.
+type fileToolRoles struct {
 	Roles    []junctor.Role `yaml:"roles,omitempty,flow"`
 	Category string         `yaml:"category,omitempty"`
 }
 
-func writtenTools(tools []ToolRoles) map[string]writtenRoles {
+// makeFileTools returns the roles of tools in the form of a file; nil if there are
+// none.
+func makeFileTools(tools []ToolRoles) map[string]fileToolRoles {
 	if len(tools) == 0 {
 		return nil
 	}
-	out := map[string]writtenRoles{}
+	out := map[string]fileToolRoles{}
 	for _, t := range tools {
-		out[t.Server+"/"+t.Tool] = writtenRoles{t.Roles, t.Category}
+		out[t.Server+"/"+t.Tool] = fileToolRoles{t.Roles, t.Category}
 	}
 	return out
 }
 
-// readTools reads what stands below tools, in the order of the names.
-func readTools(written map[string]writtenRoles) ([]ToolRoles, error) {
+// readTools returns the roles of tools of a file, sorted by server/tool. It checks the
+// names, roles and categories.
+func readTools(written map[string]fileToolRoles) ([]ToolRoles, error) {
 	var out []ToolRoles
 	for _, name := range slices.Sorted(maps.Keys(written)) {
 		t := written[name]
@@ -61,8 +65,8 @@ func readTools(written map[string]writtenRoles) ([]ToolRoles, error) {
 	return out, nil
 }
 
-// renameTools gives the tools of servers that are there the names that those have
-// now.
+// renameTools gives the tools the new ids of their servers. Tools of servers that were
+// left out are dropped.
 func renameTools(tools []ToolRoles, servers map[string]string) []ToolRoles {
 	var out []ToolRoles
 	for _, t := range tools {

@@ -10,10 +10,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Browse opens a web address in the user's browser. The browser belongs to the
+// OpenBrowser opens a web address in the user's browser. The browser belongs to the
 // user: it continues when this process ends. The error is CodeUnavailable if
 // there is no display or no browser.
-func Browse(ctx context.Context, address string) error {
+func OpenBrowser(ctx context.Context, address string) error {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return junctor.Errorf(junctor.CodeInvalid, "only an address of the web can be shown with a browser")
 	}

@@ -51,12 +51,12 @@ func TestBrowse(t *testing.T) {
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv("DISPLAY", ":9")
 	for _, bad := range []string{"file:///etc/passwd", "javascript:alert(1)", "--help", ""} {
-		if err := Browse(t.Context(), bad); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if err := OpenBrowser(t.Context(), bad); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 	const address = "https://example.com/?a=b&c=$(id)%20d;'e"
-	if err := Browse(t.Context(), address); err != nil {
+	if err := OpenBrowser(t.Context(), address); err != nil {
 		t.Fatal(err)
 	}
 	var said []byte

@@ -10,9 +10,9 @@
 // properly. StartReaped is for processes that must never outlive this one,
 // however it ends; reaper_linux.go explains how.
 //
-// The package also reads what processes use (Usage, Busy, MemoryCapacity), hides
-// this process's secrets from others (Protect, TakeEnvironment) and returns
-// unneeded memory (Release).
+// The package also reads what processes use (Usage, BusyTime, MemoryCapacity), hides
+// this process's secrets from others (ProtectMemory, TakeEnvironment) and returns
+// unneeded memory (ReleaseMemory).
 //
 // Process groups require a Unix system. On other systems only the process itself
 // is ended, and its children live on.

@@ -8,8 +8,9 @@ import (
 // reapUsageExit is the exit status of a reaper that was not started as one.
 const reapUsageExit = 2
 
-// ExitError says how a command of StartReaped ended, unless with exit status 0.
-// It reads like an *exec.ExitError, which cannot be made from a reaper's report.
+// ExitError is the way a command of StartReaped ended, unless with exit status
+// 0. It reads like an *exec.ExitError, which cannot be made from a reaper's
+// report.
 type ExitError struct {
 	Code   int            // exit status; -1 if a signal ended it
 	Signal syscall.Signal // 0 if it ended by itself

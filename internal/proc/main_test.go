@@ -18,8 +18,8 @@ import (
 
 // TestMain lets the test binary play the processes that the tests start.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
-		os.Exit(proc.Reap(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == proc.ReaperVerb {
+		os.Exit(proc.RunReaper(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "play-") {
 		os.Exit(play(strings.TrimPrefix(os.Args[1], "play-")))

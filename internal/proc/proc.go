@@ -17,7 +17,7 @@ import (
 // only if a process outside the group holds the pipe open.
 const outputDelay = 2 * time.Second
 
-// Command says what to start. There is no shell: Args reach the program
+// Command is what to start. There is no shell: Args reach the program
 // unchanged.
 type Command struct {
 	// The program: a path, or a name to look up in PATH.
@@ -141,7 +141,7 @@ func (p *Process) Pid() int {
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the process ended. It is nil for exit status 0, and before Done is
+// Err is how the process ended. It is nil for exit status 0, and before Done is
 // closed. For another status or a signal it is an *exec.ExitError or, from
 // StartReaped, an *ExitError.
 func (p *Process) Err() error {
@@ -197,8 +197,8 @@ func (p *Process) signalGroup(group func(*os.Process)) {
 	}
 }
 
-// Self returns the path of the running program, to start it again.
-func Self() (string, error) {
+// ExecutablePath returns the path of the running program, to start it again.
+func ExecutablePath() (string, error) {
 	path, err := os.Executable()
 	if err == nil {
 		_, err = os.Stat(path)

@@ -38,7 +38,7 @@ func starters() map[string]starter {
 
 func startBy(t *testing.T, ctx context.Context, by starter, role string) (*proc.Process, *bufio.Reader) {
 	t.Helper()
-	self, err := proc.Self()
+	self, err := proc.ExecutablePath()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestEnvironmentIsClean(t *testing.T) {
 
 func testEnvironment(t *testing.T, by starter) {
 	t.Helper()
-	self, err := proc.Self()
+	self, err := proc.ExecutablePath()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func testEnvironment(t *testing.T, by starter) {
 	}
 }
 
-func TestStartSaysWhatIsWrong(t *testing.T) {
+func TestStartNamesTheProblem(t *testing.T) {
 	t.Parallel()
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("no program"), 0o600); err != nil {

@@ -35,10 +35,10 @@ func TakeEnvironment(private func(name string) bool) (env []string, problem erro
 // isBaseName reports whether every child gets this variable.
 func isBaseName(name string) bool { return slices.Contains(baseNames(), name) }
 
-// Protect keeps other processes of the same user from reading the memory of this
+// ProtectMemory keeps other processes of the same user from reading the memory of this
 // process and its files in /proc that show secrets (environ, mem, maps), and from
 // attaching to it. It also prevents core dumps. The superuser is not affected.
 //
 // It applies only to this process: its children are readable from their execve
 // on. Only Linux has it. An error is no reason not to run.
-func Protect() error { return disableDumps() }
+func ProtectMemory() error { return disableDumps() }

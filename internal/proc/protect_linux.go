@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disableDumps implements Protect.
+// disableDumps implements ProtectMemory.
 func disableDumps() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_DUMPABLE: %w", err)

@@ -30,7 +30,7 @@ func playSecretive(protected bool) int {
 		if err != nil {
 			fmt.Println("problem:", err)
 		}
-		if err := proc.Protect(); err != nil {
+		if err := proc.ProtectMemory(); err != nil {
 			fmt.Println("problem:", err)
 		}
 	}
@@ -46,7 +46,7 @@ func playSecretive(protected bool) int {
 		<-p.Done()
 		fmt.Printf("%s, ended with %v\n", strings.TrimSpace(out.String()), p.Err())
 	}
-	proc.Release() // reads /proc/self/smaps
+	proc.ReleaseMemory() // reads /proc/self/smaps
 	if _, _, err := proc.Usage(os.Getpid()); err != nil {
 		fmt.Println("problem:", err)
 	}

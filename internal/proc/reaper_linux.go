@@ -31,7 +31,7 @@ const (
 // again: the kernel's list of children may omit one while others end.
 const sweepInterval = 10 * time.Millisecond
 
-// Reap is the main function of a reaper. It starts args[0] with the argument list
+// RunReaper is the main function of a reaper. It starts args[0] with the argument list
 // args[1:] in its own group, hands over its standard files and passes signals on.
 // It returns the exit status when the command and all of its descendants have
 // ended.
@@ -40,14 +40,14 @@ const sweepInterval = 10 * time.Millisecond
 // reaper's child. So no descendant can escape, not even with a new session. When
 // the process that started the reaper has ended, the reaper kills until none is
 // left.
-func Reap(args []string) int {
+func RunReaper(args []string) int {
 	life, report := os.NewFile(lifeFD, "life"), os.NewFile(reportFD, "report")
 	if len(args) < 2 || !isPipe(life) || !isPipe(report) {
 		_, _ = fmt.Fprintln(os.Stderr, "this is no command for people: Junctor starts it to guard the processes of servers")
 		return reapUsageExit
 	}
 	// The guarded processes must not be able to attach to the reaper and free themselves.
-	_ = Protect()
+	_ = ProtectMemory()
 	// The command dies with this thread (Pdeathsig) if the reaper is killed.
 	runtime.LockOSThread()
 	unix.CloseOnExec(lifeFD)
@@ -70,7 +70,7 @@ func Reap(args []string) int {
 		_, _ = io.Copy(io.Discard, life)
 		close(r.parentEnded)
 	}()
-	Release() // a reaper may run for weeks and needs almost no memory
+	ReleaseMemory() // a reaper may run for weeks and needs almost no memory
 	r.run()
 	code, sig := r.status.ExitStatus(), 0
 	if r.status.Signaled() {

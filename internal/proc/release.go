@@ -2,11 +2,11 @@ package proc
 
 import "runtime/debug"
 
-// Release returns unneeded memory to the system: free memory, and the parts of
+// ReleaseMemory returns unneeded memory to the system: free memory, and the parts of
 // the program and its libraries that are loaded because the start used them. The
 // system loads the parts that still run again, from its copy of the file. A
 // long-lived process calls it once its start is over.
-func Release() {
+func ReleaseMemory() {
 	debug.FreeOSMemory()
 	ReleaseProgram()
 }

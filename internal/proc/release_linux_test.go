@@ -54,7 +54,7 @@ func TestReleaseGivesBack(t *testing.T) { // not in parallel: others would bring
 		if err != nil {
 			t.Fatal(err)
 		}
-		Release()
+		ReleaseMemory()
 		_, after, err := processUsage(os.Getpid())
 		if err != nil {
 			t.Fatal(err)

@@ -14,10 +14,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// ReapVerb is the first argument of this program when it is started again as a
-// reaper. The main function must then call Reap with the remaining arguments, and
+// ReaperVerb is the first argument of this program when it is started again as a
+// reaper. The main function must then call RunReaper with the remaining arguments, and
 // do nothing else.
-const ReapVerb = "reap"
+const ReaperVerb = "reap"
 
 // selfExecutable is the running program, even if its file was replaced by a newer
 // one.
@@ -41,15 +41,15 @@ func (r *reaper) kill() { r.closeOnce.Do(func() { _ = r.lifePipe.Close() }) }
 // StartReaped starts c so that neither c nor any of its descendants, in whatever
 // group or session, outlives this process, however it ends. They do not outlive
 // Stop, the end of ctx or the end of c either. For that, this program starts
-// itself again as a reaper (see Reap), which starts c. Files in Stdin, Stdout and
+// itself again as a reaper (see RunReaper), which starts c. Files in Stdin, Stdout and
 // Stderr go directly to the command. Pid, and the exit status and signal of Err,
 // are those of the command.
 func StartReaped(ctx context.Context, c Command) (*Process, error) {
 	if err := checkStartable(ctx, c); err != nil {
 		return nil, err
 	}
-	if len(os.Args) > 1 && os.Args[1] == ReapVerb {
-		return nil, junctor.Errorf(junctor.CodeInternal, "this program was started as a reaper but does not act as one: its main function must call Reap")
+	if len(os.Args) > 1 && os.Args[1] == ReaperVerb {
+		return nil, junctor.Errorf(junctor.CodeInternal, "this program was started as a reaper but does not act as one: its main function must call RunReaper")
 	}
 	path := c.Path
 	if !strings.Contains(path, "/") {
@@ -58,7 +58,7 @@ func StartReaped(ctx context.Context, c Command) (*Process, error) {
 			return nil, startError(c, err)
 		}
 	}
-	cmd := buildCommand(c, selfExecutable, append([]string{ReapVerb, path, c.Path}, c.Args...))
+	cmd := buildCommand(c, selfExecutable, append([]string{ReaperVerb, path, c.Path}, c.Args...))
 	cmd.Args[0] = os.Args[0]
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	reports, err := p.startReaper()
@@ -86,7 +86,7 @@ func StartReaped(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// startReaper starts the reaper with the two pipes that Reap expects, and returns
+// startReaper starts the reaper with the two pipes that RunReaper expects, and returns
 // our end of the pipe for its reports.
 func (p *Process) startReaper() (reports *os.File, err error) {
 	life, hold, err := os.Pipe()

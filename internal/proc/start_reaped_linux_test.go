@@ -129,7 +129,7 @@ func expectGone(t *testing.T, pid int, within time.Duration) {
 
 func TestNobodyOutlivesAKilledHost(t *testing.T) {
 	t.Parallel()
-	me, err := proc.Self()
+	me, err := proc.ExecutablePath()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestKilledReaperTakesTheGroupAlong(t *testing.T) {
 
 func TestReapIsNoCommandForPeople(t *testing.T) {
 	t.Parallel()
-	c := exec.Command(os.Args[0], proc.ReapVerb, "/bin/true", "true")
+	c := exec.Command(os.Args[0], proc.ReaperVerb, "/bin/true", "true")
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "no command for people") {
@@ -325,7 +325,7 @@ func TestReapIsNoCommandForPeople(t *testing.T) {
 func TestReaperThatIsNoneStartsNone(t *testing.T) {
 	old := os.Args
 	defer func() { os.Args = old }()
-	os.Args = []string{old[0], proc.ReapVerb}
+	os.Args = []string{old[0], proc.ReaperVerb}
 	if _, err := proc.StartReaped(t.Context(), proc.Command{Path: "true"}); junctor.CodeOf(err) != junctor.CodeInternal {
 		t.Errorf("StartReaped = %v, want a refusal", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// ReapVerb is the first argument of a reaper, which only Linux has.
-const ReapVerb = "reap"
+// ReaperVerb is the first argument of a reaper, which only Linux has.
+const ReaperVerb = "reap"
 
 // reaper exists only on Linux.
 type reaper struct{ pid int }
@@ -21,5 +21,5 @@ func (*reaper) kill()                 {}
 // and if this process is killed, the command lives on, too.
 func StartReaped(ctx context.Context, c Command) (*Process, error) { return Start(ctx, c) }
 
-// Reap is not used on this system.
-func Reap([]string) int { return reapUsageExit }
+// RunReaper is not used on this system.
+func RunReaper([]string) int { return reapUsageExit }

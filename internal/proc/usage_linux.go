@@ -46,9 +46,9 @@ func Usage(pid int) (cpu time.Duration, rss uint64, err error) {
 	return cpu, rss, nil
 }
 
-// Busy returns the CPU time that the whole machine has spent working since its
+// BusyTime returns the CPU time that the whole machine has spent working since its
 // start, including the time that its host took.
-func Busy() (time.Duration, error) {
+func BusyTime() (time.Duration, error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, junctor.Errorf(junctor.CodeUnavailable, "cannot read the load of this machine: %w", err)

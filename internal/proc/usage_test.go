@@ -20,7 +20,7 @@ func TestUsageCountsTheTree(t *testing.T) {
 		}
 		return
 	}
-	busy0, err := proc.Busy()
+	busy0, err := proc.BusyTime()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestUsageCountsTheTree(t *testing.T) {
 	if want := uint64(2 * 32 << 20); rss < want || rss > 16*want {
 		t.Errorf("rss = %d, want the %d bytes that two processes hold and a little more", rss, want)
 	}
-	busy1, err := proc.Busy()
+	busy1, err := proc.BusyTime()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestUsageGrows(t *testing.T) {
 	}
 }
 
-func TestUsageOfNobody(t *testing.T) {
+func TestUsageOfUnknownProcess(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("Usage is for Linux")

@@ -24,7 +24,7 @@ type storedAttempt struct {
 // encodeAttempt returns the line of the nth attempt.
 func encodeAttempt(n int, a *Attempt) (string, error) {
 	line, err := json.Marshal(storedAttempt{
-		n, toMicros(a.BegunAt), a.MS, storableText(a.Outcome), storableText(a.Kind), a.Status, storableText(a.Error), storableText(a.Answer), storableText(a.Note), storableText(a.Call),
+		n, toMicros(a.StartedAt), a.DurationMS, storableText(a.Outcome), storableText(a.Kind), a.Status, storableText(a.Error), storableText(a.Answer), storableText(a.Note), storableText(a.Call),
 	})
 	return string(line) + "\n", err
 }
@@ -41,7 +41,7 @@ func decodeAttempts(lines string) ([]Attempt, error) {
 			return nil, err
 		}
 		list = append(list, Attempt{
-			N: t.N, BegunAt: fromMicros(t.Begun), MS: t.MS, Outcome: t.Outcome, Kind: t.Kind, Status: t.Status, Error: t.Error, Answer: t.Answer, Note: t.Note, Call: t.Call,
+			Number: t.N, StartedAt: fromMicros(t.Begun), DurationMS: t.MS, Outcome: t.Outcome, Kind: t.Kind, Status: t.Status, Error: t.Error, Answer: t.Answer, Note: t.Note, Call: t.Call,
 		})
 	}
 }

@@ -25,14 +25,14 @@ func TestAttemptsAreKept(t *testing.T) {
 		id := add(t, q, job("", "x"))[0]
 		at := time.UnixMicro(1_700_000_000_000_001).UTC()
 		want := []queue.Attempt{
-			{N: 1, BegunAt: at, MS: 30_000, Outcome: "failed", Kind: "timeout", Error: "line\nline\t\"quoted\" \\ é \u2028", Note: "<&>", Call: "c1"},
-			{N: 2, BegunAt: at, Outcome: "failed", Status: 503, Error: "n\u00fcll and half \ufffd"},
-			{N: 3, BegunAt: at, MS: 1, Outcome: "delivered", Answer: "{\"a\":[1,\"}{\"]}\n"},
+			{Number: 1, StartedAt: at, DurationMS: 30_000, Outcome: "failed", Kind: "timeout", Error: "line\nline\t\"quoted\" \\ é \u2028", Note: "<&>", Call: "c1"},
+			{Number: 2, StartedAt: at, Outcome: "failed", Status: 503, Error: "n\u00fcll and half \ufffd"},
+			{Number: 3, StartedAt: at, DurationMS: 1, Outcome: "delivered", Answer: "{\"a\":[1,\"}{\"]}\n"},
 		}
 		for i, a := range want {
-			class := queue.Retry
+			class := queue.OutcomeRetry
 			if i == len(want)-1 {
-				class = queue.Finished
+				class = queue.OutcomeFinished
 			}
 			if i == 1 {
 				a.Error = "n\x00\u00fcll and half \xc3"
@@ -41,11 +41,11 @@ func TestAttemptsAreKept(t *testing.T) {
 			if len(leases) != 1 {
 				t.Fatalf("attempt %d: %d leases", i+1, len(leases))
 			}
-			if _, err := q.Settle(t.Context(), leases[0], queue.End{Class: queue.Unbegun, Attempt: queue.Attempt{Outcome: "none"}}); err != nil {
+			if _, err := q.Settle(t.Context(), leases[0], queue.AttemptResult{Outcome: queue.OutcomeNotStarted, Attempt: queue.Attempt{Outcome: "none"}}); err != nil {
 				t.Fatal(err)
 			}
 			leases = r.claim(q) // what was not begun leaves no trace
-			if _, err := q.Settle(t.Context(), leases[0], queue.End{Class: class, Attempt: a}); err != nil {
+			if _, err := q.Settle(t.Context(), leases[0], queue.AttemptResult{Outcome: class, Attempt: a}); err != nil {
 				t.Fatal(err)
 			}
 			r.clock.Add(time.Minute)
@@ -102,8 +102,8 @@ func older(t *testing.T, raw func(context.Context) (*store.Raw, error), open fun
 	r := newRig(t, open)
 	q := r.queue("a")
 	want := []queue.Attempt{
-		{N: 9, BegunAt: time.UnixMicro(1700000000000001).UTC(), MS: 3, Outcome: "failed", Kind: "timeout", Status: 503, Error: `it said "no"`, Note: "n", Call: "c"},
-		{N: 10, BegunAt: time.UnixMicro(1700000000000002).UTC(), MS: 4, Outcome: "delivered", Answer: `{"a":"é"}`},
+		{Number: 9, StartedAt: time.UnixMicro(1700000000000001).UTC(), DurationMS: 3, Outcome: "failed", Kind: "timeout", Status: 503, Error: `it said "no"`, Note: "n", Call: "c"},
+		{Number: 10, StartedAt: time.UnixMicro(1700000000000002).UTC(), DurationMS: 4, Outcome: "delivered", Answer: `{"a":"é"}`},
 	}
 	got, err := q.Attempts(t.Context(), "acme", "one")
 	if d := gocmp.Diff(want, got); err != nil || d != "" {

@@ -12,24 +12,24 @@ type Change string
 
 // The changes. Queue has a method for each.
 const (
-	ToHold    Change = "hold"
-	ToRelease Change = "release"
-	ToDrop    Change = "drop"
-	ToReplay  Change = "replay"
+	ChangeHold    Change = "hold"
+	ChangeRelease Change = "release"
+	ChangeDrop    Change = "drop"
+	ChangeReplay  Change = "replay"
 )
 
-// From returns the states of the jobs that the change applies to; nil for an
+// AppliesTo returns the states of the jobs that the change applies to; nil for an
 // unknown change.
-func (c Change) From() []State {
+func (c Change) AppliesTo() []State {
 	switch c {
-	case ToHold:
-		return []State{Waiting, Ready, Leased}
-	case ToRelease:
-		return []State{Held, Waiting, Leased}
-	case ToDrop:
-		return []State{Waiting, Ready, Leased, Held, Dead}
-	case ToReplay:
-		return []State{Done, Dead, Dropped, Held, Ready}
+	case ChangeHold:
+		return []State{StateWaiting, StateReady, StateLeased}
+	case ChangeRelease:
+		return []State{StateHeld, StateWaiting, StateLeased}
+	case ChangeDrop:
+		return []State{StateWaiting, StateReady, StateLeased, StateHeld, StateDead}
+	case ChangeReplay:
+		return []State{StateDone, StateDead, StateDropped, StateHeld, StateReady}
 	}
 	return nil
 }
@@ -37,18 +37,18 @@ func (c Change) From() []State {
 // Hold keeps the jobs that f selects from being leased, until Release. A job that
 // is running is held if its attempt fails. It returns the number of jobs.
 func (q *Queue) Hold(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.applyChange(ctx, tenant, f, ToHold, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
+	return q.applyChange(ctx, tenant, f, ChangeHold, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
 }
 
 // Release makes held jobs ready now. It returns the number of jobs.
 func (q *Queue) Release(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.applyChange(ctx, tenant, f, ToRelease, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
+	return q.applyChange(ctx, tenant, f, ChangeRelease, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
 }
 
 // Drop ends jobs. A running attempt is not waited for, and not repeated. It
 // returns the number of jobs.
 func (q *Queue) Drop(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.applyChange(ctx, tenant, f, ToDrop, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
+	return q.applyChange(ctx, tenant, f, ChangeDrop, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
 }
 
 // Replay runs jobs that ended again. They keep their ids, and the numbers of
@@ -56,7 +56,7 @@ func (q *Queue) Drop(ctx context.Context, tenant junctor.TenantID, f Filter) (in
 // that are not running. A job that waits for its next attempt, or is held, runs
 // now. It returns the number of jobs.
 func (q *Queue) Replay(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.applyChange(ctx, tenant, f, ToReplay, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
+	return q.applyChange(ctx, tenant, f, ChangeReplay, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
 			blocks = CASE WHEN ended_at IS NULL THEN blocks WHEN order_key = '' THEN 0 ELSE 1 END,
 			state = CASE WHEN ended_at IS NOT NULL AND order_key <> '' THEN 'waiting' ELSE 'ready' END, ended_at = NULL`)
 }
@@ -65,7 +65,7 @@ func (q *Queue) Replay(ctx context.Context, tenant junctor.TenantID, f Filter) (
 // that c applies to, up to maxChange of them. Each question mark in set stands
 // for the current time.
 func (q *Queue) applyChange(ctx context.Context, tenant junctor.TenantID, f Filter, c Change, set string) (count int, err error) {
-	if !f.narrowStates(c.From()) {
+	if !f.narrowStates(c.AppliesTo()) {
 		return 0, nil
 	}
 	where, filterArgs := f.buildCondition(q.options.DB.Dialect, tenant)
@@ -104,7 +104,7 @@ func (q *Queue) applyChange(ctx context.Context, tenant junctor.TenantID, f Filt
 
 // Count returns how many jobs a change would apply to. It changes nothing.
 func (q *Queue) Count(ctx context.Context, tenant junctor.TenantID, f Filter, c Change) (count int, err error) {
-	if !f.narrowStates(c.From()) {
+	if !f.narrowStates(c.AppliesTo()) {
 		return 0, nil
 	}
 	where, args := f.buildCondition(q.options.DB.Dialect, tenant)

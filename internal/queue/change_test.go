@@ -15,7 +15,7 @@ func TestCountsAreThoseOfChanges(t *testing.T) {
 		t := r.T
 		q := r.queue("a")
 		add(t, q, job("", "x"), job("", "x"), job("", "x"), job("", "x"))
-		ends := []queue.Class{queue.Finished, queue.Fatal, queue.Hold, queue.Retry}
+		ends := []queue.Outcome{queue.OutcomeFinished, queue.OutcomeFatal, queue.OutcomeHold, queue.OutcomeRetry}
 		for i, l := range r.claim(q) {
 			settle(t, q, l, ends[i])
 		}
@@ -29,10 +29,10 @@ func TestCountsAreThoseOfChanges(t *testing.T) {
 			do     does
 			want   int
 		}{
-			{queue.ToHold, q.Hold, 3},       // due, first and second in line
-			{queue.ToRelease, q.Release, 4}, // those, and the one that was held before
-			{queue.ToReplay, q.Replay, 5},   // all but the second in line, which waits
-			{queue.ToDrop, q.Drop, 6},
+			{queue.ChangeHold, q.Hold, 3},       // due, first and second in line
+			{queue.ChangeRelease, q.Release, 4}, // those, and the one that was held before
+			{queue.ChangeReplay, q.Replay, 5},   // all but the second in line, which waits
+			{queue.ChangeDrop, q.Drop, 6},
 		} {
 			f := queue.Filter{Queue: "q"}
 			before, err := q.Count(t.Context(), tenant, f, c.change)
@@ -43,10 +43,10 @@ func TestCountsAreThoseOfChanges(t *testing.T) {
 				t.Errorf("%s: %d were counted, %d changed, want %d (%v)", c.change, before, n, c.want, err)
 			}
 		}
-		if n, err := q.Count(t.Context(), tenant, queue.Filter{Queue: "q", States: []queue.State{queue.Done}}, queue.ToHold); n != 0 || err != nil {
+		if n, err := q.Count(t.Context(), tenant, queue.Filter{Queue: "q", States: []queue.State{queue.StateDone}}, queue.ChangeHold); n != 0 || err != nil {
 			t.Errorf("what ended can be held: %d, %v", n, err)
 		}
-		if from := queue.Change("forget").From(); from != nil {
+		if from := queue.Change("forget").AppliesTo(); from != nil {
 			t.Errorf("forget is made from %v", from)
 		}
 	})

@@ -178,7 +178,7 @@ func (tx *Tx) leaseJobs(ctx context.Context, queue string, lanes []readyLane) ([
 	if len(args) == 0 {
 		return nil, nil
 	}
-	until := tx.now.Add(tx.q.options.Lease)
+	until := tx.now.Add(tx.q.options.LeaseDuration)
 	args = append([]any{toMicros(until), tx.q.options.Owner}, args...)
 	rows, err := tx.Query(ctx, `UPDATE jobs SET state = 'leased', lease = lease + 1, lease_until = ?, owner = ? WHERE `+tx.dialect.Among(pick.String())+` RETURNING `+leaseColumns, args...)
 	if err != nil {
@@ -187,7 +187,7 @@ func (tx *Tx) leaseJobs(ctx context.Context, queue string, lanes []readyLane) ([
 	defer rows.Close() // rows.Err reports errors
 	var leases []*Lease
 	for rows.Next() {
-		l := &Lease{Job: Job{Queue: queue, State: Leased}, Until: until}
+		l := &Lease{Job: Job{Queue: queue, State: StateLeased}, Until: until}
 		if err := scanLease(rows, &l.Job); err != nil {
 			return nil, err
 		}

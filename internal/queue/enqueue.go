@@ -23,8 +23,8 @@ func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error
 		if !added {
 			continue
 		}
-		if jobs[i].Key != "" {
-			lines = append(lines, orderLine{jobs[i].Tenant, jobs[i].Queue, jobs[i].Key})
+		if jobs[i].OrderKey != "" {
+			lines = append(lines, orderLine{jobs[i].Tenant, jobs[i].Queue, jobs[i].OrderKey})
 		}
 		tx.wakesWorkers = true
 	}
@@ -37,14 +37,14 @@ func (tx *Tx) insertJob(ctx context.Context, j *Job) (added bool, id string, err
 	if j.Tenant == "" || j.Queue == "" || len(j.Payload) == 0 {
 		return false, "", junctor.Errorf(junctor.CodeInternal, "a job needs a tenant, a queue and a payload")
 	}
-	state, blocks, seq := Ready, 0, tx.now.UnixNano()
-	if j.Key != "" {
-		state, blocks = Waiting, 1
+	state, blocks, seq := StateReady, 0, tx.now.UnixNano()
+	if j.OrderKey != "" {
+		state, blocks = StateWaiting, 1
 		// The line stays locked until the end of the transaction. So the order of
 		// the numbers is the order of the commits, even if clocks differ.
 		err := tx.QueryRow(ctx, `INSERT INTO job_lines (tenant_id, queue, order_key, last) VALUES (?, ?, ?, ?)
 			ON CONFLICT (tenant_id, queue, order_key) DO UPDATE SET last = CASE WHEN job_lines.last >= excluded.last THEN job_lines.last + 1 ELSE excluded.last END
-			RETURNING last`, string(j.Tenant), j.Queue, j.Key, seq).Scan(&seq)
+			RETURNING last`, string(j.Tenant), j.Queue, j.OrderKey, seq).Scan(&seq)
 		if err != nil {
 			return false, "", err
 		}
@@ -55,18 +55,18 @@ func (tx *Tx) insertJob(ctx context.Context, j *Job) (added bool, id string, err
 		runAt = tx.now
 	}
 	var dedupe sql.NullString
-	if j.Dedupe != "" {
-		dedupe = sql.NullString{String: j.Dedupe, Valid: true}
+	if j.DedupeKey != "" {
+		dedupe = sql.NullString{String: j.DedupeKey, Valid: true}
 	}
 	n, err := tx.Exec(ctx, `INSERT INTO jobs (tenant_id, id, queue, lane, order_key, seq, blocks, dedupe_key, event, trigger_id, agent, tool, payload,
 			state, held, run_at, lease, lease_until, owner, lost, attempt, base, max_attempts, skip_after, error, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0, '', 0, 0, 0, ?, ?, '', ?) ON CONFLICT DO NOTHING`,
-		string(j.Tenant), id, j.Queue, storedLane(j.Tenant, j.Lane), j.Key, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
+		string(j.Tenant), id, j.Queue, storedLane(j.Tenant, j.Lane), j.OrderKey, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
 		string(state), toMicros(runAt), j.MaxAttempts, j.SkipAfter, toMicros(tx.now))
 	if err != nil || n == 1 {
 		return n == 1, id, err
 	}
-	err = tx.QueryRow(ctx, `SELECT id FROM jobs WHERE tenant_id = ? AND queue = ? AND dedupe_key = ?`, string(j.Tenant), j.Queue, j.Dedupe).Scan(&id)
+	err = tx.QueryRow(ctx, `SELECT id FROM jobs WHERE tenant_id = ? AND queue = ? AND dedupe_key = ?`, string(j.Tenant), j.Queue, j.DedupeKey).Scan(&id)
 	return false, id, err
 }
 

@@ -84,7 +84,7 @@ func TestFiguresOfManyJobs(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		want := map[queue.State]int{queue.Waiting: lanes * (perLane - 1), queue.Ready: len(due), queue.Leased: 4, queue.Held: lanes + 1, queue.Dead: lanes}
+		want := map[queue.State]int{queue.StateWaiting: lanes * (perLane - 1), queue.StateReady: len(due), queue.StateLeased: 4, queue.StateHeld: lanes + 1, queue.StateDead: lanes}
 		for state, n := range want {
 			if s.Counts[state] != n {
 				r.Errorf("%s: %d, want %d", state, s.Counts[state], n)
@@ -105,7 +105,7 @@ func TestFiguresOfManyJobs(t *testing.T) {
 				r.Errorf("%+v, want %d jobs", l, wantJobs)
 			}
 		}
-		if gone := list[0]; gone.Name != "gone" || gone.State != queue.LaneStopped || gone.Jobs != 0 || gone.Why != "why" {
+		if gone := list[0]; gone.Name != "gone" || gone.State != queue.LaneStopped || gone.Jobs != 0 || gone.Reason != "why" {
 			r.Errorf("%+v", gone)
 		}
 		if others, err := q.Lanes(r.Context(), "q", "another"); err != nil || len(others) != 0 {

@@ -13,17 +13,17 @@ type State string
 // job is leased once it is due. A held job waits for a person or for a condition
 // that Job.Held names. Done, dead and dropped jobs have ended.
 const (
-	Waiting State = "waiting"
-	Ready   State = "ready"
-	Leased  State = "leased"
-	Held    State = "held"
-	Done    State = "done"
-	Dead    State = "dead"
-	Dropped State = "dropped"
+	StateWaiting State = "waiting"
+	StateReady   State = "ready"
+	StateLeased  State = "leased"
+	StateHeld    State = "held"
+	StateDone    State = "done"
+	StateDead    State = "dead"
+	StateDropped State = "dropped"
 )
 
-// Ended reports whether the job has ended. Only a replay changes it then.
-func (s State) Ended() bool { return s == Done || s == Dead || s == Dropped }
+// IsEnded reports whether the job has ended. Only a replay changes it then.
+func (s State) IsEnded() bool { return s == StateDone || s == StateDead || s == StateDropped }
 
 // HeldByHand is the value of Job.Held if a person holds the job.
 const HeldByHand = "by hand"
@@ -37,16 +37,16 @@ type Job struct {
 	// Jobs of a lane fail together.
 	Lane string
 	// Order key; "" for no order.
-	Key string
+	OrderKey string
 	// If set, unique within the tenant's queue.
-	Dedupe string
+	DedupeKey string
 
 	Event, Trigger, Agent, Tool string // for filters
 
 	Payload []byte // JSON
 	// Earliest start; zero for now.
 	RunAt time.Time
-	// 0 for as many as Schedule has.
+	// 0 for as many as RetrySchedule has.
 	MaxAttempts int
 	// Failed attempts after which the line passes this job; 0 for never.
 	SkipAfter int
@@ -56,18 +56,18 @@ type Job struct {
 	Held     string // why the job is held
 	Attempts int    // attempts that ended
 	// Attempts before the last replay.
-	Base      int
-	Lost      int    // leases that expired
-	Error     string // error of the last attempt
-	CreatedAt time.Time
-	EndedAt   time.Time // zero if it has not ended
+	AttemptsBeforeReplay int
+	LostLeases           int    // leases that expired
+	Error                string // error of the last attempt
+	CreatedAt            time.Time
+	EndedAt              time.Time // zero if it has not ended
 
 	// Fencing token of the last lease.
 	lease int64
 	seq   int64 // position in its line
 }
 
-// Lease is a job that this process may work on until Until. Its Held and Dedupe
+// Lease is a job that this process may work on until Until. Its Held and DedupeKey
 // are not set.
 type Lease struct {
 	Job
@@ -81,46 +81,46 @@ func (l *Lease) Token() int64 { return l.lease }
 
 // Attempt is one attempt to do a job. Call is the id of the call that it made.
 type Attempt struct {
-	N       int       `json:"n"`
-	BegunAt time.Time `json:"begun_at"`
-	MS      int64     `json:"duration_ms"`
-	Outcome string    `json:"outcome"`
-	Kind    string    `json:"kind,omitempty"`
-	Status  int       `json:"status,omitempty"`
-	Error   string    `json:"error,omitempty"`
-	Answer  string    `json:"answer,omitempty"`
-	Note    string    `json:"note,omitempty"`
-	Call    string    `json:"call,omitempty"`
+	Number     int       `json:"n"`
+	StartedAt  time.Time `json:"begun_at"`
+	DurationMS int64     `json:"duration_ms"`
+	Outcome    string    `json:"outcome"`
+	Kind       string    `json:"kind,omitempty"`
+	Status     int       `json:"status,omitempty"`
+	Error      string    `json:"error,omitempty"`
+	Answer     string    `json:"answer,omitempty"`
+	Note       string    `json:"note,omitempty"`
+	Call       string    `json:"call,omitempty"`
 }
 
-// Class says what happens to a job after an attempt.
-type Class int
+// Outcome is what happens to a job after an attempt.
+type Outcome int
 
-// The classes. Finished ends the job as done and Fatal as dead. Retry schedules
-// another attempt, and Hold waits for a person. Unbegun returns a lease without
-// an attempt.
+// The outcomes. OutcomeFinished ends the job as done and OutcomeFatal as dead.
+// OutcomeRetry schedules another attempt, and OutcomeHold waits for a person.
+// OutcomeNotStarted returns a lease without an attempt.
 const (
-	Finished Class = iota + 1
-	Retry
-	Hold
-	Fatal
-	Unbegun
+	OutcomeFinished Outcome = iota + 1
+	OutcomeRetry
+	OutcomeHold
+	OutcomeFatal
+	OutcomeNotStarted
 )
 
-// Schedule returns how long a job waits after each failed attempt. After the last
+// RetrySchedule returns how long a job waits after each failed attempt. After the last
 // attempt the job is dead.
-func Schedule() []time.Duration {
+func RetrySchedule() []time.Duration {
 	return []time.Duration{
 		time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
 	}
 }
 
-// Again returns how long a job waits after its nth failed attempt, where n counts
+// RetryDelay returns how long a job waits after its nth failed attempt, where n counts
 // from 1. ok is false if the schedule or most (0 for no limit) allows no further
 // attempt. after is the wait that the other side asked for. spread is a number
 // between 0 and 1 that separates jobs that failed together.
-func Again(n, most int, after time.Duration, spread float64) (wait time.Duration, ok bool) {
-	schedule := Schedule()
+func RetryDelay(n, most int, after time.Duration, spread float64) (wait time.Duration, ok bool) {
+	schedule := RetrySchedule()
 	if n > len(schedule) || most > 0 && n >= most {
 		return 0, false
 	}

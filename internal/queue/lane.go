@@ -12,17 +12,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// LaneState says whether jobs of a lane are leased, in the terms of a circuit
-// breaker: jobs pass while it is closed.
+// LaneState determines whether jobs of a lane are leased, in the terms of a
+// circuit breaker: jobs pass while it is closed.
 type LaneState string
 
 // The states of a lane. A half-open lane lets one job through as a probe. Only a
 // person ends LaneStopped.
 const (
-	LaneClosed  LaneState = "closed"
-	LaneOpen    LaneState = "open"
-	LaneHalf    LaneState = "half"
-	LaneStopped LaneState = "stopped"
+	LaneClosed   LaneState = "closed"
+	LaneOpen     LaneState = "open"
+	LaneHalfOpen LaneState = "half"
+	LaneStopped  LaneState = "stopped"
 )
 
 // Lane is a lane that has jobs or is not closed.
@@ -33,7 +33,7 @@ type Lane struct {
 	Until  time.Time        `json:"until,omitzero"`
 	// How many times in a row it was opened.
 	Opened    int       `json:"opened,omitempty"`
-	Why       string    `json:"why,omitempty"`
+	Reason    string    `json:"why,omitempty"`
 	ChangedAt time.Time `json:"changed_at,omitzero"`
 	Jobs      int       `json:"jobs"` // jobs that have not ended
 	// Of Jobs, the ones that are held individually.
@@ -111,7 +111,7 @@ func (tx *Tx) admitProbe(ctx context.Context, queue, lane string) (bool, error) 
 // their tenant.
 func (q *Queue) countLanesQuery() string {
 	return `SELECT lane, COUNT(*), 0 FROM jobs WHERE queue = ? AND ended_at IS NULL AND lane >= ? AND lane < ? GROUP BY lane
-		UNION ALL SELECT lane, 0, COUNT(*) FROM jobs WHERE queue = ? AND ` + q.options.DB.Dialect.Stuck(string(Held)) + ` AND lane >= ? AND lane < ? GROUP BY lane`
+		UNION ALL SELECT lane, 0, COUNT(*) FROM jobs WHERE queue = ? AND ` + q.options.DB.Dialect.Stuck(string(StateHeld)) + ` AND lane >= ? AND lane < ? GROUP BY lane`
 }
 
 // storedLaneRange returns where the lanes of a tenant begin and end in the order
@@ -154,7 +154,7 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 			return err
 		}
 		l := lane(name)
-		l.State, l.Opened, l.Why = state, opened, why
+		l.State, l.Opened, l.Reason = state, opened, why
 		if until > 0 {
 			l.Until = fromMicros(until)
 		}

@@ -46,7 +46,7 @@ func (tx *Tx) insertClaims(ctx context.Context, queue string, leases []*Lease) e
 	}
 	for tenant, c := range claims {
 		_, err := tx.Exec(ctx, `INSERT INTO job_claims (tenant_id, id, queue, owner, until, jobs) VALUES (?, ?, ?, ?, ?, ?)`,
-			string(tenant), c.id, queue, tx.q.options.Owner, toMicros(tx.now.Add(tx.q.options.Lease)), "{"+string(jobs[tenant][1:])+"}")
+			string(tenant), c.id, queue, tx.q.options.Owner, toMicros(tx.now.Add(tx.q.options.LeaseDuration)), "{"+string(jobs[tenant][1:])+"}")
 		if err != nil {
 			return err
 		}
@@ -136,9 +136,9 @@ func (tx *Tx) takeBackExpired(ctx context.Context, queue string, strays bool) (a
 	return alone+n > 0 || len(found) == maxExpiredClaims, err
 }
 
-// TakeBack ends all leases of an owner that no longer runs: a replica calls it at
+// TakeBackLeases ends all leases of an owner that no longer runs: a replica calls it at
 // its start for its own former leases.
-func (q *Queue) TakeBack(ctx context.Context, owner string) error {
+func (q *Queue) TakeBackLeases(ctx context.Context, owner string) error {
 	if owner == "" {
 		return errors.New("nobody's leases cannot be taken back")
 	}
@@ -251,9 +251,9 @@ func (tx *Tx) updateClaims(ctx context.Context, found []storedClaim, jobs []map[
 	return tx.deleteClaims(ctx, over)
 }
 
-// Extend makes leases last for another lease time from now. It returns the leases
+// ExtendLeases makes leases last for another lease time from now. It returns the leases
 // that this process has lost: their work should stop.
-func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err error) {
+func (q *Queue) ExtendLeases(ctx context.Context, leases []*Lease) (lost []*Lease, err error) {
 	if len(leases) == 0 {
 		return nil, nil
 	}
@@ -270,7 +270,7 @@ func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err
 		return nil, q.wrapError(ctx, err, "extend leases")
 	}
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		until := toMicros(tx.now.Add(q.options.Lease))
+		until := toMicros(tx.now.Add(q.options.LeaseDuration))
 		kept, err := tx.extendLeases(ctx, rows, append(slices.Clone(args), until))
 		if err != nil {
 			return err

@@ -34,8 +34,8 @@ func TestClaimsGoWithTheirLeases(t *testing.T) {
 		db := r.open().Database()
 		add(t, a, job("", "x"), job("", "x"))
 		leases := r.claim(a)
-		settle(t, a, leases[0], queue.Finished)
-		if _, err := a.Settle(t.Context(), leases[0], queue.End{Class: queue.Finished}); junctor.CodeOf(err) != junctor.CodeConflict {
+		settle(t, a, leases[0], queue.OutcomeFinished)
+		if _, err := a.Settle(t.Context(), leases[0], queue.AttemptResult{Outcome: queue.OutcomeFinished}); junctor.CodeOf(err) != junctor.CodeConflict {
 			t.Errorf("settled twice: %v", err)
 		}
 		add(t, a, job("", "x"))
@@ -43,7 +43,7 @@ func TestClaimsGoWithTheirLeases(t *testing.T) {
 		if n := claims(t, db); n != 2 {
 			t.Errorf("%d claims are written down while two have leases, want 2", n)
 		}
-		settle(t, a, more[0], queue.Finished)
+		settle(t, a, more[0], queue.OutcomeFinished)
 		add(t, a, job("", "x"))
 		if r.claim(a); claims(t, db) != 2 {
 			t.Errorf("%d claims are written down while two have leases, want 2", claims(t, db))
@@ -51,7 +51,7 @@ func TestClaimsGoWithTheirLeases(t *testing.T) {
 
 		// One lease is extended, the other one's process says nothing any more.
 		r.clock.Add(lease / 2)
-		if lost, err := a.Extend(t.Context(), leases[1:]); err != nil || len(lost) != 0 {
+		if lost, err := a.ExtendLeases(t.Context(), leases[1:]); err != nil || len(lost) != 0 {
 			t.Fatalf("lost %v, %v", idsOf(lost), err)
 		}
 		r.clock.Add(lease / 2)
@@ -84,7 +84,7 @@ func TestLeasesRunOutByTheClockThatExtendedThem(t *testing.T) {
 		add(t, a, job("", "x"))
 		leases := r.claim(a)
 		r.clock.Add(-time.Hour)
-		if lost, err := a.Extend(t.Context(), leases); err != nil || len(lost) != 0 {
+		if lost, err := a.ExtendLeases(t.Context(), leases); err != nil || len(lost) != 0 {
 			t.Fatalf("lost %v, %v", idsOf(lost), err)
 		}
 		r.clock.Add(lease - time.Microsecond)
@@ -150,7 +150,7 @@ func TestLeasesThatNobodyWroteDown(t *testing.T) {
 			t.Fatalf("leased %v, which another has", idsOf(got))
 		}
 		r.clock.Add(time.Minute)
-		if got := r.claim(q); len(got) != 1 || got[0].Token() != 2 || got[0].Lost != 1 {
+		if got := r.claim(q); len(got) != 1 || got[0].Token() != 2 || got[0].LostLeases != 1 {
 			t.Errorf("leased %+v once the lease had run out", got)
 		}
 	})
@@ -200,18 +200,18 @@ func leasedBefore(t *testing.T, raw func(context.Context) (*store.Raw, error), o
 		t.Fatal(err)
 	}
 	q := r.queue("c")
-	jobs, _, err := q.List(t.Context(), "acme", queue.Filter{Queue: "q", States: []queue.State{queue.Leased}})
-	if err != nil || len(jobs) != 3 || jobs[0].State != queue.Leased {
+	jobs, _, err := q.List(t.Context(), "acme", queue.Filter{Queue: "q", States: []queue.State{queue.StateLeased}})
+	if err != nil || len(jobs) != 3 || jobs[0].State != queue.StateLeased {
 		t.Fatalf("leased: %+v, %v", jobs, err)
 	}
 	if got := r.claim(q); len(got) != 0 {
 		t.Errorf("leased %v, which others have", idsOf(got))
 	}
 	r.clock.Add(lease)
-	if got := r.claim(q); len(got) != 1 || got[0].ID != "one" || got[0].Token() != 4 || got[0].Lost != 1 {
+	if got := r.claim(q); len(got) != 1 || got[0].ID != "one" || got[0].Token() != 4 || got[0].LostLeases != 1 {
 		t.Errorf("leased %+v once the first lease had run out", got)
 	}
-	if err := q.TakeBack(t.Context(), "b"); err != nil {
+	if err := q.TakeBackLeases(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.claim(q); len(got) != 1 || got[0].ID != "three" {

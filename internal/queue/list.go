@@ -28,10 +28,10 @@ type Filter struct {
 	Limit int // default 100
 
 	// Known, if not nil, excludes the jobs of every lane that begins with
-	// KnownPrefix and is not a key of Known. It also excludes jobs that were
+	// KnownLanePrefix and is not a key of KnownLanes. It also excludes jobs that were
 	// created before the time that Known has for their lane.
-	Known       map[string]time.Time
-	KnownPrefix string
+	KnownLanes      map[string]time.Time
+	KnownLanePrefix string
 }
 
 // maxList bounds a list, and maxChange bounds how many jobs one change modifies.
@@ -56,7 +56,7 @@ type rowScanner interface{ Scan(dest ...any) error }
 func scanLease(row rowScanner, j *Job, more ...any) error {
 	var runAt, created, attempts, base, lost, most, skip int64
 	err := row.Scan(append([]any{
-		(*string)(&j.Tenant), &j.ID, &j.Lane, &j.Key, &j.seq, &j.Event, &j.Trigger, &j.Agent, &j.Tool, &j.Payload,
+		(*string)(&j.Tenant), &j.ID, &j.Lane, &j.OrderKey, &j.seq, &j.Event, &j.Trigger, &j.Agent, &j.Tool, &j.Payload,
 		&runAt, &j.lease, &attempts, &base, &lost, &most, &skip, &j.Error, &created,
 	}, more...)...)
 	if err != nil {
@@ -64,7 +64,7 @@ func scanLease(row rowScanner, j *Job, more ...any) error {
 	}
 	j.Lane = strings.TrimPrefix(j.Lane, storedLane(j.Tenant, ""))
 	j.RunAt, j.CreatedAt = fromMicros(runAt), fromMicros(created)
-	j.Attempts, j.Base, j.Lost, j.MaxAttempts, j.SkipAfter = int(attempts), int(base), int(lost), int(most), int(skip)
+	j.Attempts, j.AttemptsBeforeReplay, j.LostLeases, j.MaxAttempts, j.SkipAfter = int(attempts), int(base), int(lost), int(most), int(skip)
 	return nil
 }
 
@@ -75,7 +75,7 @@ func scanJob(row rowScanner, j *Job) error {
 	if err := scanLease(row, j, &j.Queue, &dedupe, (*string)(&j.State), &j.Held, &ended); err != nil {
 		return err
 	}
-	j.Dedupe = dedupe.String
+	j.DedupeKey = dedupe.String
 	if ended.Valid {
 		j.EndedAt = fromMicros(ended.Int64)
 	}
@@ -98,13 +98,13 @@ func (f *Filter) buildCondition(d store.Dialect, tenant junctor.TenantID) (strin
 	if f.Lane != "" {
 		add("lane = ?", storedLane(tenant, f.Lane))
 	}
-	if f.Known != nil {
-		prefix := storedLane(tenant, f.KnownPrefix)
-		either := append(make([]string, 0, 1+len(f.Known)), "SUBSTR(lane, 1, ?) <> ?")
+	if f.KnownLanes != nil {
+		prefix := storedLane(tenant, f.KnownLanePrefix)
+		either := append(make([]string, 0, 1+len(f.KnownLanes)), "SUBSTR(lane, 1, ?) <> ?")
 		args = append(args, utf8.RuneCountInString(prefix), prefix)
-		for _, lane := range slices.Sorted(maps.Keys(f.Known)) {
+		for _, lane := range slices.Sorted(maps.Keys(f.KnownLanes)) {
 			either = append(either, "(lane = ? AND id >= ?)")
-			args = append(args, storedLane(tenant, lane), firstID(f.Known[lane]))
+			args = append(args, storedLane(tenant, lane), firstID(f.KnownLanes[lane]))
 		}
 		text = append(text, "("+strings.Join(either, " OR ")+")")
 	}
@@ -130,7 +130,7 @@ func (f *Filter) buildCondition(d store.Dialect, tenant junctor.TenantID) (strin
 			states[i] = string(s)
 		}
 		in("state", states)
-		if len(intersectStates(f.States, []State{Held, Dead})) == len(f.States) {
+		if len(intersectStates(f.States, []State{StateHeld, StateDead})) == len(f.States) {
 			text = append(text, d.Stuck("")) // lets the database use the index of held and dead jobs
 		}
 	}
@@ -215,8 +215,8 @@ func (q *Queue) countJobsQuery() string {
 	FROM (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ended_at IS NULL) o
 	CROSS JOIN (SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) AS jobs, COUNT(*) AS lines
 		FROM (SELECT COUNT(*) AS n FROM jobs WHERE blocks = 1 GROUP BY tenant_id, queue, order_key HAVING MIN(queue) = ?) AS line) b
-	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(Held)) + `) h
-	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(Dead)) + `) e
+	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(StateHeld)) + `) h
+	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(StateDead)) + `) e
 	CROSS JOIN (SELECT COUNT(*) AS n FROM job_claims c CROSS JOIN ` + d.Members("c.jobs") + ` AS m CROSS JOIN jobs j
 		WHERE c.queue = ? AND j.tenant_id = c.tenant_id AND j.id = m.key AND j.lease = CAST(m.value AS BIGINT) AND ` + hasLeaseCondition + `) l`
 }
@@ -233,7 +233,7 @@ func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 		return s, q.wrapError(ctx, err, "count jobs")
 	}
 	waiting := blocking - lines // of each line one moves, and the others wait
-	s.Counts = map[State]int{Waiting: waiting, Ready: open - waiting - held - leased, Leased: leased, Held: held, Dead: dead}
+	s.Counts = map[State]int{StateWaiting: waiting, StateReady: open - waiting - held - leased, StateLeased: leased, StateHeld: held, StateDead: dead}
 	lanes, _, err := q.findLanes(ctx, queue)
 	if err != nil {
 		return s, q.wrapError(ctx, err, "count jobs")

@@ -104,7 +104,7 @@ func (m *model) advance(key string) {
 		if j.key != key || !j.blocks {
 			continue
 		}
-		if j.state != queue.Waiting {
+		if j.state != queue.StateWaiting {
 			return
 		}
 		if first == nil {
@@ -112,9 +112,9 @@ func (m *model) advance(key string) {
 		}
 	}
 	if first != nil {
-		first.state = queue.Ready
+		first.state = queue.StateReady
 		if first.held != "" {
-			first.state = queue.Held
+			first.state = queue.StateHeld
 		}
 	}
 }
@@ -122,8 +122,8 @@ func (m *model) advance(key string) {
 func (m *model) add(rt *rapid.T) {
 	m.r.clock.Add(time.Millisecond)
 	j := queue.Job{
-		Tenant: tenant, Queue: m.name, Key: rapid.SampledFrom([]string{"", "k", "l"}).Draw(rt, "key"), Lane: rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "lane"),
-		Dedupe: rapid.SampledFrom([]string{"", "", "d", "e"}).Draw(rt, "dedupe"), Payload: []byte(`{"a":1}`),
+		Tenant: tenant, Queue: m.name, OrderKey: rapid.SampledFrom([]string{"", "k", "l"}).Draw(rt, "key"), Lane: rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "lane"),
+		DedupeKey: rapid.SampledFrom([]string{"", "", "d", "e"}).Draw(rt, "dedupe"), Payload: []byte(`{"a":1}`),
 		MaxAttempts: rapid.SampledFrom([]int{0, 1, 3}).Draw(rt, "most"), SkipAfter: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(rt, "skip"),
 	}
 	var ids []string
@@ -132,43 +132,43 @@ func (m *model) add(rt *rapid.T) {
 		return err
 	})
 	m.need(rt, err)
-	if there := m.dedupe[j.Dedupe]; j.Dedupe != "" && there != nil {
+	if there := m.dedupe[j.DedupeKey]; j.DedupeKey != "" && there != nil {
 		if ids[0] != there.id {
-			rt.Fatalf("the dedupe key %s gave %s, want %s", j.Dedupe, ids[0], there.id)
+			rt.Fatalf("the dedupe key %s gave %s, want %s", j.DedupeKey, ids[0], there.id)
 		}
-		if j.Key != "" {
-			m.last[j.Key] = max(m.now().UnixNano(), m.last[j.Key]+1)
+		if j.OrderKey != "" {
+			m.last[j.OrderKey] = max(m.now().UnixNano(), m.last[j.OrderKey]+1)
 		}
 		return
 	}
-	made := &modelJob{id: ids[0], key: j.Key, lane: j.Lane, state: queue.Ready, seq: m.now().UnixNano(), runAt: m.now(), most: j.MaxAttempts, skip: j.SkipAfter}
-	if j.Key != "" {
-		made.state, made.blocks = queue.Waiting, true
-		made.seq = max(made.seq, m.last[j.Key]+1)
-		m.last[j.Key] = made.seq
+	made := &modelJob{id: ids[0], key: j.OrderKey, lane: j.Lane, state: queue.StateReady, seq: m.now().UnixNano(), runAt: m.now(), most: j.MaxAttempts, skip: j.SkipAfter}
+	if j.OrderKey != "" {
+		made.state, made.blocks = queue.StateWaiting, true
+		made.seq = max(made.seq, m.last[j.OrderKey]+1)
+		m.last[j.OrderKey] = made.seq
 	}
 	m.jobs = append(m.jobs, made)
 	slices.SortFunc(m.jobs, func(a, b *modelJob) int { return cmp.Compare(a.seq, b.seq) })
-	if j.Dedupe != "" {
-		m.dedupe[j.Dedupe] = made
+	if j.DedupeKey != "" {
+		m.dedupe[j.DedupeKey] = made
 	}
-	m.advance(j.Key)
+	m.advance(j.OrderKey)
 }
 
 // takeBack is what a claim does first.
 func (m *model) takeBack() {
 	for _, j := range m.jobs {
-		if j.state == queue.Leased && !j.until.After(m.now()) {
+		if j.state == queue.StateLeased && !j.until.After(m.now()) {
 			m.free(j)
 		}
 	}
 }
 
 func (m *model) free(j *modelJob) {
-	j.state, j.runAt = queue.Ready, m.now()
+	j.state, j.runAt = queue.StateReady, m.now()
 	j.lost++
 	if j.held != "" {
-		j.state = queue.Held
+		j.state = queue.StateHeld
 	}
 }
 
@@ -187,7 +187,7 @@ func (m *model) claim(rt *rapid.T) {
 	want := map[string]bool{}
 	for _, lane := range []string{"x", "y"} {
 		for _, j := range m.due(lane) {
-			j.state, j.until, j.owner = queue.Leased, m.now().Add(lease), who
+			j.state, j.until, j.owner = queue.StateLeased, m.now().Add(lease), who
 			j.lease++
 			want[j.id] = true
 		}
@@ -197,7 +197,7 @@ func (m *model) claim(rt *rapid.T) {
 		if !want[l.ID] {
 			rt.Fatalf("leased %s, which is %s", l.ID, j.state)
 		}
-		if l.Token() != j.lease || l.Attempts != j.attempts || l.Lost != j.lost {
+		if l.Token() != j.lease || l.Attempts != j.attempts || l.LostLeases != j.lost {
 			rt.Fatalf("leased %+v, want %+v", l, j)
 		}
 		delete(want, l.ID)
@@ -212,7 +212,7 @@ func (m *model) claim(rt *rapid.T) {
 func (m *model) due(lane string) []*modelJob {
 	var ready []*modelJob
 	for _, j := range m.jobs {
-		if j.lane == lane && j.state == queue.Ready {
+		if j.lane == lane && j.state == queue.StateReady {
 			ready = append(ready, j)
 		}
 	}
@@ -221,7 +221,7 @@ func (m *model) due(lane string) []*modelJob {
 		if l.state == queue.LaneStopped || l.until.After(now) || len(ready) == 0 {
 			return nil
 		}
-		l.state, l.until = queue.LaneHalf, now.Add(time.Minute)
+		l.state, l.until = queue.LaneHalfOpen, now.Add(time.Minute)
 		if ready[0].runAt.After(now) {
 			ready[0].runAt = now
 		}
@@ -238,16 +238,16 @@ func (m *model) settle(rt *rapid.T) {
 	}
 	i := rapid.IntRange(0, len(m.leases)-1).Draw(rt, "lease")
 	l := m.leases[i]
-	class := rapid.SampledFrom([]queue.Class{queue.Finished, queue.Retry, queue.Retry, queue.Hold, queue.Fatal, queue.Unbegun}).Draw(rt, "class")
+	class := rapid.SampledFrom([]queue.Outcome{queue.OutcomeFinished, queue.OutcomeRetry, queue.OutcomeRetry, queue.OutcomeHold, queue.OutcomeFatal, queue.OutcomeNotStarted}).Draw(rt, "class")
 	also := rapid.Bool().Draw(rt, "also")
 	ran := false
-	end := queue.End{Class: class, Why: "token", Attempt: queue.Attempt{BegunAt: m.now(), Outcome: "x", Error: "y"}}
+	end := queue.AttemptResult{Outcome: class, HoldReason: "token", Attempt: queue.Attempt{StartedAt: m.now(), Outcome: "x", Error: "y"}}
 	if also {
-		end.Also = func(context.Context, *queue.Tx) error { ran = true; return nil }
+		end.InTransaction = func(context.Context, *queue.Tx) error { ran = true; return nil }
 	}
 	state, err := m.qs[l.by].Settle(m.r.Context(), l.Lease, end)
 	j := m.by(l.ID)
-	if j.state != queue.Leased || j.lease != l.Token() {
+	if j.state != queue.StateLeased || j.lease != l.Token() {
 		if junctor.CodeOf(err) != junctor.CodeConflict || ran {
 			rt.Fatalf("settled %s under %d, which is %s under %d: %v", l.ID, l.Token(), j.state, j.lease, err)
 		}
@@ -266,30 +266,30 @@ func (m *model) settle(rt *rapid.T) {
 	}
 }
 
-func (m *model) end(j *modelJob, l *queue.Lease, class queue.Class) {
+func (m *model) end(j *modelJob, l *queue.Lease, class queue.Outcome) {
 	now := m.now()
-	if class != queue.Unbegun {
+	if class != queue.OutcomeNotStarted {
 		j.attempts++
 	}
 	switch class {
-	case queue.Finished:
-		j.state, j.held, j.runAt = queue.Done, "", now
-	case queue.Fatal:
-		j.state, j.held, j.runAt = queue.Dead, "", now
-	case queue.Hold:
-		j.state, j.held, j.runAt = queue.Held, "token", now
-	case queue.Unbegun:
-		j.state, j.runAt = queue.Ready, l.RunAt
-	case queue.Retry:
-		wait, again := queue.Again(j.attempts-j.base, j.most, 0, 0.5)
-		if j.state, j.runAt = queue.Ready, now.Add(wait); !again {
-			j.state, j.held = queue.Dead, ""
+	case queue.OutcomeFinished:
+		j.state, j.held, j.runAt = queue.StateDone, "", now
+	case queue.OutcomeFatal:
+		j.state, j.held, j.runAt = queue.StateDead, "", now
+	case queue.OutcomeHold:
+		j.state, j.held, j.runAt = queue.StateHeld, "token", now
+	case queue.OutcomeNotStarted:
+		j.state, j.runAt = queue.StateReady, l.RunAt
+	case queue.OutcomeRetry:
+		wait, again := queue.RetryDelay(j.attempts-j.base, j.most, 0, 0.5)
+		if j.state, j.runAt = queue.StateReady, now.Add(wait); !again {
+			j.state, j.held = queue.StateDead, ""
 		}
 	}
-	if j.state == queue.Ready && j.held != "" {
-		j.state = queue.Held
+	if j.state == queue.StateReady && j.held != "" {
+		j.state = queue.StateHeld
 	}
-	if j.state.Ended() || j.skip > 0 && j.attempts-j.base >= j.skip {
+	if j.state.IsEnded() || j.skip > 0 && j.attempts-j.base >= j.skip {
 		j.blocks = false
 	}
 	if !j.blocks {
@@ -306,13 +306,13 @@ func (m *model) extend(rt *rapid.T) {
 			continue
 		}
 		mine = append(mine, l.Lease)
-		if j := m.by(l.ID); j.state == queue.Leased && j.lease == l.Token() {
+		if j := m.by(l.ID); j.state == queue.StateLeased && j.lease == l.Token() {
 			j.until = m.now().Add(lease)
 		} else {
 			want = append(want, l.ID)
 		}
 	}
-	lost, err := m.qs[who].Extend(m.r.Context(), mine)
+	lost, err := m.qs[who].ExtendLeases(m.r.Context(), mine)
 	m.need(rt, err)
 	if got := idsOf(lost); !slices.Equal(got, want) {
 		rt.Fatalf("lost %v, want %v", got, want)
@@ -327,9 +327,9 @@ func (m *model) crash(rt *rapid.T) {
 	if !rapid.Bool().Draw(rt, "restart") {
 		return
 	}
-	m.need(rt, m.qs[who].TakeBack(m.r.Context(), []string{"a", "b"}[who]))
+	m.need(rt, m.qs[who].TakeBackLeases(m.r.Context(), []string{"a", "b"}[who]))
 	for _, j := range m.jobs {
-		if j.state == queue.Leased && j.owner == who {
+		if j.state == queue.StateLeased && j.owner == who {
 			m.free(j)
 		}
 	}
@@ -376,36 +376,36 @@ func (m *model) change(rt *rapid.T) {
 }
 
 func (m *model) changed(j *modelJob, what string) bool {
-	open := !j.state.Ended()
+	open := !j.state.IsEnded()
 	switch what {
 	case "hold":
-		if !open || j.state == queue.Held {
+		if !open || j.state == queue.StateHeld {
 			return false
 		}
-		if j.held = queue.HeldByHand; j.state == queue.Ready {
-			j.state = queue.Held
+		if j.held = queue.HeldByHand; j.state == queue.StateReady {
+			j.state = queue.StateHeld
 		}
 	case "release":
-		if !open || j.state == queue.Ready {
+		if !open || j.state == queue.StateReady {
 			return false
 		}
-		if j.held = ""; j.state == queue.Held {
-			j.state, j.runAt = queue.Ready, m.now()
+		if j.held = ""; j.state == queue.StateHeld {
+			j.state, j.runAt = queue.StateReady, m.now()
 		}
 	case "drop":
-		if j.state == queue.Done || j.state == queue.Dropped {
+		if j.state == queue.StateDone || j.state == queue.StateDropped {
 			return false
 		}
-		j.state, j.held, j.blocks = queue.Dropped, "", false
+		j.state, j.held, j.blocks = queue.StateDropped, "", false
 	case "replay":
-		if j.state == queue.Leased || j.state == queue.Waiting {
+		if j.state == queue.StateLeased || j.state == queue.StateWaiting {
 			return false
 		}
-		j.state, j.held, j.runAt, j.lost = queue.Ready, "", m.now(), 0
+		j.state, j.held, j.runAt, j.lost = queue.StateReady, "", m.now(), 0
 		if !open {
 			j.base = j.attempts
 			if j.key != "" {
-				j.state, j.blocks = queue.Waiting, true
+				j.state, j.blocks = queue.StateWaiting, true
 			}
 		}
 	}
@@ -442,7 +442,7 @@ func (m *model) lane(rt *rapid.T) {
 		}
 		delete(m.lanes, lane)
 		for _, j := range m.jobs {
-			if j.lane == lane && j.state == queue.Ready && j.runAt.After(m.now()) {
+			if j.lane == lane && j.state == queue.StateReady && j.runAt.After(m.now()) {
 				j.runAt = m.now()
 			}
 		}
@@ -456,13 +456,13 @@ func (m *model) check(rt *rapid.T) {
 	got, want := map[string]string{}, map[string]string{}
 	line := func(state queue.State, held string, attempts, base, lost int, at time.Time) string {
 		when := ""
-		if state == queue.Ready {
+		if state == queue.StateReady {
 			when = at.UTC().Format(time.RFC3339Nano)
 		}
 		return fmt.Sprintf("%s %q %d %d %d %s", state, held, attempts, base, lost, when)
 	}
 	for _, j := range jobs {
-		got[j.ID] = line(j.State, j.Held, j.Attempts, j.Base, j.Lost, j.RunAt)
+		got[j.ID] = line(j.State, j.Held, j.Attempts, j.AttemptsBeforeReplay, j.LostLeases, j.RunAt)
 	}
 	for _, j := range m.jobs {
 		want[j.id] = line(j.state, j.held, j.attempts, j.base, j.lost, j.runAt)
@@ -475,16 +475,16 @@ func (m *model) check(rt *rapid.T) {
 
 // checkFigures compares what is counted with the model.
 func (m *model) checkFigures(rt *rapid.T) {
-	counts, open := map[queue.State]int{queue.Waiting: 0, queue.Ready: 0, queue.Leased: 0, queue.Held: 0, queue.Dead: 0}, map[string]int{}
+	counts, open := map[queue.State]int{queue.StateWaiting: 0, queue.StateReady: 0, queue.StateLeased: 0, queue.StateHeld: 0, queue.StateDead: 0}, map[string]int{}
 	var oldest time.Time
 	for _, j := range m.jobs {
 		if _, counted := counts[j.state]; counted {
 			counts[j.state]++
 		}
-		if !j.state.Ended() {
+		if !j.state.IsEnded() {
 			open[j.lane]++
 		}
-		if at := j.runAt.Truncate(time.Microsecond); j.state == queue.Ready && !at.After(m.now()) && (oldest.IsZero() || at.Before(oldest)) {
+		if at := j.runAt.Truncate(time.Microsecond); j.state == queue.StateReady && !at.After(m.now()) && (oldest.IsZero() || at.Before(oldest)) {
 			oldest = at
 		}
 	}

@@ -17,13 +17,13 @@ import (
 
 // Options configure a Queue. DB and Logger are required.
 type Options struct {
-	DB     store.Database
-	Owner  string        // the replica that leases
-	Lease  time.Duration // default DefaultLease
-	Logger *slog.Logger
-	Now    func() time.Time // default time.Now
+	DB            store.Database
+	Owner         string        // the replica that leases
+	LeaseDuration time.Duration // default DefaultLease
+	Logger        *slog.Logger
+	Now           func() time.Time // default time.Now
 	// Between 0 and 1; default: random.
-	Spread func() float64
+	Jitter func() float64
 }
 
 // DefaultLease is how long a lease lasts unless it is extended.
@@ -60,11 +60,11 @@ func New(o Options) (*Queue, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Spread == nil {
-		o.Spread = mathrand.Float64
+	if o.Jitter == nil {
+		o.Jitter = mathrand.Float64
 	}
-	if o.Lease <= 0 {
-		o.Lease = DefaultLease
+	if o.LeaseDuration <= 0 {
+		o.LeaseDuration = DefaultLease
 	}
 	q := &Queue{options: o, writes: make(chan *pendingWrite, maxBatch), stop: make(chan struct{}), strayChecks: map[string]time.Time{}}
 	writers := o.DB.Dialect.Writers()
@@ -85,23 +85,23 @@ func (q *Queue) Close() {
 	q.writers.Wait()
 }
 
-// LeaseTime returns how long a lease lasts.
-func (q *Queue) LeaseTime() time.Duration { return q.options.Lease }
+// LeaseDuration returns how long a lease lasts.
+func (q *Queue) LeaseDuration() time.Duration { return q.options.LeaseDuration }
 
 // Commits returns how many transactions there were, and how many writes they
 // contained.
 func (q *Queue) Commits() (groups, writes int64) { return q.commitCount.Load(), q.writeCount.Load() }
 
-// Wake registers a channel that receives a signal, without blocking, when jobs
+// RegisterWaker registers a channel that receives a signal, without blocking, when jobs
 // may have become ready in this process. The signal is only a hint.
-func (q *Queue) Wake(c chan<- struct{}) {
+func (q *Queue) RegisterWaker(c chan<- struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.wakers = append(q.wakers, c)
 }
 
-// Poke signals all channels of Wake.
-func (q *Queue) Poke() {
+// WakeWorkers signals all channels of Wake.
+func (q *Queue) WakeWorkers() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range q.wakers {

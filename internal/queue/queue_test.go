@@ -37,10 +37,10 @@ func TestLinesKeepTheirOrder(t *testing.T) {
 				t.Fatalf("round %d: leased %v again, want %v", i, idsOf(again), want)
 			}
 			for _, l := range again {
-				settle(t, q, l, queue.Finished)
+				settle(t, q, l, queue.OutcomeFinished)
 			}
 		}
-		if s, err := q.Stats(t.Context(), "q"); err != nil || s.Counts[queue.Ready]+s.Counts[queue.Waiting]+s.Counts[queue.Leased] != 0 {
+		if s, err := q.Stats(t.Context(), "q"); err != nil || s.Counts[queue.StateReady]+s.Counts[queue.StateWaiting]+s.Counts[queue.StateLeased] != 0 {
 			t.Errorf("left: %v, %v", s, err)
 		}
 	})
@@ -54,12 +54,12 @@ func TestAStuckJobIsPassed(t *testing.T) {
 		first := job("k", "x")
 		first.SkipAfter = 2
 		ids := add(t, q, first, job("k", "x"))
-		settle(t, q, r.claim(q)[0], queue.Retry)
+		settle(t, q, r.claim(q)[0], queue.OutcomeRetry)
 		if got := r.claim(q); len(got) != 0 {
 			t.Fatalf("leased %v after one failure", idsOf(got))
 		}
 		r.clock.Add(time.Second)
-		settle(t, q, r.claim(q)[0], queue.Retry)
+		settle(t, q, r.claim(q)[0], queue.OutcomeRetry)
 		if got := idsOf(r.claim(q)); !slices.Equal(got, ids[1:]) {
 			t.Errorf("leased %v after two failures, want %v", got, ids[1:])
 		}
@@ -79,14 +79,14 @@ func TestOldTokensCountForNothing(t *testing.T) {
 			t.Fatalf("leased %s under %d after %d", young.ID, young.Token(), old.Token())
 		}
 		ran := false
-		_, err := a.Settle(t.Context(), old, queue.End{Class: queue.Finished, Also: func(context.Context, *queue.Tx) error { ran = true; return nil }})
+		_, err := a.Settle(t.Context(), old, queue.AttemptResult{Outcome: queue.OutcomeFinished, InTransaction: func(context.Context, *queue.Tx) error { ran = true; return nil }})
 		if junctor.CodeOf(err) != junctor.CodeConflict || ran {
 			t.Errorf("settled under an old token: %v, what belongs to it ran: %v", err, ran)
 		}
-		if lost, err := a.Extend(t.Context(), []*queue.Lease{old, young}); err != nil || len(lost) != 1 || lost[0] != old {
+		if lost, err := a.ExtendLeases(t.Context(), []*queue.Lease{old, young}); err != nil || len(lost) != 1 || lost[0] != old {
 			t.Errorf("extended: lost %v, %v", idsOf(lost), err)
 		}
-		if got := settle(t, b, young, queue.Finished); got != queue.Done {
+		if got := settle(t, b, young, queue.OutcomeFinished); got != queue.StateDone {
 			t.Errorf("settled: %s", got)
 		}
 	})
@@ -98,13 +98,13 @@ func TestScheduleAndClasses(t *testing.T) {
 		t := r.T
 		q := r.queue("a")
 		id := add(t, q, job("", "x"))[0]
-		waits := append(queue.Schedule(), 0)
+		waits := append(queue.RetrySchedule(), 0)
 		for n, wait := range waits {
 			l := r.claim(q)
 			if len(l) != 1 {
 				t.Fatalf("attempt %d: %d leases", n+1, len(l))
 			}
-			settle(t, q, l[0], queue.Retry)
+			settle(t, q, l[0], queue.OutcomeRetry)
 			if wait == 0 {
 				break
 			}
@@ -114,19 +114,19 @@ func TestScheduleAndClasses(t *testing.T) {
 			}
 			r.clock.Add(time.Millisecond)
 		}
-		if j := get(t, q, id); j.State != queue.Dead || j.Attempts != len(waits) || j.Error != "why" {
+		if j := get(t, q, id); j.State != queue.StateDead || j.Attempts != len(waits) || j.Error != "why" {
 			t.Errorf("at the end: %+v", j)
 		}
 		attempts, err := q.Attempts(t.Context(), tenant, id)
-		if err != nil || len(attempts) != len(waits) || attempts[len(attempts)-1].N != len(waits) {
+		if err != nil || len(attempts) != len(waits) || attempts[len(attempts)-1].Number != len(waits) {
 			t.Errorf("attempts: %v, %v", attempts, err)
 		}
 		// It comes back under its id, with attempts numbered on and a whole schedule.
 		if n, err := q.Replay(t.Context(), tenant, queue.Filter{Queue: "q", IDs: []string{id}}); n != 1 || err != nil {
 			t.Fatalf("replayed %d, %v", n, err)
 		}
-		settle(t, q, r.claim(q)[0], queue.Retry)
-		if j := get(t, q, id); j.State != queue.Ready || j.Attempts != len(waits)+1 || !j.RunAt.Equal(r.clock.Now().Add(time.Second)) {
+		settle(t, q, r.claim(q)[0], queue.OutcomeRetry)
+		if j := get(t, q, id); j.State != queue.StateReady || j.Attempts != len(waits)+1 || !j.RunAt.Equal(r.clock.Now().Add(time.Second)) {
 			t.Errorf("after the replay: %+v", j)
 		}
 		if n, err := q.Drop(t.Context(), tenant, queue.Filter{Queue: "q"}); n != 1 || err != nil {
@@ -136,10 +136,10 @@ func TestScheduleAndClasses(t *testing.T) {
 		three.MaxAttempts = 3
 		id = add(t, q, three)[0]
 		for range 3 {
-			settle(t, q, r.claim(q)[0], queue.Retry)
+			settle(t, q, r.claim(q)[0], queue.OutcomeRetry)
 			r.clock.Add(3 * time.Second)
 		}
-		if j := get(t, q, id); j.State != queue.Dead || j.Attempts != 3 {
+		if j := get(t, q, id); j.State != queue.StateDead || j.Attempts != 3 {
 			t.Errorf("after three of three: %+v", j)
 		}
 	})
@@ -151,7 +151,7 @@ func TestDedupe(t *testing.T) {
 		t := r.T
 		q := r.queue("a")
 		j := job("k", "x")
-		j.Dedupe = "one"
+		j.DedupeKey = "one"
 		first := add(t, q, j)
 		if again := add(t, q, j, job("k", "x")); again[0] != first[0] || again[1] == first[0] {
 			t.Errorf("first %v, then %v", first, again)
@@ -172,7 +172,7 @@ func TestWhatWakes(t *testing.T) {
 		t := r.T
 		q := r.queue("a")
 		woken := make(chan struct{}, 1)
-		q.Wake(woken)
+		q.RegisterWaker(woken)
 		wakes := func(what string, want bool) {
 			t.Helper()
 			select {
@@ -187,19 +187,19 @@ func TestWhatWakes(t *testing.T) {
 			}
 		}
 		j := job("", "x")
-		j.Dedupe = "one"
+		j.DedupeKey = "one"
 		add(t, q, j)
 		wakes("a new job", true)
 		add(t, q, j)
 		wakes("a job that is there already", false)
 		leases := r.claim(q)
 		wakes("a lease", false)
-		settle(t, q, leases[0], queue.Finished)
+		settle(t, q, leases[0], queue.OutcomeFinished)
 		wakes("an end that nobody waits for", false)
 		add(t, q, job("k", "x"), job("k", "x"))
 		wakes("a line", true)
 		leases = r.claim(q)
-		settle(t, q, leases[0], queue.Finished)
+		settle(t, q, leases[0], queue.OutcomeFinished)
 		wakes("the end of the first of a line", true)
 		if err := q.StopLane(t.Context(), "q", tenant, "x", "by hand"); err != nil {
 			t.Fatal(err)
@@ -279,13 +279,13 @@ func TestLanesAreApart(t *testing.T) {
 		}
 		for _, l := range got {
 			if l.Lane == "dead" {
-				settle(t, q, l, queue.Retry)
+				settle(t, q, l, queue.OutcomeRetry)
 				if err := q.OpenLane(t.Context(), "q", tenant, "dead", time.Minute, time.Hour, "it does not answer"); err != nil {
 					t.Fatal(err)
 				}
 				continue
 			}
-			settle(t, q, l, queue.Finished)
+			settle(t, q, l, queue.OutcomeFinished)
 			if !slices.Contains(fine, l.ID) {
 				t.Errorf("leased %s", l.ID)
 			}
@@ -298,10 +298,10 @@ func TestLanesAreApart(t *testing.T) {
 		if len(ahead) != 1 {
 			t.Fatalf("%d were sent ahead", len(ahead))
 		}
-		if lanes, err := q.Lanes(t.Context(), "q", tenant); err != nil || len(lanes) != 1 || lanes[0].State != queue.LaneHalf || lanes[0].Jobs != 20 {
+		if lanes, err := q.Lanes(t.Context(), "q", tenant); err != nil || len(lanes) != 1 || lanes[0].State != queue.LaneHalfOpen || lanes[0].Jobs != 20 {
 			t.Errorf("lanes: %+v, %v", lanes, err)
 		}
-		settle(t, q, ahead[0], queue.Finished)
+		settle(t, q, ahead[0], queue.OutcomeFinished)
 		if err := q.CloseLane(t.Context(), "q", tenant, "dead", false); err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestTenantsAreApart(t *testing.T) {
 		}
 		q := r.queue("a")
 		mine, theirs := job("k", "x"), job("k", "x")
-		mine.Dedupe, theirs.Dedupe, theirs.Tenant = "d", "d", "other"
+		mine.DedupeKey, theirs.DedupeKey, theirs.Tenant = "d", "d", "other"
 		ids := add(t, q, mine, theirs)
 		if got := r.claim(q); len(got) != 2 {
 			t.Errorf("leased %v", idsOf(got))
@@ -389,11 +389,11 @@ func TestListsAndPruning(t *testing.T) {
 		if !slices.Equal(got, ids) {
 			t.Errorf("listed %v, want %v", got, ids)
 		}
-		if page, _, err := q.List(t.Context(), tenant, queue.Filter{Queue: "q", Agent: "1", States: []queue.State{queue.Ready}}); err != nil || len(page) != 3 {
+		if page, _, err := q.List(t.Context(), tenant, queue.Filter{Queue: "q", Agent: "1", States: []queue.State{queue.StateReady}}); err != nil || len(page) != 3 {
 			t.Errorf("of agent 1: %d, %v", len(page), err)
 		}
 		for i, l := range r.claim(q) {
-			settle(t, q, l, []queue.Class{queue.Finished, queue.Fatal, queue.Hold}[i%3])
+			settle(t, q, l, []queue.Outcome{queue.OutcomeFinished, queue.OutcomeFatal, queue.OutcomeHold}[i%3])
 		}
 		r.clock.Add(time.Hour)
 		now := r.clock.Now()
@@ -401,7 +401,7 @@ func TestListsAndPruning(t *testing.T) {
 			t.Errorf("pruned %d, %v", n, err)
 		}
 		s, err := q.Stats(t.Context(), "q")
-		if err != nil || s.Counts[queue.Dead] != 2 || s.Counts[queue.Held] != 2 {
+		if err != nil || s.Counts[queue.StateDead] != 2 || s.Counts[queue.StateHeld] != 2 {
 			t.Errorf("stats: %+v, %v", s, err)
 		}
 	})

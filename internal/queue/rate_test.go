@@ -86,7 +86,7 @@ func rate(t *testing.T, st *store.Store, long bool, goal float64) {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				if _, err := q.Settle(t.Context(), l, queue.End{Class: queue.Finished, Attempt: queue.Attempt{BegunAt: time.Now(), Outcome: "ok"}}); err != nil {
+				if _, err := q.Settle(t.Context(), l, queue.AttemptResult{Outcome: queue.OutcomeFinished, Attempt: queue.Attempt{StartedAt: time.Now(), Outcome: "ok"}}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -94,7 +94,7 @@ func rate(t *testing.T, st *store.Store, long bool, goal float64) {
 	}
 	wg.Wait()
 	took := time.Since(begin)
-	if s, err := q.Stats(t.Context(), "q"); err != nil || s.Counts[queue.Ready]+s.Counts[queue.Leased] != 0 {
+	if s, err := q.Stats(t.Context(), "q"); err != nil || s.Counts[queue.StateReady]+s.Counts[queue.StateLeased] != 0 {
 		t.Errorf("left: %+v, %v", s, err)
 	}
 	a, d := float64(jobs)/added.Seconds(), float64(jobs)/took.Seconds()

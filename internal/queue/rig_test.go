@@ -91,7 +91,7 @@ func newRig(t *testing.T, open func(context.Context) (*store.Store, error)) *rig
 func (r *rig) queue(owner string) *queue.Queue {
 	r.Helper()
 	q, err := queue.New(queue.Options{
-		DB: r.open().Database(), Owner: owner, Lease: lease, Logger: slog.New(slog.DiscardHandler), Now: r.clock.Now, Spread: func() float64 { return 0.5 },
+		DB: r.open().Database(), Owner: owner, LeaseDuration: lease, Logger: slog.New(slog.DiscardHandler), Now: r.clock.Now, Jitter: func() float64 { return 0.5 },
 	})
 	if err != nil {
 		r.Fatal(err)
@@ -103,7 +103,7 @@ func (r *rig) queue(owner string) *queue.Queue {
 const lease = 10 * time.Second
 
 func job(key, lane string) queue.Job {
-	return queue.Job{Tenant: tenant, Queue: "q", Key: key, Lane: lane, Payload: []byte(`{}`)}
+	return queue.Job{Tenant: tenant, Queue: "q", OrderKey: key, Lane: lane, Payload: []byte(`{}`)}
 }
 
 // add adds jobs in one transaction and gives their ids.
@@ -139,9 +139,9 @@ func (r *rig) claim(q *queue.Queue) (all []*queue.Lease) {
 	return nil
 }
 
-func settle(t testing.TB, q *queue.Queue, l *queue.Lease, c queue.Class) queue.State {
+func settle(t testing.TB, q *queue.Queue, l *queue.Lease, c queue.Outcome) queue.State {
 	t.Helper()
-	s, err := q.Settle(t.Context(), l, queue.End{Class: c, Attempt: queue.Attempt{BegunAt: time.Unix(1, 0), Outcome: "x", Error: "why"}, Why: "token"})
+	s, err := q.Settle(t.Context(), l, queue.AttemptResult{Outcome: c, Attempt: queue.Attempt{StartedAt: time.Unix(1, 0), Outcome: "x", Error: "why"}, HoldReason: "token"})
 	if err != nil {
 		t.Fatalf("settle: %v (cause %v)", err, junctor.AsError(err).Cause)
 	}

@@ -9,22 +9,22 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// End is the result of an attempt.
-type End struct {
-	Class   Class
+// AttemptResult is the result of an attempt.
+type AttemptResult struct {
+	Outcome Outcome
 	Attempt Attempt // the queue sets its number
 	// Earliest next attempt, if the other side named one.
-	After time.Duration
-	Why   string // reason of Hold
+	After      time.Duration
+	HoldReason string // reason of OutcomeHold
 	// Also runs in the transaction that stores the result. It does not run if the
 	// lease was lost.
-	Also func(ctx context.Context, tx *Tx) error
+	InTransaction func(ctx context.Context, tx *Tx) error
 }
 
 // settlement is the result of an attempt that waits to be written.
 type settlement struct {
 	lease *Lease
-	end   End
+	end   AttemptResult
 	also  func(ctx context.Context, tx *Tx) error
 	// Of the job afterwards; "" if the lease was lost.
 	state State
@@ -34,8 +34,8 @@ type settlement struct {
 // that is on disk. The error is CodeConflict if the lease was lost: nothing was
 // changed then, and another process has the job. The result is written even if
 // ctx has ended.
-func (q *Queue) Settle(ctx context.Context, l *Lease, e End) (State, error) {
-	s := &settlement{lease: l, end: e, also: e.Also}
+func (q *Queue) Settle(ctx context.Context, l *Lease, e AttemptResult) (State, error) {
+	s := &settlement{lease: l, end: e, also: e.InTransaction}
 	err := q.submit(ctx, q.writes, &pendingWrite{settle: s, done: make(chan error, 1)})
 	return s.state, err
 }
@@ -61,7 +61,7 @@ func (tx *Tx) settleAll(ctx context.Context, all []*settlement) error {
 		}
 		byID[s.lease.ID] = s
 		add := others.addRow
-		if s.end.Class == Finished {
+		if s.end.Outcome == OutcomeFinished {
 			add = finished.addRow
 		}
 		if err := add(s, tx); err != nil {
@@ -122,7 +122,7 @@ func (tx *Tx) writeFinished(ctx context.Context, d *finishedRows, byID map[strin
 		if err := found.Scan(&id); err != nil {
 			return nil, err
 		}
-		lines = tx.noteSettled(lines, byID[id], Done, 0)
+		lines = tx.noteSettled(lines, byID[id], StateDone, 0)
 	}
 	return lines, found.Err()
 }
@@ -138,28 +138,28 @@ type unfinishedRows struct {
 // values.
 func (b *unfinishedRows) addRow(s *settlement, tx *Tx) error {
 	l := s.lease
-	state, runAt, held, problem := Ready, tx.now, "", s.end.Attempt.Error
-	switch s.end.Class {
-	case Finished:
+	state, runAt, held, problem := StateReady, tx.now, "", s.end.Attempt.Error
+	switch s.end.Outcome {
+	case OutcomeFinished:
 		return errors.New("queue: what is finished becomes nothing else")
-	case Retry:
-		wait, again := Again(l.Attempts+1-l.Base, l.MaxAttempts, s.end.After, tx.q.options.Spread())
+	case OutcomeRetry:
+		wait, again := RetryDelay(l.Attempts+1-l.AttemptsBeforeReplay, l.MaxAttempts, s.end.After, tx.q.options.Jitter())
 		if !again {
-			state = Dead
+			state = StateDead
 		}
 		runAt = tx.now.Add(wait)
-	case Hold:
-		state, held = Held, s.end.Why
-	case Fatal:
-		state = Dead
-	case Unbegun:
+	case OutcomeHold:
+		state, held = StateHeld, s.end.HoldReason
+	case OutcomeFatal:
+		state = StateDead
+	case OutcomeNotStarted:
 		runAt, problem = l.RunAt, l.Error
 		if s.end.After > 0 {
 			runAt = tx.now.Add(s.end.After)
 		}
 	}
 	tried, counted := "", int64(0)
-	if s.end.Class != Unbegun {
+	if s.end.Outcome != OutcomeNotStarted {
 		line, err := encodeAttempt(l.Attempts+1, &s.end.Attempt)
 		if err != nil {
 			return err
@@ -211,14 +211,14 @@ func (tx *Tx) writeUnfinished(ctx context.Context, b *unfinishedRows, byID map[s
 // the line may advance.
 func (tx *Tx) noteSettled(lines []orderLine, s *settlement, state State, blocks int) []orderLine {
 	s.state = state
-	if s.lease.Key == "" || blocks != 0 {
+	if s.lease.OrderKey == "" || blocks != 0 {
 		return lines
 	}
 	tx.wakesWorkers = true
-	return append(lines, orderLine{s.lease.Tenant, s.lease.Queue, s.lease.Key})
+	return append(lines, orderLine{s.lease.Tenant, s.lease.Queue, s.lease.OrderKey})
 }
 
-// settleWithHook stores one result and then runs End.Also in the same
+// settleWithHook stores one result and then runs AttemptResult.InTransaction in the same
 // transaction.
 func (tx *Tx) settleWithHook(ctx context.Context, s *settlement) error {
 	if err := tx.settleAll(ctx, []*settlement{s}); err != nil {

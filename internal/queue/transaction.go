@@ -167,7 +167,7 @@ func (q *Queue) commitBatch(batch []*pendingWrite) {
 	if err == nil {
 		q.countSettled(batch)
 		if told {
-			q.Poke()
+			q.WakeWorkers()
 		}
 	}
 	for _, e := range batch {

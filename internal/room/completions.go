@@ -18,27 +18,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-// Completions serves the OpenAI chat completions API: each agent is a model with a
+// CompletionsHandler serves the OpenAI chat completions API: each agent is a model with a
 // base URL of its own. The agent makes its calls with the permissions that the
 // caller has at the agent's MCP endpoint, so calls need no approval.
-type Completions struct {
+type CompletionsHandler struct {
 	// Authenticate returns the principal of a request.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
 	// Mind returns a turn of the named agent if the principal may act as it;
 	// otherwise the agent is not found.
-	Mind    func(ctx context.Context, p *junctor.Principal, name string) (agent.Turn, error)
+	NewTurn func(ctx context.Context, p *junctor.Principal, name string) (agent.Turn, error)
 	Now     func() time.Time
 	NewID   func() string
 	MaxBody int64 // bytes
 }
 
-// Mux is the part of http.ServeMux that Routes needs.
-type Mux interface {
-	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
-}
-
-// Routes registers the endpoints below /a/{agent}/v1.
-func (c *Completions) Routes(mux Mux) {
+// RegisterRoutes registers the endpoints below /a/{agent}/v1.
+func (c *CompletionsHandler) RegisterRoutes(mux junctor.Mux) {
 	mux.HandleFunc("POST /a/{agent}/v1/chat/completions", c.serveCompletion)
 	mux.HandleFunc("GET /a/{agent}/v1/models", c.serveModels)
 }
@@ -78,12 +73,12 @@ type completionUsage struct {
 }
 
 // newCompletionUsage returns the tokens that a turn used.
-func newCompletionUsage(end agent.End) *completionUsage {
+func newCompletionUsage(end agent.TurnResult) *completionUsage {
 	return &completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()}
 }
 
 // loadTurn authenticates a request and returns a turn of the agent in its path.
-func (c *Completions) loadTurn(r *http.Request) (agent.Turn, error) {
+func (c *CompletionsHandler) loadTurn(r *http.Request) (agent.Turn, error) {
 	p, err := c.Authenticate(r)
 	if err != nil {
 		return agent.Turn{}, err
@@ -91,12 +86,12 @@ func (c *Completions) loadTurn(r *http.Request) (agent.Turn, error) {
 	if !p.Has(junctor.ScopeToolsCall) {
 		return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", r.PathValue("agent"))
 	}
-	return c.Mind(r.Context(), p, r.PathValue("agent"))
+	return c.NewTurn(r.Context(), p, r.PathValue("agent"))
 }
 
 // serveModels lists the one model of the base URL: the agent. Clients use it to
 // check their key.
-func (c *Completions) serveModels(w http.ResponseWriter, r *http.Request) {
+func (c *CompletionsHandler) serveModels(w http.ResponseWriter, r *http.Request) {
 	if _, err := c.loadTurn(r); err != nil {
 		writeError(w, err)
 		return
@@ -105,7 +100,7 @@ func (c *Completions) serveModels(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveCompletion runs a turn of the agent and answers with its last text.
-func (c *Completions) serveCompletion(w http.ResponseWriter, r *http.Request) {
+func (c *CompletionsHandler) serveCompletion(w http.ResponseWriter, r *http.Request) {
 	turn, err := c.loadTurn(r)
 	var in completionRequest
 	if err == nil {
@@ -122,7 +117,7 @@ func (c *Completions) serveCompletion(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	end := agent.Run(r.Context(), turn, func(agent.Event) {})
-	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
+	if end.Outcome == agent.OutcomeFailed || end.Outcome == agent.OutcomeCancelled {
 		writeError(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
 		return
 	}
@@ -133,7 +128,7 @@ func (c *Completions) serveCompletion(w http.ResponseWriter, r *http.Request) {
 
 // readRequest reads and checks a request, and adds its conversation to the turn.
 // System messages extend the agent's instructions and cannot replace them.
-func (c *Completions) readRequest(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
+func (c *CompletionsHandler) readRequest(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
 	var in completionRequest
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.MaxBody))
 	if refusal, ok := errors.AsType[*junctor.Error](err); ok { // the limit on request bytes in flight was reached: the client may retry
@@ -152,7 +147,7 @@ func (c *Completions) readRequest(w http.ResponseWriter, r *http.Request, turn *
 		return in, junctor.Errorf(junctor.CodeInvalid, "n: an agent gives one answer")
 	}
 	for _, m := range in.Messages {
-		text, err := agui.Text(m.Content)
+		text, err := agui.DecodeText(m.Content)
 		if err != nil {
 			return in, err
 		}
@@ -176,8 +171,8 @@ func (c *Completions) readRequest(w http.ResponseWriter, r *http.Request, turn *
 }
 
 // finishReason returns the API's word for how a turn ended.
-func finishReason(end agent.End) string {
-	if end.Outcome == agent.Limit {
+func finishReason(end agent.TurnResult) string {
+	if end.Outcome == agent.OutcomeLimit {
 		return "length"
 	}
 	return "stop"
@@ -216,7 +211,7 @@ func streamCompletion(w http.ResponseWriter, r *http.Request, turn agent.Turn, h
 			chunk(map[string]any{"content": e.Text}, nil)
 		}
 	})
-	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
+	if end.Outcome == agent.OutcomeFailed || end.Outcome == agent.OutcomeCancelled {
 		send(encodeError(junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason)))
 		return
 	}

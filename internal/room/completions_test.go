@@ -21,7 +21,7 @@ func TestCompletions(t *testing.T) {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	(&Completions{
+	(&CompletionsHandler{
 		Authenticate: func(r *http.Request) (*junctor.Principal, error) {
 			switch r.Header.Get("Authorization") {
 			case "":
@@ -33,14 +33,14 @@ func TestCompletions(t *testing.T) {
 			}
 			return &junctor.Principal{Scopes: []junctor.Scope{junctor.ScopeToolsCall}}, nil
 		},
-		Mind: func(_ context.Context, _ *junctor.Principal, name string) (agent.Turn, error) {
+		NewTurn: func(_ context.Context, _ *junctor.Principal, name string) (agent.Turn, error) {
 			if name != "clerk" {
 				return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "no agent")
 			}
 			return agent.Turn{Agent: name, Provider: mind}, nil
 		},
 		Now: func() time.Time { return time.Unix(1_700_000_000, 0) }, NewID: func() string { return "1" }, MaxBody: 1000,
-	}).Routes(mux)
+	}).RegisterRoutes(mux)
 	said := func(content string) string { return `{"messages":[{"role":"user","content":` + content + `}]}` }
 	for _, c := range []struct {
 		name, at, key, body string

@@ -36,7 +36,7 @@ func conversationFor(messages []junctor.Message, name string) []agent.Message {
 			for j := range m.Calls {
 				c := &m.Calls[j]
 				own.Calls = append(own.Calls, agent.Call{ID: c.ID, Name: c.Name, Arguments: objectOrEmpty(c.Arguments)})
-				if c.State != junctor.SaidWaiting {
+				if c.State != junctor.MessageCallWaiting {
 					results.Results = append(results.Results, toolResult(c))
 				}
 			}
@@ -104,20 +104,20 @@ func trimHistory(messages []junctor.Message) []junctor.Message {
 
 // toolResult returns the result of a call as its agent reads it. Every state has a
 // text, because models need a result for every call.
-func toolResult(c *junctor.SaidCall) agent.Result {
-	res := agent.Result{CallID: c.ID, Text: c.ResultText, Record: c.Record, Server: c.Server, Tool: c.Tool, View: c.View}
+func toolResult(c *junctor.MessageCall) agent.Result {
+	res := agent.Result{CallID: c.ID, Text: c.ResultText, Record: c.Record, Server: c.Server, Tool: c.Tool, ViewURI: c.View}
 	switch c.State {
-	case junctor.SaidFailed:
+	case junctor.MessageCallFailed:
 		res.IsError = true
-	case junctor.SaidDenied:
+	case junctor.MessageCallDenied:
 		res.IsError, res.Denied = true, true
 		if res.Text == "" {
 			res.Text = "the person did not allow this call, so it was not made"
 		}
-	case junctor.SaidLost, junctor.SaidRunning:
+	case junctor.MessageCallLost, junctor.MessageCallRunning:
 		res.IsError = true
 		res.Text = "there is no result: the instance ended while the call was made, so whether it took effect is not known"
-	case junctor.SaidDone, junctor.SaidWaiting:
+	case junctor.MessageCallDone, junctor.MessageCallWaiting:
 	}
 	return res
 }

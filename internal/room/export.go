@@ -11,20 +11,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Exported is a room with all its messages.
-type Exported struct {
-	Workspace junctor.Workspace `json:"workspace"`
-	Messages  []junctor.Message `json:"messages" nullable:"false"`
+// Transcript is a room with all its messages.
+type Transcript struct {
+	Room     junctor.Room      `json:"room"`
+	Messages []junctor.Message `json:"messages" nullable:"false"`
 }
 
 // Export returns a room with all its messages, oldest first. It reads them in
 // pages.
-func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Exported, error) {
+func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Transcript, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
-		return Exported{}, err
+		return Transcript{}, err
 	}
-	out := Exported{Workspace: w, Messages: []junctor.Message{}}
+	out := Transcript{Room: w, Messages: []junctor.Message{}}
 	for before := ""; ; {
 		page, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Before: before, Limit: maxHistoryMessages})
 		if err != nil {
@@ -40,9 +40,9 @@ func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Ex
 
 // Markdown renders the room as a document for people, with every call and its
 // result.
-func (e *Exported) Markdown() string {
+func (e *Transcript) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", e.Workspace.Name)
+	fmt.Fprintf(&b, "# %s\n", e.Room.Name)
 	for i := range e.Messages {
 		m := &e.Messages[i]
 		fmt.Fprintf(&b, "\n**%s** (%s, %s)\n", m.Author.Name, m.Author.Kind, m.At.UTC().Format(time.RFC3339))

@@ -2,15 +2,16 @@ package room
 
 import (
 	"context"
+	"errors"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// Begin marks the runs as lost that a killed process of this replica left
+// RecoverRuns marks the runs as lost that a killed process of this replica left
 // behind. The caller calls it once, before it accepts requests: every run that
 // starts later belongs to this process.
-func (r *Rooms) Begin(ctx context.Context) { r.logFailure(ctx, r.recoverLostRuns(ctx, true)) }
+func (r *Rooms) RecoverRuns(ctx context.Context) { r.logFailure(ctx, r.recoverLostRuns(ctx, true)) }
 
 // Run reports to the other replicas that the runs of this process go on, and
 // marks the runs of dead replicas as lost. It returns when ctx ends.
@@ -22,24 +23,49 @@ func (r *Rooms) Run(ctx context.Context) {
 	heartbeat.Run(ctx)
 }
 
-// reportRuns stores that the runs of this process go on, and stops those that a
-// request at another replica asked to stop.
+// reportRuns stores that the runs of this process go on. It stops those that a request at
+// another replica asked to stop, and those whose room was deleted there.
 func (r *Rooms) reportRuns(ctx context.Context) error {
-	if !r.hasLiveRun() { // an idle replica does not write
+	// Before the rows are read: the row of a run is stored before the run is listed
+	// here, so a run of this list without a row has lost it.
+	live := r.listLiveRuns()
+	if len(live) == 0 { // an idle replica does not write
 		return nil
 	}
-	stop, err := r.Store.BeatRuns(ctx, r.Node, r.Now(), func(run *junctor.RoomRun) bool { return r.findLiveRun(run) != nil })
+	stop, err := r.Store.BeatRuns(ctx, r.Replica, r.Now(), func(run *junctor.RoomRun) bool {
+		l := r.findLiveRun(run)
+		delete(live, l)
+		return l != nil
+	})
 	for _, run := range stop {
 		if l := r.findLiveRun(&run); l != nil {
 			l.stop()
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.stopDeletedRuns(ctx, live)
+}
+
+// stopDeletedRuns stops those runs that have no row any more, because their room was
+// deleted. A run that is just ending still has one.
+func (r *Rooms) stopDeletedRuns(ctx context.Context, live map[*liveRun]roomKey) error {
+	errs := make([]error, 0, len(live))
+	for l, at := range live {
+		_, err := r.Store.For(at.tenant).RoomRun(ctx, at.room, l.id)
+		if junctor.CodeOf(err) == junctor.CodeNotFound {
+			l.stop()
+			err = nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // findLiveRun returns a run that goes on in this process; nil if it does not.
 func (r *Rooms) findLiveRun(run *junctor.RoomRun) *liveRun {
-	if l := r.findRunInRoom(roomKey{run.Tenant, run.Workspace}); l != nil && l.id == run.ID {
+	if l := r.findRunInRoom(roomKey{run.Tenant, run.Room}); l != nil && l.id == run.ID {
 		return l
 	}
 	return nil
@@ -53,17 +79,18 @@ func (r *Rooms) logFailure(ctx context.Context, err error) {
 	}
 }
 
-// hasLiveRun reports whether a run goes on in this process.
-func (r *Rooms) hasLiveRun() bool {
+// listLiveRuns returns the runs that go on in this process, with their rooms.
+func (r *Rooms) listLiveRuns() map[*liveRun]roomKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range r.activeRooms {
+	live := map[*liveRun]roomKey{}
+	for at, h := range r.activeRooms {
 		h.latestRun.mu.Lock()
 		ended := h.latestRun.ended
 		h.latestRun.mu.Unlock()
 		if !ended {
-			return true
+			live[h.latestRun] = at
 		}
 	}
-	return false
+	return live
 }

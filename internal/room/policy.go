@@ -72,7 +72,7 @@ type agentSummary struct {
 // turns: those that the message mentions, otherwise those that the room's policy
 // selects. lastSpeaker is the agent that spoke last, or "". summaries is called
 // only by the router policy, because it lists the tools of every agent.
-func chooseSpeakers(w *junctor.Workspace, text, lastSpeaker string, summaries func() []agentSummary) []string {
+func chooseSpeakers(w *junctor.Room, text, lastSpeaker string, summaries func() []agentSummary) []string {
 	agents := w.Agents()
 	if named := findMentions(text, agents); len(named) > 0 {
 		return named

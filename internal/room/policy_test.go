@@ -89,7 +89,7 @@ func TestWhoSpeaks(t *testing.T) {
 		{"nobody fits or spoke: the first", "hm", "", junctor.PolicyRouter, 3, "weather"},
 		{"among equals who spoke last", "add", "notes", junctor.PolicyRouter, 3, "notes"},
 	} {
-		w := &junctor.Workspace{Policy: c.policy}
+		w := &junctor.Room{Policy: c.policy}
 		for _, one := range cards[:c.agents] {
 			w.Members = append(w.Members, junctor.Member{Agent: one.name})
 		}

@@ -50,7 +50,7 @@ func (r *runner) newRecorder(storeCtx context.Context, name string, parent *agui
 	defer r.mu.Unlock()
 	id := r.rooms.NewID()
 	return &turnRecorder{
-		run: r, storeCtx: storeCtx, agentName: name, parentCall: parentCall, id: id, part: r.stream.Agent(id, name, parent, parentCall), messageByCall: map[string]*junctor.Message{},
+		run: r, storeCtx: storeCtx, agentName: name, parentCall: parentCall, id: id, part: r.stream.StartPart(id, name, parent, parentCall), messageByCall: map[string]*junctor.Message{},
 	}
 }
 
@@ -61,8 +61,8 @@ func (c *turnRecorder) adoptDecidedCalls(before []junctor.Message, decisions map
 	for i := range before {
 		m := &before[i]
 		for j := range m.Calls {
-			if _, decided := decisions[m.Calls[j].ID]; decided && m.Author.Name == c.agentName && m.Calls[j].State == junctor.SaidWaiting {
-				m.Calls[j].State, m.Run = junctor.SaidRunning, c.run.row.ID
+			if _, decided := decisions[m.Calls[j].ID]; decided && m.Author.Name == c.agentName && m.Calls[j].State == junctor.MessageCallWaiting {
+				m.Calls[j].State, m.Run = junctor.MessageCallRunning, c.run.row.ID
 				c.messageByCall[m.Calls[j].ID] = m
 			}
 		}
@@ -79,12 +79,12 @@ func (c *turnRecorder) newRecordCheck(before []junctor.Message) func(record stri
 		c.run.mu.Lock()
 		defer c.run.mu.Unlock()
 		for _, m := range c.messages {
-			if slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record }) {
+			if slices.ContainsFunc(m.Calls, func(call junctor.MessageCall) bool { return call.Record == record }) {
 				return true
 			}
 		}
 		return slices.ContainsFunc(before, func(m junctor.Message) bool {
-			return m.Author.Kind == junctor.AuthorAgent && m.Author.Name == c.agentName && slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record })
+			return m.Author.Kind == junctor.AuthorAgent && m.Author.Name == c.agentName && slices.ContainsFunc(m.Calls, func(call junctor.MessageCall) bool { return call.Record == record })
 		})
 	}
 }
@@ -106,11 +106,11 @@ func (c *turnRecorder) handleEvent(e agent.Event) {
 			c.openTextID = m.ID + "-" + strconv.Itoa(c.textBlocks)
 			m.Text += "\n\n"
 		}
-		c.part.Text(c.openTextID, c.agentName)
+		c.part.StartText(c.openTextID, c.agentName)
 	case agent.EventText:
 		m := c.currentMessage()
 		m.Text += e.Text
-		c.part.More(e.Text)
+		c.part.AppendText(e.Text)
 		if c.run.rooms.Now().Sub(c.storedAt) > textStoreInterval {
 			c.storeMessage(m)
 		}
@@ -118,17 +118,17 @@ func (c *turnRecorder) handleEvent(e agent.Event) {
 		c.part.EndText()
 		c.storeMessage(c.currentMessage())
 	case agent.EventThinking:
-		c.part.Think(c.currentMessage().ID+"-thought", e.Text)
+		c.part.AppendReasoning(c.currentMessage().ID+"-thought", e.Text)
 	case agent.EventCallStart:
-		c.part.Call(e.ID, e.Call.Name, c.currentMessage().ID)
+		c.part.StartCall(e.ID, e.Call.Name, c.currentMessage().ID)
 	case agent.EventCallArgs:
-		c.part.Args(e.ID, e.Text)
+		c.part.AppendArgs(e.ID, e.Text)
 	case agent.EventCallEnd:
 		c.recordCall(e)
 	case agent.EventResult:
 		c.recordResult(e.Result)
 	case agent.EventRetry:
-		c.part.Custom("junctor.retry", map[string]any{"agent": c.agentName, "reason": e.Text, "wait_ms": e.Wait.Milliseconds()})
+		c.part.EmitCustom("junctor.retry", map[string]any{"agent": c.agentName, "reason": e.Text, "wait_ms": e.Wait.Milliseconds()})
 	case agent.EventSurface:
 		c.recordSurface(e)
 	case agent.EventUsage:
@@ -140,7 +140,7 @@ func (c *turnRecorder) handleEvent(e agent.Event) {
 func (c *turnRecorder) currentMessage() *junctor.Message {
 	if c.current == nil {
 		c.current = &junctor.Message{
-			Tenant: c.run.row.Tenant, Workspace: c.run.row.Workspace, ID: c.run.rooms.NewID(), At: c.run.rooms.Now(),
+			Tenant: c.run.row.Tenant, Room: c.run.row.Room, ID: c.run.rooms.NewID(), At: c.run.rooms.Now(),
 			Author: junctor.Author{Kind: junctor.AuthorAgent, Name: c.agentName}, Run: c.run.row.ID, Aside: c.parentCall,
 		}
 		c.messages = append(c.messages, c.current)
@@ -180,10 +180,10 @@ func (c *turnRecorder) recordSurface(e agent.Event) {
 	m.Surfaces = kept
 	c.storeMessage(m)
 	content := map[string]any{"surface": json.RawMessage(text), "agent": c.agentName}
-	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.Options{Known: known}); err == nil {
+	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.EncodeOptions{Catalogs: known}); err == nil {
 		content["messages"] = messages
 	}
-	c.part.Activity("ui-"+e.Surface.ID+"-"+m.ID, "a2ui-surface", content)
+	c.part.EmitActivity("ui-"+e.Surface.ID+"-"+m.ID, "a2ui-surface", content)
 }
 
 // storeMessage stores a message in its present form.
@@ -199,9 +199,9 @@ func (c *turnRecorder) storeMessage(m *junctor.Message) {
 func (c *turnRecorder) recordCall(e agent.Event) {
 	c.part.EndCall(e.ID)
 	m := c.currentMessage()
-	call := junctor.SaidCall{ID: e.Call.ID, Name: e.Call.Name, Arguments: objectOrEmpty(e.Call.Arguments), State: junctor.SaidRunning}
+	call := junctor.MessageCall{ID: e.Call.ID, Name: e.Call.Name, Arguments: objectOrEmpty(e.Call.Arguments), State: junctor.MessageCallRunning}
 	if e.Tool != nil {
-		call.Server, call.Tool, call.View = e.Tool.Server, e.Tool.Own, e.Tool.View
+		call.Server, call.Tool, call.View = e.Tool.Server, e.Tool.OriginalName, e.Tool.ViewURI
 	}
 	m.Calls = append(m.Calls, call)
 	c.messageByCall[call.ID] = m
@@ -220,12 +220,12 @@ func (c *turnRecorder) recordResult(res *agent.Result) {
 		if call.ID != res.CallID {
 			continue
 		}
-		call.State, call.ResultText, call.Record = callState(res), truncateText(res.Text, maxResultBytes), res.Record
+		call.State, call.ResultText, call.Record = callState(res), junctor.ShortenText(res.Text, maxResultBytes), res.Record
 		if res.Server != "" {
 			call.Server, call.Tool = res.Server, res.Tool
 		}
-		if res.View != "" {
-			call.View = res.View
+		if res.ViewURI != "" {
+			call.View = res.ViewURI
 		}
 		if call.View != "" && len(res.Content) <= maxViewResultBytes {
 			call.Result = res.Content
@@ -236,32 +236,32 @@ func (c *turnRecorder) recordResult(res *agent.Result) {
 }
 
 // emitResult publishes the result of a call, and its App view if the tool has one.
-func (c *turnRecorder) emitResult(m *junctor.Message, call *junctor.SaidCall, res *agent.Result) {
-	c.part.Result(m.ID+"-"+call.ID, call.ID, call.ResultText)
-	c.part.Custom("junctor.call", map[string]any{
+func (c *turnRecorder) emitResult(m *junctor.Message, call *junctor.MessageCall, res *agent.Result) {
+	c.part.EmitResult(m.ID+"-"+call.ID, call.ID, call.ResultText)
+	c.part.EmitCustom("junctor.call", map[string]any{
 		"toolCallId": call.ID, "record": call.Record, "server": call.Server, "tool": call.Tool, "agent": c.agentName, "isError": res.IsError, "state": call.State, "messageId": m.ID,
 	})
 	if call.View != "" && !res.IsError && call.Result != nil {
-		c.part.Activity("view-"+call.ID, "mcp-apps", map[string]any{
+		c.part.EmitActivity("view-"+call.ID, "mcp-apps", map[string]any{
 			"toolCallId": call.ID, "resourceUri": call.View, "serverId": call.Server, "toolInput": call.Arguments, "result": call.Result, "record": call.Record,
 		})
 	}
 }
 
 // callState returns the state of a call that has a result.
-func callState(res *agent.Result) junctor.SaidState {
+func callState(res *agent.Result) junctor.MessageCallState {
 	switch {
 	case res.Denied:
-		return junctor.SaidDenied
+		return junctor.MessageCallDenied
 	case res.IsError:
-		return junctor.SaidFailed
+		return junctor.MessageCallFailed
 	}
-	return junctor.SaidDone
+	return junctor.MessageCallDone
 }
 
 // finishTurn records how the turn ended and finishes its part of the stream. It
 // returns the approvals to request if the turn waits for them.
-func (c *turnRecorder) finishTurn(end agent.End) []junctor.CallApproval {
+func (c *turnRecorder) finishTurn(end agent.TurnResult) []junctor.CallApproval {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	c.storeThinking(end.Messages)
@@ -270,24 +270,24 @@ func (c *turnRecorder) finishTurn(end agent.End) []junctor.CallApproval {
 		c.failUnfinishedCalls(m)
 	}
 	switch end.Outcome {
-	case agent.Waiting:
+	case agent.OutcomeWaiting:
 		ids := make([]string, len(waits))
 		for i, a := range waits {
 			ids[i] = a.ID
 		}
-		c.part.Finish(agui.Outcome{Type: agui.Suspended, InterruptIDs: ids})
+		c.part.Finish(agui.Outcome{Type: agui.OutcomeSuspended, InterruptIDs: ids})
 		return waits
-	case agent.Failed:
+	case agent.OutcomeFailed:
 		c.recordReason(end.Reason)
-		c.part.Fail(string(agent.Failed), end.Reason)
-	case agent.Limit, agent.Cancelled:
+		c.part.Fail(string(agent.OutcomeFailed), end.Reason)
+	case agent.OutcomeLimit, agent.OutcomeCancelled:
 		c.recordReason(end.Reason)
-		if end.Outcome == agent.Limit {
-			c.part.Custom("junctor.limit", map[string]string{"agent": c.agentName, "reason": end.Reason})
+		if end.Outcome == agent.OutcomeLimit {
+			c.part.EmitCustom("junctor.limit", map[string]string{"agent": c.agentName, "reason": end.Reason})
 		}
-		c.part.Finish(agui.Outcome{Type: agui.Success})
-	case agent.Done:
-		c.part.Finish(agui.Outcome{Type: agui.Success})
+		c.part.Finish(agui.Outcome{Type: agui.OutcomeSuccess})
+	case agent.OutcomeDone:
+		c.part.Finish(agui.Outcome{Type: agui.OutcomeSuccess})
 	}
 	return nil
 }
@@ -342,10 +342,10 @@ func (c *turnRecorder) requestApprovals(calls []agent.Call) []junctor.CallApprov
 		}
 		for i := range m.Calls {
 			if call := &m.Calls[i]; call.ID == waiting.ID {
-				call.State = junctor.SaidWaiting
+				call.State = junctor.MessageCallWaiting
 				out = append(out, junctor.CallApproval{
-					Tenant: m.Tenant, Workspace: m.Workspace, ID: c.run.rooms.NewID(), Run: c.run.row.ID, Agent: c.agentName, At: c.run.rooms.Now(), State: junctor.CallOpen,
-					Call: junctor.AskedCall{ID: call.ID, Name: call.Name, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments, Digest: waiting.Digest},
+					Tenant: m.Tenant, Room: m.Room, ID: c.run.rooms.NewID(), Run: c.run.row.ID, Agent: c.agentName, At: c.run.rooms.Now(), State: junctor.CallOpen,
+					Call: junctor.RequestedCall{ID: call.ID, Name: call.Name, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments, Digest: waiting.Digest},
 				})
 			}
 		}
@@ -359,23 +359,11 @@ func (c *turnRecorder) requestApprovals(calls []agent.Call) []junctor.CallApprov
 func (c *turnRecorder) failUnfinishedCalls(m *junctor.Message) {
 	changed := false
 	for i := range m.Calls {
-		if m.Calls[i].State == junctor.SaidRunning {
-			m.Calls[i].State, m.Calls[i].ResultText, changed = junctor.SaidFailed, "it was not made", true
+		if m.Calls[i].State == junctor.MessageCallRunning {
+			m.Calls[i].State, m.Calls[i].ResultText, changed = junctor.MessageCallFailed, "it was not made", true
 		}
 	}
 	if changed {
 		c.storeMessage(m)
 	}
-}
-
-// truncateText shortens a text to at most the given number of bytes, without
-// splitting a character, and marks the cut with an ellipsis.
-func truncateText(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && text[most]&0xC0 == 0x80 {
-		most--
-	}
-	return text[:most] + "…"
 }

@@ -18,12 +18,12 @@ import (
 // client could not draw. The action's context names the agent and the errors.
 const reportAction = "error"
 
-// Report stores the errors of a client that could not draw a surface of a message.
+// ReportErrors stores the errors of a client that could not draw a surface of a message.
 // The room posts one note per surface, however many clients report it, and the
 // agent that showed the surface reads the note in its next turn. Reports about
 // messages or surfaces that do not exist, or that are too old for any agent to
 // read, are ignored.
-func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.ReportError) error {
+func (r *Rooms) ReportErrors(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.RenderError) error {
 	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 		// report replaces the first note.
 		sum := sha256.Sum256([]byte(message + "\x00" + s.ID))
 		err = r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
-			Tenant: w.Tenant, Workspace: w.ID, ID: "report-" + hex.EncodeToString(sum[:12]), At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"},
+			Tenant: w.Tenant, Room: w.ID, ID: "report-" + hex.EncodeToString(sum[:12]), At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"},
 			Text: fmt.Sprintf("Not all that %s shows can be shown: %s.", by, strings.Join(told, "; ")), Action: action,
 		})
 		if err != nil {

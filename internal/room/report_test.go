@@ -17,7 +17,7 @@ func TestReports(t *testing.T) {
 	t.Parallel()
 	heard := map[string]string{}
 	hears := func(name string, shows *a2ui.Surface) agent.Turn {
-		return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+		return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 			var all []string
 			for _, m := range r.Messages {
 				all = append(all, m.Text)
@@ -26,7 +26,7 @@ func TestReports(t *testing.T) {
 			if shows == nil {
 				return says("yes"), nil
 			}
-			return []agent.Piece{{Text: "look"}, {Surface: shows}}, nil
+			return []agent.AnswerChunk{{Text: "look"}, {Surface: shows}}, nil
 		})}
 	}
 	gauge := a2ui.Surface{ID: "s", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"acme:Gauge"}`)}}
@@ -36,9 +36,9 @@ func TestReports(t *testing.T) {
 	said := h.messages(id)
 	message := said[len(said)-1].ID
 
-	stranger := a2ui.ReportError{Code: "UNKNOWN_COMPONENT", Surface: "s", Path: "/components/0/component", Message: "the console has no component acme:Gauge"}
+	stranger := a2ui.RenderError{Code: "UNKNOWN_COMPONENT", Surface: "s", Path: "/components/0/component", Message: "the console has no component acme:Gauge"}
 	for range 3 { // three browsers have the room open
-		if err := h.Report(h.Context(), h.ada, id, message, []a2ui.ReportError{stranger, stranger}); err != nil {
+		if err := h.ReportErrors(h.Context(), h.ada, id, message, []a2ui.RenderError{stranger, stranger}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,16 +47,16 @@ func TestReports(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		room, message string
-		report        a2ui.ReportError
+		report        a2ui.RenderError
 		code          junctor.Code
 	}{
 		"of a message that is not there": {id, "nothing", stranger, ""},
 		"of what a person said":          {id, said[0].ID, stranger, ""},
 		"in a room that is not there":    {"rnowhere", message, stranger, junctor.CodeNotFound},
-		"of a surface that is not there": {id, message, a2ui.ReportError{Surface: "x", Message: "m"}, ""},
-		"that says nothing":              {id, message, a2ui.ReportError{Surface: "s"}, ""},
+		"of a surface that is not there": {id, message, a2ui.RenderError{Surface: "x", Message: "m"}, ""},
+		"that says nothing":              {id, message, a2ui.RenderError{Surface: "s"}, ""},
 	} {
-		if err := h.Report(h.Context(), h.ada, c.room, c.message, []a2ui.ReportError{c.report}); junctor.CodeOf(err) != c.code && (c.code != "" || err != nil) {
+		if err := h.ReportErrors(h.Context(), h.ada, c.room, c.message, []a2ui.RenderError{c.report}); junctor.CodeOf(err) != c.code && (c.code != "" || err != nil) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

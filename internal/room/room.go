@@ -15,33 +15,33 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Minds prepares turns of agents.
-type Minds interface {
+// TurnSource prepares turns of agents.
+type TurnSource interface {
 	// Mind returns a turn of the named agent with its provider, instructions,
 	// limits and tools, but without messages. Every tool call passes the pipeline
 	// as that agent, in the room with that id.
-	Mind(ctx context.Context, tenant junctor.TenantID, room, name string) (agent.Turn, error)
+	NewTurn(ctx context.Context, tenant junctor.TenantID, room, name string) (agent.Turn, error)
 }
 
-// Views gives agents access to the Apps that people have open in rooms.
-type Views interface {
+// AppToolSource gives agents access to the Apps that people have open in rooms.
+type AppToolSource interface {
 	// Beside returns the given tools and, beside them, the tools that open App
 	// views offer themselves. It considers only views that the user has open and
 	// whose call record passes shows, which are views of the agent's own calls. A
 	// tool disappears when its view is closed.
-	Beside(tools agent.Tools, tenant junctor.TenantID, user, name string, shows func(record string) bool) agent.Tools
+	AddAppTools(tools agent.Tools, tenant junctor.TenantID, user, name string, shows func(record string) bool) agent.Tools
 }
 
 // Options are the dependencies of Rooms. All are required.
 type Options struct {
-	Store *store.Store
-	Minds Minds
-	Views Views
+	Store    *store.Store
+	Turns    TurnSource
+	AppTools AppToolSource
 	// Catalogs returns the A2UI component catalogs that agents of a tenant may use.
 	Catalogs func(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs
 	Now      func() time.Time
 	NewID    func() string // returns ids that sort by time
-	Node     string        // name of this replica; unique among those that share a database
+	Replica  string        // name of this replica; unique among those that share a database
 	Log      *slog.Logger
 }
 
@@ -67,8 +67,8 @@ type roomKey struct {
 // New checks that every option is set. The caller calls Begin once before it
 // accepts requests, keeps Run running, and calls Close in the end.
 func New(o Options) (*Rooms, error) {
-	if o.Store == nil || o.Minds == nil || o.Views == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Node and Log")
+	if o.Store == nil || o.Turns == nil || o.AppTools == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Replica == "" || o.Log == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Replica and Log")
 	}
 	r := &Rooms{Options: o, activeRooms: map[roomKey]*activeRoom{}}
 	r.lifetime, r.cancel = context.WithCancel(context.Background())
@@ -81,50 +81,50 @@ func (r *Rooms) Close() {
 	r.activeRuns.Wait()
 }
 
-// Change holds the settings of a room that a caller creates or changes. A nil
+// Settings holds the settings of a room that a caller creates or changes. A nil
 // member leaves the setting as it is.
-type Change struct {
-	Name      *string
-	Members   *[]junctor.Member
-	Policy    *junctor.TurnPolicy
-	MaxRounds *int
-	Approvals *junctor.RoomApproval
-	Forget    bool // deletes the remembered approvals
+type Settings struct {
+	Name            *string
+	Members         *[]junctor.Member
+	Policy          *junctor.TurnPolicy
+	MaxRounds       *int
+	Approvals       *junctor.RoomApproval
+	ForgetApprovals bool // deletes the remembered approvals
 
 	Version time.Time // of the room that the change is for; zero is any
 }
 
-// Shown is a room as its members see it.
-type Shown struct {
-	junctor.Workspace
-	Run        string           `json:"run,omitempty"`      // the id of the run that goes on
-	LastRun    *junctor.RoomRun `json:"last_run,omitempty"` // the newest run, running or ended
-	Remembered []Remembered     `json:"remembered" nullable:"false"`
+// Details is a room as its members see it.
+type Details struct {
+	junctor.Room
+	Run          string           `json:"run,omitempty"`      // the id of the run that goes on
+	LastRun      *junctor.RoomRun `json:"last_run,omitempty"` // the newest run, running or ended
+	AllowedTools []AllowedTool    `json:"remembered" nullable:"false"`
 }
 
-// Remembered is a tool that an agent may call in a room without an approval,
+// AllowedTool is a tool that an agent may call in a room without an approval,
 // because a member chose to remember one.
-type Remembered struct {
+type AllowedTool struct {
 	Agent  string `json:"agent"`
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 }
 
-// Workspaces lists the rooms of which a principal is a member. An admin counts as a
+// List lists the rooms of which a principal is a member. An admin counts as a
 // member of every room.
-func (r *Rooms) Workspaces(ctx context.Context, p *junctor.Principal) ([]junctor.Workspace, error) {
-	list, err := r.Store.For(p.Tenant).Workspaces(ctx)
-	return slices.DeleteFunc(list, func(w junctor.Workspace) bool { return !isMember(p, &w) }), err
+func (r *Rooms) List(ctx context.Context, p *junctor.Principal) ([]junctor.Room, error) {
+	list, err := r.Store.For(p.Tenant).Rooms(ctx)
+	return slices.DeleteFunc(list, func(w junctor.Room) bool { return !isMember(p, &w) }), err
 }
 
-// Workspace returns one room with its newest run and the remembered approvals. A
+// Get returns one room with its newest run and the remembered approvals. A
 // room of which the principal is no member is not found.
-func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) (Shown, error) {
+func (r *Rooms) Get(ctx context.Context, p *junctor.Principal, id string) (Details, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
-		return Shown{}, err
+		return Details{}, err
 	}
-	v := Shown{Workspace: w, Remembered: []Remembered{}}
+	v := Details{Room: w, AllowedTools: []AllowedTool{}}
 	runs, err := r.Store.For(p.Tenant).RoomRuns(ctx, id, 1)
 	if err != nil {
 		return v, err
@@ -137,8 +137,8 @@ func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) 
 	}
 	list, err := r.Store.For(p.Tenant).Remembered(ctx, id)
 	for _, a := range list {
-		if one := (Remembered{a.Agent, a.Call.Server, a.Call.Tool}); !slices.Contains(v.Remembered, one) {
-			v.Remembered = append(v.Remembered, one)
+		if one := (AllowedTool{a.Agent, a.Call.Server, a.Call.Tool}); !slices.Contains(v.AllowedTools, one) {
+			v.AllowedTools = append(v.AllowedTools, one)
 		}
 	}
 	return v, err
@@ -147,23 +147,23 @@ func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) 
 // isMember reports whether a principal may use a room: its users and admins may. An
 // agent's key may not: agents speak in a room when it is their turn, and a key
 // would let them speak as a person.
-func isMember(p *junctor.Principal, w *junctor.Workspace) bool {
+func isMember(p *junctor.Principal, w *junctor.Room) bool {
 	return p.Agent == "" && (p.Has(junctor.ScopeAdmin) || w.HasUser(p.User))
 }
 
 // loadForMember returns a room of which the principal is a member. For others the
 // error is the same as for a room that does not exist.
-func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
-	w, err := r.Store.For(p.Tenant).Workspace(ctx, id)
+func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id string) (junctor.Room, error) {
+	w, err := r.Store.For(p.Tenant).Room(ctx, id)
 	if err == nil && !isMember(p, &w) {
-		return junctor.Workspace{}, junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", id)
+		return junctor.Room{}, junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", id)
 	}
 	return w, err
 }
 
 // loadForOwner returns a room that the principal may change: its owner and admins
 // may.
-func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
+func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id string) (junctor.Room, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(w.Owner) {
 		return w, junctor.Errorf(junctor.CodeDenied, "the room %q is not yours: who made it, or an admin, can change it", w.Name)
@@ -171,13 +171,13 @@ func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id strin
 	return w, err
 }
 
-// AddWorkspace creates a room, of which the creator becomes owner and member. By
+// Create creates a room, of which the creator becomes owner and member. By
 // default the router policy applies, with three rounds, and calls need an approval.
-func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change) (junctor.Workspace, error) {
+func (r *Rooms) Create(ctx context.Context, p *junctor.Principal, c Settings) (junctor.Room, error) {
 	if p.Agent != "" {
-		return junctor.Workspace{}, junctor.Errorf(junctor.CodeDenied, "rooms are made by people")
+		return junctor.Room{}, junctor.Errorf(junctor.CodeDenied, "rooms are made by people")
 	}
-	w := junctor.Workspace{
+	w := junctor.Room{
 		Tenant: p.Tenant, ID: "r" + strings.ToLower(rand.Text()[:11]), Policy: junctor.PolicyRouter, MaxRounds: 3, Approvals: junctor.ApproveAsk, Owner: p.ID(), Members: []junctor.Member{},
 	}
 	// The creator must stay a member, or they could not read their own room.
@@ -191,13 +191,13 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 	if err := r.applyChange(ctx, p, &w, c); err != nil {
 		return w, err
 	}
-	return r.Store.For(p.Tenant).By(p.ID()).AddWorkspace(ctx, w)
+	return r.Store.For(p.Tenant).By(p.ID()).AddRoom(ctx, w)
 }
 
-// ChangeWorkspace applies the members of c that are set. Everything else stays as others
+// Update applies the members of c that are set. Everything else stays as others
 // may have changed it meanwhile.
-func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id string, c Change) (Shown, error) {
-	if _, err := store.Retry(ctx, func() (junctor.Workspace, error) {
+func (r *Rooms) Update(ctx context.Context, p *junctor.Principal, id string, c Settings) (Details, error) {
+	if _, err := store.Retry(ctx, func() (junctor.Room, error) {
 		w, err := r.loadForOwner(ctx, p, id)
 		if err == nil {
 			err = junctor.CheckVersion(c.Version, w.UpdatedAt)
@@ -208,20 +208,20 @@ func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id st
 		if err != nil {
 			return w, err
 		}
-		return r.Store.For(p.Tenant).By(p.ID()).UpdateWorkspace(ctx, w)
+		return r.Store.For(p.Tenant).By(p.ID()).UpdateRoom(ctx, w)
 	}); err != nil {
-		return Shown{}, err
+		return Details{}, err
 	}
-	if c.Forget {
+	if c.ForgetApprovals {
 		if err := r.Store.For(p.Tenant).ForgetApprovals(ctx, id); err != nil {
-			return Shown{}, err
+			return Details{}, err
 		}
 	}
-	return r.Workspace(ctx, p, id)
+	return r.Get(ctx, p, id)
 }
 
 // applyChange applies the settings to w and validates the room. It stores nothing.
-func (r *Rooms) applyChange(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, c Change) error {
+func (r *Rooms) applyChange(ctx context.Context, p *junctor.Principal, w *junctor.Room, c Settings) error {
 	if c.Name != nil {
 		w.Name = *c.Name
 	}
@@ -278,16 +278,17 @@ func (r *Rooms) checkMember(ctx context.Context, p *junctor.Principal, m *juncto
 	return nil
 }
 
-// RemoveWorkspace deletes a room with all its messages, and stops a run of this
-// process that goes on in it.
-func (r *Rooms) RemoveWorkspace(ctx context.Context, p *junctor.Principal, id string) error {
+// Delete deletes a room with all its messages, and stops a run that goes on in it. A
+// run of another replica stops with the next heartbeat of that replica, which finds no
+// row of it any more.
+func (r *Rooms) Delete(ctx context.Context, p *junctor.Principal, id string) error {
 	if _, err := r.loadForOwner(ctx, p, id); err != nil {
 		return err
 	}
 	if l := r.findRunInRoom(roomKey{p.Tenant, id}); l != nil {
 		l.stop()
 	}
-	return r.Store.For(p.Tenant).DeleteWorkspace(ctx, id)
+	return r.Store.For(p.Tenant).DeleteRoom(ctx, id)
 }
 
 // Messages returns a page of messages, oldest first. The filter can search for a
@@ -309,13 +310,13 @@ func (r *Rooms) Approvals(ctx context.Context, p *junctor.Principal, id string) 
 
 // AgentTools lists the tools of one agent in a room.
 type AgentTools struct {
-	Agent string     `json:"agent"`
-	Tools []ToolCard `json:"tools" nullable:"false"`
-	Fault string     `json:"fault,omitempty"` // why the agent cannot take a turn; "" if it can
+	Agent string        `json:"agent"`
+	Tools []ToolSummary `json:"tools" nullable:"false"`
+	Fault string        `json:"fault,omitempty"` // why the agent cannot take a turn; "" if it can
 }
 
-// ToolCard describes one tool of an agent.
-type ToolCard struct {
+// ToolSummary describes one tool of an agent.
+type ToolSummary struct {
 	Name     string `json:"name"`
 	Title    string `json:"title,omitempty"`
 	ReadOnly bool   `json:"read_only"`
@@ -333,13 +334,13 @@ func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]A
 	}
 	out := []AgentTools{}
 	for _, name := range w.Agents() {
-		one := AgentTools{Agent: name, Tools: []ToolCard{}}
+		one := AgentTools{Agent: name, Tools: []ToolSummary{}}
 		list, err := r.listAgentTools(ctx, p.Tenant, id, name)
 		if err != nil {
 			one.Fault = junctor.AsError(err).Message
 		}
 		for _, t := range list {
-			one.Tools = append(one.Tools, ToolCard{Name: t.Name, Title: t.Title, ReadOnly: t.ReadOnly, Server: t.Server, HasView: t.View != ""})
+			one.Tools = append(one.Tools, ToolSummary{Name: t.Name, Title: t.Title, ReadOnly: t.ReadOnly, Server: t.Server, HasView: t.ViewURI != ""})
 		}
 		out = append(out, one)
 	}
@@ -348,7 +349,7 @@ func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]A
 
 // listAgentTools returns the tools of one agent; none for an agent that only talks.
 func (r *Rooms) listAgentTools(ctx context.Context, tenant junctor.TenantID, room, name string) ([]agent.Tool, error) {
-	turn, err := r.Minds.Mind(ctx, tenant, room, name)
+	turn, err := r.Turns.NewTurn(ctx, tenant, room, name)
 	if err != nil || turn.Tools == nil {
 		return nil, err
 	}

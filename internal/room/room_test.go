@@ -25,10 +25,10 @@ import (
 )
 
 // script is a provider that says what a function makes of the request.
-type script func(ctx context.Context, r agent.Request) ([]agent.Piece, error)
+type script func(ctx context.Context, r agent.Request) ([]agent.AnswerChunk, error)
 
-func (s script) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
-	return func(yield func(agent.Piece, error) bool) {
+func (s script) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(yield func(agent.AnswerChunk, error) bool) {
 		pieces, err := s(ctx, r)
 		for _, p := range pieces {
 			if !yield(p, nil) {
@@ -36,15 +36,15 @@ func (s script) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Pie
 			}
 		}
 		if err != nil {
-			yield(agent.Piece{}, err)
+			yield(agent.AnswerChunk{}, err)
 		}
 	}
 }
 
-func says(text string) []agent.Piece { return []agent.Piece{{Text: text}} }
+func says(text string) []agent.AnswerChunk { return []agent.AnswerChunk{{Text: text}} }
 
-func calls(id, name, arguments string) []agent.Piece {
-	return []agent.Piece{{Text: "let me see"}, {Call: &agent.Call{ID: id, Name: name, Arguments: json.RawMessage(arguments)}}}
+func calls(id, name, arguments string) []agent.AnswerChunk {
+	return []agent.AnswerChunk{{Text: "let me see"}, {Call: &agent.Call{ID: id, Name: name, Arguments: json.RawMessage(arguments)}}}
 }
 
 // lastly is the end of the story that a model is told.
@@ -64,8 +64,8 @@ func (s *shed) list() []agent.Tool {
 		digest = "v1"
 	}
 	return []agent.Tool{
-		{Name: "notes__list", Server: "notes", Own: "list", ReadOnly: true, Schema: json.RawMessage(`{"type":"object"}`), View: "ui://notes/list"},
-		{Name: "notes__add", Server: "notes", Own: "add", Schema: json.RawMessage(`{"type":"object"}`), Digest: digest},
+		{Name: "notes__list", Server: "notes", OriginalName: "list", ReadOnly: true, Schema: json.RawMessage(`{"type":"object"}`), ViewURI: "ui://notes/list"},
+		{Name: "notes__add", Server: "notes", OriginalName: "add", Schema: json.RawMessage(`{"type":"object"}`), Digest: digest},
 	}
 }
 func (s *shed) List(context.Context) ([]agent.Tool, error) { return s.list(), nil }
@@ -79,12 +79,12 @@ func (s *shed) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
 	return agent.Tool{}, junctor.Errorf(junctor.CodeNotFound, "there is no tool %q", c.Name)
 }
 
-func (s *shed) Refuse(context.Context, agent.Call, error) string { return "" }
+func (s *shed) RecordRefusal(context.Context, agent.Call, error) string { return "" }
 
 func (s *shed) Call(ctx context.Context, c agent.Call) agent.Result {
 	if c.Name == "notes__list" {
 		s.reads.Add(1)
-		return agent.Result{CallID: c.ID, Text: "milk", Content: json.RawMessage(`{"content":[{"type":"text","text":"milk"}]}`), Record: "rec-" + c.ID, Server: "notes", Tool: "list", View: "ui://notes/list"}
+		return agent.Result{CallID: c.ID, Text: "milk", Content: json.RawMessage(`{"content":[{"type":"text","text":"milk"}]}`), Record: "rec-" + c.ID, Server: "notes", Tool: "list", ViewURI: "ui://notes/list"}
 	}
 	if s.block != nil {
 		select {
@@ -103,7 +103,7 @@ type minds struct {
 	of map[string]agent.Turn
 }
 
-func (m *minds) Mind(_ context.Context, _ junctor.TenantID, _, name string) (agent.Turn, error) {
+func (m *minds) NewTurn(_ context.Context, _ junctor.TenantID, _, name string) (agent.Turn, error) {
 	m.Lock()
 	defer m.Unlock()
 	t, ok := m.of[name]
@@ -121,7 +121,7 @@ type views struct {
 	called []string
 }
 
-func (v *views) Beside(tools agent.Tools, _ junctor.TenantID, user, name string, shows func(string) bool) agent.Tools {
+func (v *views) AddAppTools(tools agent.Tools, _ junctor.TenantID, user, name string, shows func(string) bool) agent.Tools {
 	return &glass{Tools: tools, views: v, user: user, name: name, shows: shows}
 }
 
@@ -138,14 +138,14 @@ func (g *glass) List(ctx context.Context) ([]agent.Tool, error) {
 	g.views.Lock()
 	defer g.views.Unlock()
 	if g.user == "u1" && g.views.open != "" && g.shows(g.views.open) {
-		list = append(slices.Clone(list), agent.Tool{Name: "view_turn", Server: "notes", Own: "own:turn", ReadOnly: true})
+		list = append(slices.Clone(list), agent.Tool{Name: "view_turn", Server: "notes", OriginalName: "own:turn", ReadOnly: true})
 	}
 	return list, err
 }
 
 func (g *glass) Resolve(ctx context.Context, c agent.Call) (agent.Tool, error) {
 	if c.Name == "view_turn" {
-		return agent.Tool{Name: "view_turn", Server: "notes", Own: "own:turn", ReadOnly: true}, nil
+		return agent.Tool{Name: "view_turn", Server: "notes", OriginalName: "own:turn", ReadOnly: true}, nil
 	}
 	return g.Tools.Resolve(ctx, c)
 }
@@ -194,17 +194,17 @@ func newHouse(t *testing.T, agents map[string]agent.Turn) *house {
 			t.Fatal(err)
 		}
 	}
-	h.Rooms = h.rooms("node")
+	h.Rooms = h.rooms("replica")
 	return h
 }
 
 // rooms is another process on the same database.
-func (h *house) rooms(node string) *room.Rooms {
+func (h *house) rooms(replica string) *room.Rooms {
 	h.Helper()
 	var n atomic.Int64
 	r, err := room.New(room.Options{
-		Store: h.store, Minds: h.minds, Views: h.views, Catalogs: h.catalogs, Now: time.Now, Node: node, Log: slog.New(slog.DiscardHandler),
-		NewID: func() string { return fmt.Sprintf("%s-%d-%06d", node, time.Now().UnixNano(), n.Add(1)) },
+		Store: h.store, Turns: h.minds, AppTools: h.views, Catalogs: h.catalogs, Now: time.Now, Replica: replica, Log: slog.New(slog.DiscardHandler),
+		NewID: func() string { return fmt.Sprintf("%s-%d-%06d", replica, time.Now().UnixNano(), n.Add(1)) },
 	})
 	if err != nil {
 		h.Fatal(err)
@@ -220,7 +220,7 @@ func (h *house) room(policy junctor.TurnPolicy, agents ...string) string {
 	for _, a := range agents {
 		members = append(members, junctor.Member{Agent: a})
 	}
-	w, err := h.AddWorkspace(h.Context(), h.ada, room.Change{Name: new("Kitchen"), Members: &members, Policy: &policy})
+	w, err := h.Create(h.Context(), h.ada, room.Settings{Name: new("Kitchen"), Members: &members, Policy: &policy})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func (h *house) events(f *room.Feed) []agui.Event {
 // say says something and waits for the end of it.
 func (h *house) say(id, text string) []agui.Event {
 	h.Helper()
-	f, err := h.Say(h.Context(), h.ada, id, agui.Input{Message: agui.Said{Text: text}})
+	f, err := h.StartRun(h.Context(), h.ada, id, agui.Input{Message: agui.UserMessage{Text: text}})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -263,9 +263,9 @@ func (h *house) say(id, text string) []agui.Event {
 }
 
 // answer answers what waits.
-func (h *house) answer(id string, answers ...agui.Answer) []agui.Event {
+func (h *house) answer(id string, answers ...agui.InterruptAnswer) []agui.Event {
 	h.Helper()
-	f, err := h.Say(h.Context(), h.ada, id, agui.Input{Resume: answers})
+	f, err := h.StartRun(h.Context(), h.ada, id, agui.Input{Resume: answers})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -326,14 +326,14 @@ func waiting(events []agui.Event) []string {
 
 // writer is an agent that adds a note when a person says so.
 func writer(s *shed) agent.Turn {
-	return agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+	return agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 		switch m := lastly(r); {
 		case m.Role == agent.RoleTool:
 			return says("it says: " + m.Results[0].Text), nil
 		case strings.Contains(m.Text, "list"):
 			return calls("", "notes__list", `{}`), nil
 		case strings.Contains(m.Text, "both"):
-			return append(calls("c1", "notes__add", `{"n":1}`), agent.Piece{Call: &agent.Call{ID: "c2", Name: "notes__add", Arguments: json.RawMessage(`{"n":2}`)}}, agent.Piece{Call: &agent.Call{ID: "c3", Name: "notes__list", Arguments: json.RawMessage(`{}`)}}), nil
+			return append(calls("c1", "notes__add", `{"n":1}`), agent.AnswerChunk{Call: &agent.Call{ID: "c2", Name: "notes__add", Arguments: json.RawMessage(`{"n":2}`)}}, agent.AnswerChunk{Call: &agent.Call{ID: "c3", Name: "notes__list", Arguments: json.RawMessage(`{}`)}}), nil
 		case strings.Contains(m.Text, "add"):
 			return calls("", "notes__add", `{"text":"milk"}`), nil
 		}
@@ -343,7 +343,7 @@ func writer(s *shed) agent.Turn {
 
 // parrot repeats what was said.
 func parrot(text string) agent.Turn {
-	return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+	return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 		return says(text), nil
 	})}
 }
@@ -353,7 +353,7 @@ func TestTalk(t *testing.T) {
 	s := &shed{}
 	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
 	id := h.room(junctor.PolicyAddressed, "writer")
-	if events := h.say(id, "hi"); outcome(events) != agui.Success || events[0].Input.Messages[0].Content != "hi" {
+	if events := h.say(id, "hi"); outcome(events) != agui.OutcomeSuccess || events[0].Input.Messages[0].Content != "hi" {
 		t.Errorf("%+v", events)
 	}
 	events := h.say(id, "list them")
@@ -379,7 +379,7 @@ func TestTalk(t *testing.T) {
 func TestOwnToolsOfApps(t *testing.T) {
 	t.Parallel()
 	s := &shed{}
-	turns := agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+	turns := agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 		said := lastly(r)
 		switch {
 		case said.Role == agent.RoleTool:
@@ -401,11 +401,11 @@ func TestOwnToolsOfApps(t *testing.T) {
 		t.Errorf("called for %v", h.views.called)
 	}
 	list := h.messages(id)
-	if call := list[4].Calls[0]; call.State != junctor.SaidDone || call.Tool != "own:turn" || call.Record == "" {
+	if call := list[4].Calls[0]; call.State != junctor.MessageCallDone || call.Tool != "own:turn" || call.Record == "" {
 		t.Errorf("%+v", call)
 	}
 	for _, i := range []int{7, 10} {
-		if call := list[i].Calls[0]; call.State != junctor.SaidFailed || call.Record != "" {
+		if call := list[i].Calls[0]; call.State != junctor.MessageCallFailed || call.Record != "" {
 			t.Errorf("message %d: %+v", i, call)
 		}
 	}
@@ -417,13 +417,13 @@ func TestManyTexts(t *testing.T) {
 	t.Parallel()
 	const most = 12
 	s := &shed{}
-	chatty := agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+	chatty := agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 		if lastly(r).Role == agent.RoleTool {
 			return says("done"), nil
 		}
-		var out []agent.Piece
+		var out []agent.AnswerChunk
 		for n := range most {
-			out = append(out, agent.Piece{Text: fmt.Sprint("text ", n)}, agent.Piece{Call: &agent.Call{ID: fmt.Sprint("call_", n), Name: "notes__list", Arguments: json.RawMessage(`{}`)}})
+			out = append(out, agent.AnswerChunk{Text: fmt.Sprint("text ", n)}, agent.AnswerChunk{Call: &agent.Call{ID: fmt.Sprint("call_", n), Name: "notes__list", Arguments: json.RawMessage(`{}`)}})
 		}
 		return out, nil
 	})}
@@ -451,7 +451,7 @@ func TestManyTexts(t *testing.T) {
 	}
 	for _, m := range h.messages(id) {
 		for _, call := range m.Calls {
-			if call.State != junctor.SaidDone || !cards[call.ID] {
+			if call.State != junctor.MessageCallDone || !cards[call.ID] {
 				t.Errorf("%+v", call)
 			}
 		}
@@ -463,23 +463,23 @@ func TestStop(t *testing.T) {
 	s := &shed{block: make(chan struct{})}
 	h := newHouse(t, map[string]agent.Turn{"writer": writer(s), "other": parrot("me too")})
 	id := h.room(junctor.PolicyAll, "writer", "other")
-	if _, err := h.ChangeWorkspace(t.Context(), h.ada, id, room.Change{Approvals: new(junctor.ApproveNever)}); err != nil {
+	if _, err := h.Update(t.Context(), h.ada, id, room.Settings{Approvals: new(junctor.ApproveNever)}); err != nil {
 		t.Fatal(err)
 	}
-	late, err := h.Listen(t.Context(), h.ada, id)
+	late, err := h.Subscribe(t.Context(), h.ada, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer late.Close()
-	f, err := h.Say(t.Context(), h.ada, id, agui.Input{RunID: "run1", Message: agui.Said{ID: "m1", Text: "add milk"}})
+	f, err := h.StartRun(t.Context(), h.ada, id, agui.Input{RunID: "run1", Message: agui.UserMessage{ID: "m1", Text: "add milk"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, in := range map[string]agui.Input{
-		"another message": {Message: agui.Said{Text: "add more"}},
-		"the same run":    {RunID: "run1", Message: agui.Said{ID: "m1", Text: "add milk"}},
+		"another message": {Message: agui.UserMessage{Text: "add more"}},
+		"the same run":    {RunID: "run1", Message: agui.UserMessage{ID: "m1", Text: "add milk"}},
 	} {
-		if _, err := h.Say(t.Context(), h.ada, id, in); junctor.CodeOf(err) != junctor.CodeConflict {
+		if _, err := h.StartRun(t.Context(), h.ada, id, in); junctor.CodeOf(err) != junctor.CodeConflict {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -489,24 +489,24 @@ func TestStop(t *testing.T) {
 			break
 		}
 	}
-	if err := h.Stop(t.Context(), h.bob, id, "run1"); junctor.CodeOf(err) != junctor.CodeNotFound {
+	if err := h.StopRun(t.Context(), h.bob, id, "run1"); junctor.CodeOf(err) != junctor.CodeNotFound {
 		t.Errorf("a stranger stops: %v", err)
 	}
-	if err := h.Stop(t.Context(), h.ada, id, "run1"); err != nil {
+	if err := h.StopRun(t.Context(), h.ada, id, "run1"); err != nil {
 		t.Fatal(err)
 	}
-	if events := h.events(f); outcome(events) != agui.Cancelled {
+	if events := h.events(f); outcome(events) != agui.OutcomeCancelled {
 		t.Errorf("%+v", events[len(events)-1])
 	}
 	if s.writes.Load() != 0 {
 		t.Errorf("%d writes", s.writes.Load())
 	}
 	h.expect(id, "ada: add milk\nwriter: let me see [notes__add failed] {it was stopped}")
-	if _, err := h.Say(t.Context(), h.ada, id, agui.Input{Message: agui.Said{ID: "m1", Text: "add milk"}}); junctor.CodeOf(err) != junctor.CodeConflict {
+	if _, err := h.StartRun(t.Context(), h.ada, id, agui.Input{Message: agui.UserMessage{ID: "m1", Text: "add milk"}}); junctor.CodeOf(err) != junctor.CodeConflict {
 		t.Errorf("the same message again: %v", err)
 	}
 	close(s.block)
-	if events := h.say(id, "hello"); outcome(events) != agui.Success {
+	if events := h.say(id, "hello"); outcome(events) != agui.OutcomeSuccess {
 		t.Errorf("afterwards: %s", outcome(events))
 	}
 }
@@ -518,19 +518,19 @@ func TestLost(t *testing.T) {
 	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
 	id := h.room(junctor.PolicyAddressed, "writer")
 	events := h.say(id, "add milk")
-	f, err := h.Say(t.Context(), h.ada, id, agui.Input{RunID: "run2", Resume: []agui.Answer{{Interrupt: waiting(events)[0], Allow: true}}})
+	f, err := h.StartRun(t.Context(), h.ada, id, agui.Input{RunID: "run2", Resume: []agui.InterruptAnswer{{InterruptID: waiting(events)[0], Allow: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
 	poll.Until(t, "the run", time.Minute, func() bool { return strings.Contains(h.talk(id), "running") })
-	// As if the process were gone: another one starts on the same node.
-	again := h.rooms("node")
-	again.Begin(t.Context())
+	// As if the process were gone: another one starts on the same replica.
+	again := h.rooms("replica")
+	again.RecoverRuns(t.Context())
 	if talk := h.talk(id); !strings.Contains(talk, "[notes__add lost]") || !strings.Contains(talk, "room: The instance ended") {
 		t.Errorf("the room has\n%s", talk)
 	}
-	if again.Begin(t.Context()); strings.Count(h.talk(id), "room:") != 1 {
+	if again.RecoverRuns(t.Context()); strings.Count(h.talk(id), "room:") != 1 {
 		t.Errorf("said twice:\n%s", h.talk(id))
 	}
 	run, err := h.store.For(junctor.DefaultTenant).RoomRun(t.Context(), id, "run2")
@@ -540,23 +540,74 @@ func TestLost(t *testing.T) {
 	if s.writes.Load() != 0 {
 		t.Errorf("%d writes", s.writes.Load())
 	}
-	next, err := again.Say(t.Context(), h.ada, id, agui.Input{Message: agui.Said{Text: "hello"}})
+	next, err := again.StartRun(t.Context(), h.ada, id, agui.Input{Message: agui.UserMessage{Text: "hello"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if events := h.events(next); outcome(events) != agui.Success {
+	if events := h.events(next); outcome(events) != agui.OutcomeSuccess {
 		t.Errorf("the next message: %+v", events)
+	}
+}
+
+// A room is deleted at one replica while a run goes on in it at another one: the run
+// stops there, and calls no more tools.
+func TestDeletionStopsARunOfAnotherReplica(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]bool{"deleted": false, "deleted, and begun anew under its id": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shed{block: make(chan struct{})}
+			h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+			id := h.room(junctor.PolicyAll, "writer")
+			kept := h.room(junctor.PolicyAll, "writer")
+			for _, one := range []string{id, kept} {
+				if _, err := h.Update(t.Context(), h.ada, one, room.Settings{Approvals: new(junctor.ApproveNever)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var beating sync.WaitGroup
+			beating.Go(func() { h.Rooms.Run(ctx) })
+			defer beating.Wait()
+			defer cancel()
+			start := func(id string) *room.Feed {
+				f, err := h.StartRun(t.Context(), h.ada, id, agui.Input{RunID: "run1", Message: agui.UserMessage{ID: "m1", Text: "add milk"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				poll.Until(t, "the call", time.Minute, func() bool { return strings.Contains(h.talk(id), "running") })
+				return f
+			}
+			stays, ends := start(kept), start(id)
+			defer stays.Close()
+			defer ends.Close()
+			if err := h.rooms("other").Delete(t.Context(), h.ada, id); err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				if _, err := h.store.For(junctor.DefaultTenant).AddRoom(t.Context(), junctor.Room{ID: id, Name: "Anew", Owner: h.ada.ID()}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			events := h.events(ends)
+			if outcome(events) != agui.OutcomeCancelled || s.writes.Load() != 0 {
+				t.Errorf("%s, %d writes", outcome(events), s.writes.Load())
+			}
+			if talk := h.talk(kept); !strings.Contains(talk, "running") {
+				t.Errorf("the run of another room has stopped, too: %s", talk)
+			}
+		})
 	}
 }
 
 func TestFloor(t *testing.T) {
 	t.Parallel()
 	asks := func(whom, tool string) agent.Turn {
-		return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+		return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 			if m := lastly(r); m.Role == agent.RoleTool {
 				return says("so: " + m.Results[0].Text), nil
 			}
-			return []agent.Piece{{Call: &agent.Call{Name: tool, Arguments: json.RawMessage(`{"agent":"` + whom + `","message":"list them"}`)}}}, nil
+			return []agent.AnswerChunk{{Call: &agent.Call{Name: tool, Arguments: json.RawMessage(`{"agent":"` + whom + `","message":"list them"}`)}}}, nil
 		})}
 	}
 	s := &shed{}
@@ -589,7 +640,7 @@ func TestFloor(t *testing.T) {
 		{"one cannot think", junctor.PolicyAll, []string{"dumb", "writer"}, "hi", "ada: hi\ndumb:  {the agent has no model and no rules: give it a brain}\nwriter: hello ada"},
 	} {
 		id := h.room(c.policy, c.agents...)
-		if events := h.say(id, c.text); outcome(events) != agui.Success {
+		if events := h.say(id, c.text); outcome(events) != agui.OutcomeSuccess {
 			t.Errorf("%s: %+v", c.name, events[len(events)-1])
 		}
 		if got := h.talk(id); got != c.want {
@@ -610,53 +661,53 @@ func TestWhoMay(t *testing.T) {
 	far := &junctor.Principal{Tenant: "acme", Issuer: junctor.IssuerUser, Subject: "u1", User: "u1", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
 	for who, p := range map[string]*junctor.Principal{"a stranger": h.bob, "the agent's own key": own, "the same id of another tenant": far} {
 		ctx := t.Context()
-		_, show := h.Workspace(ctx, p, id)
+		_, show := h.Get(ctx, p, id)
 		_, read := h.Messages(ctx, p, id, store.MessageFilter{Limit: 1})
-		_, say := h.Say(ctx, p, id, agui.Input{Message: agui.Said{Text: "hi"}})
-		_, hear := h.Listen(ctx, p, id)
+		_, say := h.StartRun(ctx, p, id, agui.Input{Message: agui.UserMessage{Text: "hi"}})
+		_, hear := h.Subscribe(ctx, p, id)
 		_, open := h.Approvals(ctx, p, id)
 		_, tools := h.Tools(ctx, p, id)
-		_, change := h.ChangeWorkspace(ctx, p, id, room.Change{Name: new("Mine")})
+		_, change := h.Update(ctx, p, id, room.Settings{Name: new("Mine")})
 		_, export := h.Export(ctx, p, id)
 		for what, err := range map[string]error{
-			"show": show, "read": read, "say": say, "hear": hear, "open": open, "tools": tools, "change": change, "export": export, "stop": h.Stop(ctx, p, id, "r"), "remove": h.RemoveWorkspace(ctx, p, id),
+			"show": show, "read": read, "say": say, "hear": hear, "open": open, "tools": tools, "change": change, "export": export, "stop": h.StopRun(ctx, p, id, "r"), "remove": h.Delete(ctx, p, id),
 		} {
 			if junctor.CodeOf(err) != junctor.CodeNotFound {
 				t.Errorf("%s may %s: %v", who, what, err)
 			}
 		}
-		if list, err := h.Workspaces(ctx, p); err != nil || len(list) != 0 {
+		if list, err := h.List(ctx, p); err != nil || len(list) != 0 {
 			t.Errorf("%s sees %+v, %v", who, list, err)
 		}
 	}
-	bring := room.Change{Name: new("Bob's"), Members: &[]junctor.Member{{Agent: "writer"}}}
-	if _, err := h.AddWorkspace(t.Context(), h.bob, bring); junctor.CodeOf(err) != junctor.CodeDenied {
+	bring := room.Settings{Name: new("Bob's"), Members: &[]junctor.Member{{Agent: "writer"}}}
+	if _, err := h.Create(t.Context(), h.bob, bring); junctor.CodeOf(err) != junctor.CodeDenied {
 		t.Errorf("bob brings ada's agent: %v", err)
 	}
-	if _, err := h.AddWorkspace(t.Context(), own, room.Change{Name: new("x")}); junctor.CodeOf(err) != junctor.CodeDenied {
+	if _, err := h.Create(t.Context(), own, room.Settings{Name: new("x")}); junctor.CodeOf(err) != junctor.CodeDenied {
 		t.Errorf("an agent makes a room: %v", err)
 	}
-	if _, err := h.AddWorkspace(t.Context(), h.admin, bring); err != nil {
+	if _, err := h.Create(t.Context(), h.admin, bring); err != nil {
 		t.Errorf("an admin: %v", err)
 	}
-	if _, err := h.ChangeWorkspace(t.Context(), h.ada, id, room.Change{Members: &[]junctor.Member{{Agent: "writer"}, {User: "ada"}, {User: "bob"}}}); err != nil {
+	if _, err := h.Update(t.Context(), h.ada, id, room.Settings{Members: &[]junctor.Member{{Agent: "writer"}, {User: "ada"}, {User: "bob"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := h.Workspace(t.Context(), h.bob, id); err != nil || v.Members[2].User != "u2" || v.Members[2].Name != "bob" {
+	if v, err := h.Get(t.Context(), h.bob, id); err != nil || v.Members[2].User != "u2" || v.Members[2].Name != "bob" {
 		t.Errorf("bob, invited: %+v, %v", v.Members, err)
 	}
-	if _, err := h.ChangeWorkspace(t.Context(), h.bob, id, room.Change{Name: new("Mine")}); junctor.CodeOf(err) != junctor.CodeDenied {
+	if _, err := h.Update(t.Context(), h.bob, id, room.Settings{Name: new("Mine")}); junctor.CodeOf(err) != junctor.CodeDenied {
 		t.Errorf("a guest changes the room: %v", err)
 	}
 	if list, err := h.Tools(t.Context(), h.bob, id); err != nil || len(list) != 1 || len(list[0].Tools) != 2 || !list[0].Tools[0].HasView || list[0].Tools[1].ReadOnly {
 		t.Errorf("%+v, %v", list, err)
 	}
-	for name, c := range map[string]room.Change{
+	for name, c := range map[string]room.Settings{
 		"no name": {}, "an agent that is not there": {Name: new("x"), Members: &[]junctor.Member{{Agent: "none"}}}, "a user that is not there": {Name: new("x"), Members: &[]junctor.Member{{User: "none"}}},
 		"a member that is nobody": {Name: new("x"), Members: &[]junctor.Member{{}}}, "one twice": {Name: new("x"), Members: &[]junctor.Member{{User: "bob"}, {User: "u2"}}},
 		"rounds without end": {Name: new("x"), MaxRounds: new(99)}, "no policy": {Name: new("x"), Policy: new(junctor.TurnPolicy("x"))}, "no approvals": {Name: new("x"), Approvals: new(junctor.RoomApproval("x"))},
 	} {
-		if _, err := h.AddWorkspace(t.Context(), h.admin, c); junctor.CodeOf(err) != junctor.CodeInvalid && junctor.CodeOf(err) != junctor.CodeNotFound {
+		if _, err := h.Create(t.Context(), h.admin, c); junctor.CodeOf(err) != junctor.CodeInvalid && junctor.CodeOf(err) != junctor.CodeNotFound {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

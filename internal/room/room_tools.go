@@ -46,8 +46,8 @@ func (t *roomTools) listRoomTools() []agent.Tool {
 		return nil // a map of strings always encodes
 	}
 	return []agent.Tool{
-		{Name: askAgentTool, Title: "Ask another agent", Description: "Ask another agent of this room something, and get its answer. It uses its own tools.", Schema: schema, ReadOnly: true, Own: askAgentTool},
-		{Name: handOverTool, Title: "Hand over to another agent", Description: "Have another agent of this room speak after you, and go on with this.", Schema: schema, ReadOnly: true, Own: handOverTool},
+		{Name: askAgentTool, Title: "Ask another agent", Description: "Ask another agent of this room something, and get its answer. It uses its own tools.", Schema: schema, ReadOnly: true, OriginalName: askAgentTool},
+		{Name: handOverTool, Title: "Hand over to another agent", Description: "Have another agent of this room speak after you, and go on with this.", Schema: schema, ReadOnly: true, OriginalName: handOverTool},
 	}
 }
 
@@ -79,13 +79,13 @@ func (t *roomTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	return agent.Result{CallID: c.ID, Text: text}
 }
 
-// Refuse records a refused call of the agent's own tools. The room's tools have no
+// RecordRefusal records a refused call of the agent's own tools. The room's tools have no
 // records: their calls appear in the room's messages.
-func (t *roomTools) Refuse(ctx context.Context, c agent.Call, why error) string {
+func (t *roomTools) RecordRefusal(ctx context.Context, c agent.Call, why error) string {
 	if c.Name == askAgentTool || c.Name == handOverTool {
 		return ""
 	}
-	return t.Tools.Refuse(ctx, c, why)
+	return t.Tools.RecordRefusal(ctx, c, why)
 }
 
 // callRoomTool validates the arguments of a room tool and executes it. The error
@@ -119,13 +119,13 @@ func (t *roomTools) passFloor(to, message string) (string, error) {
 	}
 	r.plan.queueAgents(t.self, []string{to})
 	note := junctor.Message{
-		Tenant: r.row.Tenant, Workspace: r.row.Workspace, ID: r.rooms.NewID(), At: r.rooms.Now(), Author: junctor.Author{Kind: junctor.AuthorAgent, Name: t.self}, Run: r.row.ID, Text: "@" + to + " " + message,
+		Tenant: r.row.Tenant, Room: r.row.Room, ID: r.rooms.NewID(), At: r.rooms.Now(), Author: junctor.Author{Kind: junctor.AuthorAgent, Name: t.self}, Run: r.row.ID, Text: "@" + to + " " + message,
 	}
 	if err := r.rooms.Store.For(note.Tenant).PutMessage(t.storeCtx, &note); err != nil {
 		return "", err
 	}
-	t.part.Text(note.ID, t.self)
-	t.part.More(note.Text)
+	t.part.StartText(note.ID, t.self)
+	t.part.AppendText(note.Text)
 	t.part.EndText()
 	return to + " speaks after you. Say in a sentence that you hand over.", nil
 }
@@ -144,15 +144,15 @@ func (t *roomTools) askOtherAgent(ctx context.Context, callID, name, message str
 	turn.NeedsApproval = r.newApprovalCheck(ctx, name)
 	rec := r.newRecorder(t.storeCtx, name, t.part, callID) //nolint:contextcheck // messages are stored although the run is stopped
 	end := agent.Run(ctx, turn, rec.handleEvent)
-	if end.Outcome == agent.Waiting {
-		end.Outcome, end.Reason = agent.Failed, fmt.Sprintf("%s wants to use %s, which a person must allow: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
+	if end.Outcome == agent.OutcomeWaiting {
+		end.Outcome, end.Reason = agent.OutcomeFailed, fmt.Sprintf("%s wants to use %s, which a person must allow: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
 		end.Waiting = nil
 	}
 	rec.finishTurn(end)
 	r.mu.Lock()
 	r.usage.Add(end.Usage)
 	r.mu.Unlock()
-	if end.Outcome != agent.Done && end.Text() == "" {
+	if end.Outcome != agent.OutcomeDone && end.Text() == "" {
 		return "", junctor.Errorf(junctor.CodeUnavailable, "%s did not answer: %s", name, end.Reason)
 	}
 	return end.Text(), nil

@@ -21,7 +21,7 @@ const maxMessageBytes = 64 << 10
 // maxReasonBytes bounds the reason that a person gives for a denial.
 const maxReasonBytes = 2 << 10
 
-// Say starts a run, either with a message or with decisions on calls that wait for
+// StartRun starts a run, either with a message or with decisions on calls that wait for
 // an approval. It returns the events of that run. The run goes on whether the
 // caller reads them or not; the caller closes the feed. A message to a room in
 // which calls wait denies those calls.
@@ -29,7 +29,7 @@ const maxReasonBytes = 2 << 10
 // The errors are CodeInvalid for a bad message, CodeNotFound for a room of which
 // the principal is no member, CodeConflict if another run goes on or the calls no
 // longer wait, and CodeUnavailable while the instance stops.
-func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*Feed, error) {
+func (r *Rooms) StartRun(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*Feed, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 	// models read text only.
 	if in.Action != nil {
 		if text == "" {
-			text = in.Action.Sentence()
+			text = in.Action.Describe()
 		}
 		if action, err = json.Marshal(in.Action); err != nil {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the action cannot be kept: %w", err)
@@ -65,7 +65,7 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 		in.Message.ID = r.NewID()
 	}
 	said := junctor.Message{
-		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: displayName(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
+		Tenant: p.Tenant, Room: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: displayName(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
 	}
 	plan, err := r.planRun(ctx, &w, text, in.Agent)
 	if err != nil {
@@ -91,7 +91,7 @@ func displayName(p *junctor.Principal) string {
 
 // planRun returns the plan of a run that a message starts: the agent that the
 // client picked, otherwise the agents that chooseSpeakers selects.
-func (r *Rooms) planRun(ctx context.Context, w *junctor.Workspace, text, picked string) (runPlan, error) {
+func (r *Rooms) planRun(ctx context.Context, w *junctor.Room, text, picked string) (runPlan, error) {
 	plan := runPlan{Round: 1}
 	if picked != "" {
 		if slices.Contains(w.Agents(), picked) {
@@ -121,7 +121,7 @@ func (r *Rooms) planRun(ctx context.Context, w *junctor.Workspace, text, picked 
 // summarizeAgents describes the agents of a room for routing. An agent that cannot
 // be loaded is described by its name only, so that a message can still be routed to
 // the others.
-func (r *Rooms) summarizeAgents(ctx context.Context, w *junctor.Workspace) []agentSummary {
+func (r *Rooms) summarizeAgents(ctx context.Context, w *junctor.Room) []agentSummary {
 	agents := w.Agents()
 	out := make([]agentSummary, 0, len(agents))
 	for _, name := range agents {
@@ -144,7 +144,7 @@ func (r *Rooms) summarizeAgents(ctx context.Context, w *junctor.Workspace) []age
 // run with the stored plan, once its last waiting call is decided. Until then the
 // feed only names the calls that still wait. All decisions must be about the same
 // run.
-func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, in agui.Input) (*Feed, error) {
+func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.Room, in agui.Input) (*Feed, error) {
 	rows := r.Store.For(p.Tenant)
 	open, err := rows.CallApprovals(ctx, w.ID, "")
 	if err != nil {
@@ -158,12 +158,12 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 	}
 	from, decisions := "", make([]junctor.CallApproval, 0, len(in.Resume))
 	for _, answer := range in.Resume {
-		a, ok := byID[answer.Interrupt]
+		a, ok := byID[answer.InterruptID]
 		if !ok || from != "" && a.Run != from {
-			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.Interrupt)
+			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.InterruptID)
 		}
 		from = a.Run
-		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), truncateText(answer.Reason, maxReasonBytes)
+		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), junctor.ShortenText(answer.Reason, maxReasonBytes)
 		if answer.Allow {
 			a.State = junctor.CallAllowed
 		}
@@ -203,24 +203,24 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 
 // newPendingFeed answers a request that decided a part of the waiting calls: one
 // finished run of events that lists the rest.
-func (r *Rooms) newPendingFeed(p *junctor.Principal, w *junctor.Workspace, run string, left []junctor.CallApproval) *Feed {
+func (r *Rooms) newPendingFeed(p *junctor.Principal, w *junctor.Room, run string, left []junctor.CallApproval) *Feed {
 	l := newLiveRun(run, func() {})
 	s := agui.NewStream(w.ID, run, nil, r.Now, l.publish)
-	s.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: newInterrupts(left, "")}, agui.Usage{})
+	s.Finish(agui.Outcome{Type: agui.OutcomeInterrupt, Interrupts: newInterrupts(left, "")}, agui.Usage{})
 	l.ended = true
 	return r.newFeed(roomKey{p.Tenant, w.ID}, l)
 }
 
 // newInterrupts describes waiting calls as AG-UI interrupts, with the schema of the
 // decision that each expects. part is the id of the agent's part in the stream.
-func newInterrupts(asked []junctor.CallApproval, part string) []agui.Waits {
-	out := make([]agui.Waits, 0, len(asked))
+func newInterrupts(asked []junctor.CallApproval, part string) []agui.PendingInterrupt {
+	out := make([]agui.PendingInterrupt, 0, len(asked))
 	for _, a := range asked {
 		meta, err := json.Marshal(map[string]string{"agent": a.Agent, "server": a.Call.Server, "tool": a.Call.Tool})
 		if err != nil {
 			meta = nil // a map of strings always encodes
 		}
-		out = append(out, agui.Waits{
+		out = append(out, agui.PendingInterrupt{
 			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s wants to use %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
 			ResponseSchema: json.RawMessage(`{"type":"object","properties":{"allow":{"type":"boolean"},"remember":{"type":"boolean"},"reason":{"type":"string"}},"required":["allow"]}`),
 		})
@@ -230,17 +230,17 @@ func newInterrupts(asked []junctor.CallApproval, part string) []agui.Waits {
 
 // newRunRow returns the row of a run that is about to start in this process. It
 // fails while the instance stops.
-func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Workspace, id string) (junctor.RoomRun, error) {
+func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Room, id string) (junctor.RoomRun, error) {
 	if r.lifetime.Err() != nil {
 		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
 	}
-	return junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}, nil
+	return junctor.RoomRun{Tenant: p.Tenant, Room: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Replica: r.Replica, BegunAt: r.Now()}, nil
 }
 
 // launchRun runs a run whose row is stored, in its own goroutine. It cannot fail: a
 // stored row whose run does not start would block its room until the row is marked
 // as lost.
-func (r *Rooms) launchRun(p *junctor.Principal, w *junctor.Workspace, run *runner, said *junctor.Message) *Feed {
+func (r *Rooms) launchRun(p *junctor.Principal, w *junctor.Room, run *runner, said *junctor.Message) *Feed {
 	running, cancel := context.WithCancel(r.lifetime)
 	l := newLiveRun(run.row.ID, cancel)
 	key := roomKey{p.Tenant, w.ID}
@@ -263,19 +263,19 @@ func (r *Rooms) launchRun(p *junctor.Principal, w *junctor.Workspace, run *runne
 	return feed
 }
 
-// Listen returns the events of all runs of a room, now and later. The caller closes
+// Subscribe returns the events of all runs of a room, now and later. The caller closes
 // the feed.
-func (r *Rooms) Listen(ctx context.Context, p *junctor.Principal, id string) (*Feed, error) {
+func (r *Rooms) Subscribe(ctx context.Context, p *junctor.Principal, id string) (*Feed, error) {
 	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
 	return r.newFeed(roomKey{p.Tenant, id}, nil), nil
 }
 
-// Stop stops a run that goes on or waits, also one of another replica: that replica
+// StopRun stops a run that goes on or waits, also one of another replica: that replica
 // notices with its next heartbeat. A run that has ended or does not exist is not an
 // error.
-func (r *Rooms) Stop(ctx context.Context, p *junctor.Principal, id, run string) error {
+func (r *Rooms) StopRun(ctx context.Context, p *junctor.Principal, id, run string) error {
 	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return err
 	}
@@ -291,9 +291,9 @@ func (r *Rooms) Stop(ctx context.Context, p *junctor.Principal, id, run string) 
 
 // storeNote stores a message of the room itself. Storing the same id again replaces
 // the message.
-func (r *Rooms) storeNote(ctx context.Context, w *junctor.Workspace, run, id, text string) error {
+func (r *Rooms) storeNote(ctx context.Context, w *junctor.Room, run, id, text string) error {
 	return r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
-		Tenant: w.Tenant, Workspace: w.ID, ID: id, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"}, Run: run, Text: text,
+		Tenant: w.Tenant, Room: w.ID, ID: id, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"}, Run: run, Text: text,
 	})
 }
 
@@ -302,14 +302,14 @@ func (r *Rooms) storeNote(ctx context.Context, w *junctor.Workspace, run, id, te
 // agent.HeartbeatTimeout and, while this process is starting, all former runs of
 // this replica.
 func (r *Rooms) recoverLostRuns(ctx context.Context, starting bool) error {
-	node := ""
+	replica := ""
 	if starting {
-		node = r.Node
+		replica = r.Replica
 	}
-	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-agent.HeartbeatTimeout))
+	lost, err := r.Store.LoseRuns(ctx, replica, r.Now().Add(-agent.HeartbeatTimeout))
 	errs := append(make([]error, 0, 1+len(lost)), err)
 	for _, run := range lost {
-		w := junctor.Workspace{Tenant: run.Tenant, ID: run.Workspace}
+		w := junctor.Room{Tenant: run.Tenant, ID: run.Room}
 		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
 	}
 	return errors.Join(errs...)

@@ -17,7 +17,7 @@ import (
 // runner executes one run: the turns of its agents, one after the other.
 type runner struct {
 	rooms     *Rooms
-	room      junctor.Workspace
+	room      junctor.Room
 	row       junctor.RoomRun
 	userID    string                    // the user that started the run; "" if no user did
 	decisions map[string]agent.Decision // on the calls that waited in the former run
@@ -46,19 +46,19 @@ func (r *runner) runToEnd(ctx context.Context) {
 	}
 	r.row.Input, r.row.Output, r.row.EndedAt = r.usage.Input, r.usage.Output, r.rooms.Now()
 	if err := r.rooms.Store.For(r.row.Tenant).EndRun(storeCtx, &r.row, waits); err != nil {
-		r.rooms.Log.Error("rooms: how a run ended could not be kept", "room", r.row.Workspace, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
+		r.rooms.Log.Error("rooms: how a run ended could not be kept", "room", r.row.Room, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
 		r.row.State, r.row.Reason = junctor.RunFailed, junctor.AsError(err).Message
 	}
 	used := agui.Usage{InputTokens: r.usage.Input, OutputTokens: r.usage.Output}
 	switch r.row.State {
 	case junctor.RunWaiting:
-		r.stream.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: newInterrupts(waits, part)}, used)
+		r.stream.Finish(agui.Outcome{Type: agui.OutcomeInterrupt, Interrupts: newInterrupts(waits, part)}, used)
 	case junctor.RunCancelled:
-		r.stream.Finish(agui.Outcome{Type: agui.Cancelled}, used)
+		r.stream.Finish(agui.Outcome{Type: agui.OutcomeCancelled}, used)
 	case junctor.RunFailed:
 		r.stream.Fail(string(junctor.RunFailed), r.row.Reason, used)
 	case junctor.RunDone, junctor.RunRunning, junctor.RunLost:
-		r.stream.Finish(agui.Outcome{Type: agui.Success}, used)
+		r.stream.Finish(agui.Outcome{Type: agui.OutcomeSuccess}, used)
 	}
 }
 
@@ -126,13 +126,13 @@ func (r *runner) postNote(storeCtx context.Context, text string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stream.Say(id, text)
+	r.stream.EmitSystemMessage(id, text)
 }
 
 // logStoreFailure logs that a message could not be stored. The run goes on, because
 // subscribers have received the message already.
 func (r *runner) logStoreFailure(err error) {
-	r.rooms.Log.Error("rooms: what was said could not be kept", "room", r.row.Workspace, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
+	r.rooms.Log.Error("rooms: what was said could not be kept", "room", r.row.Room, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
 }
 
 // runTurn takes one agent's turn, stores and publishes it. The state is "" if the
@@ -143,23 +143,23 @@ func (r *runner) runTurn(ctx, storeCtx context.Context, name string) (junctor.Ru
 	rec := r.newRecorder(storeCtx, name, nil, "")
 	if err != nil {
 		if ctx.Err() != nil {
-			rec.finishTurn(agent.End{Outcome: agent.Cancelled})
+			rec.finishTurn(agent.TurnResult{Outcome: agent.OutcomeCancelled})
 			return r.cancelRun(), nil, ""
 		}
-		rec.finishTurn(agent.End{Outcome: agent.Failed, Reason: junctor.AsError(err).Message})
+		rec.finishTurn(agent.TurnResult{Outcome: agent.OutcomeFailed, Reason: junctor.AsError(err).Message})
 		r.row.Reason = name + ": " + junctor.AsError(err).Message
 		return "", nil, ""
 	}
 	rec.adoptDecidedCalls(before, r.decisions)
-	turn.Tools = r.rooms.Views.Beside(toolsOrNone(turn.Tools), r.row.Tenant, r.userID, name, rec.newRecordCheck(before))
+	turn.Tools = r.rooms.AppTools.AddAppTools(toolsOrNone(turn.Tools), r.row.Tenant, r.userID, name, rec.newRecordCheck(before))
 	if turn.Model != "" { // rules define surfaces in their own syntax
-		turn.Tools = agent.WithSurfaces(turn.Tools, r.rooms.Catalogs(ctx, r.row.Tenant))
+		turn.Tools = agent.AddSurfaceTool(turn.Tools, r.rooms.Catalogs(ctx, r.row.Tenant))
 	}
 	if others := r.otherAgents(name); len(others) > 0 {
 		turn.Tools = &roomTools{Tools: turn.Tools, run: r, storeCtx: storeCtx, part: rec.part, self: name, otherAgents: others}
 		turn.Instructions += describeRoom(name, others)
 	}
-	turn.NeedsApproval, turn.Apps = r.newApprovalCheck(ctx, name), true // the console can show App views
+	turn.NeedsApproval, turn.ShowsApps = r.newApprovalCheck(ctx, name), true // the console can show App views
 	// Decisions are for the first turn only: it continues the calls that waited.
 	turn.Decisions, r.decisions = r.decisions, nil
 	end := agent.Run(ctx, turn, rec.handleEvent)
@@ -168,14 +168,14 @@ func (r *runner) runTurn(ctx, storeCtx context.Context, name string) (junctor.Ru
 	defer r.mu.Unlock()
 	r.usage.Add(end.Usage)
 	switch end.Outcome {
-	case agent.Waiting:
+	case agent.OutcomeWaiting:
 		r.plan.WaitingAgent = name
 		return junctor.RunWaiting, waits, rec.id
-	case agent.Cancelled:
+	case agent.OutcomeCancelled:
 		return r.cancelRun(), nil, ""
-	case agent.Failed:
+	case agent.OutcomeFailed:
 		r.row.Reason = name + ": " + end.Reason
-	case agent.Done, agent.Limit:
+	case agent.OutcomeDone, agent.OutcomeLimit:
 		r.answered = true
 		r.plan.queueAgents(name, findMentions(end.Text(), r.room.Agents()))
 	}
@@ -185,11 +185,11 @@ func (r *runner) runTurn(ctx, storeCtx context.Context, name string) (junctor.Ru
 // prepareTurn returns a turn of an agent with the conversation so far, and the
 // stored messages of which the conversation was made.
 func (r *runner) prepareTurn(ctx context.Context, name string) (agent.Turn, []junctor.Message, error) {
-	turn, err := r.rooms.Minds.Mind(ctx, r.row.Tenant, r.row.Workspace, name)
+	turn, err := r.rooms.Turns.NewTurn(ctx, r.row.Tenant, r.row.Room, name)
 	if err != nil {
 		return turn, nil, err
 	}
-	list, err := r.rooms.Store.For(r.row.Tenant).Messages(ctx, r.row.Workspace, store.MessageFilter{Limit: maxHistoryMessages})
+	list, err := r.rooms.Store.For(r.row.Tenant).Messages(ctx, r.row.Room, store.MessageFilter{Limit: maxHistoryMessages})
 	if err != nil {
 		return turn, nil, err
 	}
@@ -246,9 +246,9 @@ func (r *runner) newApprovalCheck(ctx context.Context, name string) func(agent.T
 		if t.ReadOnly {
 			return false
 		}
-		list, err := r.rooms.Store.For(r.row.Tenant).Remembered(ctx, r.row.Workspace)
+		list, err := r.rooms.Store.For(r.row.Tenant).Remembered(ctx, r.row.Room)
 		return err != nil || !slices.ContainsFunc(list, func(a junctor.CallApproval) bool {
-			return a.Agent == name && a.Call.Server == t.Server && a.Call.Tool == t.Own && a.Call.Digest == t.Digest && t.Digest != ""
+			return a.Agent == name && a.Call.Server == t.Server && a.Call.Tool == t.OriginalName && a.Call.Digest == t.Digest && t.Digest != ""
 		})
 	}
 }

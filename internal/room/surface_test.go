@@ -12,19 +12,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-func TestSurfacesAreKeptToldAndAnswered(t *testing.T) {
+func TestSurfacesAreStoredSentAndAnswered(t *testing.T) {
 	t.Parallel()
 	button := a2ui.Surface{ID: "s", Components: []json.RawMessage{
 		json.RawMessage(`{"id":"root","component":"Button","child":"t","action":{"event":{"name":"more","context":{"id":"tx1"}}}}`),
 		json.RawMessage(`{"id":"t","component":"Text","text":"more"}`),
 	}}
 	var got *a2ui.Action
-	h := newHouse(t, map[string]agent.Turn{"bank": {Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+	h := newHouse(t, map[string]agent.Turn{"bank": {Provider: script(func(_ context.Context, r agent.Request) ([]agent.AnswerChunk, error) {
 		if got = lastly(r).Action; got != nil {
 			return says("here is " + string(got.Context)), nil
 		}
-		return []agent.Piece{{Text: "press"}, {Surface: &button}}, nil
-	})}, "other": {Provider: script(func(context.Context, agent.Request) ([]agent.Piece, error) { return says("not me"), nil })}})
+		return []agent.AnswerChunk{{Text: "press"}, {Surface: &button}}, nil
+	})}, "other": {Provider: script(func(context.Context, agent.Request) ([]agent.AnswerChunk, error) { return says("not me"), nil })}})
 	id := h.room(junctor.PolicyAddressed, "other", "bank")
 
 	var told *agui.Event
@@ -53,7 +53,7 @@ func TestSurfacesAreKeptToldAndAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.Say(h.Context(), h.ada, id, in)
+	f, err := h.StartRun(h.Context(), h.ada, id, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,16 +75,16 @@ func TestSurfacesAreKeptToldAndAnswered(t *testing.T) {
 // draws them itself finds them in the messages.
 func TestRegisteredComponents(t *testing.T) {
 	t.Parallel()
-	catalog, err := a2ui.ReadCatalog([]byte(`{"catalogId":"x:fleet","components":{"fleet:Gauge":{"properties":{"label":{"$ref":"#/$defs/DynamicString"}},"required":["label"]}},
+	catalog, err := a2ui.ReadCatalog([]byte(`{"catalogId":"https://x/fleet","components":{"fleet:Gauge":{"properties":{"label":{"$ref":"#/$defs/DynamicString"}},"required":["label"]}},
 		"fallbacks":{"fleet:Gauge":[{"id":"root","component":"Text","text":{"property":"label"}}]}}`), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	gauge := a2ui.Surface{ID: "s", Catalogs: []string{"x:fleet"}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"fleet:Gauge","label":"Speed"}`)}}
-	h := newHouse(t, map[string]agent.Turn{"fleet": {Provider: script(func(context.Context, agent.Request) ([]agent.Piece, error) {
-		return []agent.Piece{{Text: "see"}, {Surface: &gauge}}, nil
+	gauge := a2ui.Surface{ID: "s", Catalogs: []string{"https://x/fleet"}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"fleet:Gauge","label":"Speed"}`)}}
+	h := newHouse(t, map[string]agent.Turn{"fleet": {Provider: script(func(context.Context, agent.Request) ([]agent.AnswerChunk, error) {
+		return []agent.AnswerChunk{{Text: "see"}, {Surface: &gauge}}, nil
 	})}})
-	if h.known, err = a2ui.Builtin().With(catalog); err != nil {
+	if h.known, err = a2ui.BuiltinCatalogs().With(catalog); err != nil {
 		t.Fatal(err)
 	}
 	id := h.room(junctor.PolicyAddressed, "fleet")
@@ -97,7 +97,7 @@ func TestRegisteredComponents(t *testing.T) {
 	if kept := h.messages(id)[1].Surfaces; len(kept) != 1 || !strings.Contains(string(kept[0]), `"component":"Text"`) || strings.Contains(string(kept[0]), "fleet:Gauge") {
 		t.Errorf("kept %s", kept)
 	}
-	if !strings.Contains(told, `"component":"Text"`) || !strings.Contains(told, `"component":"fleet:Gauge"`) || !strings.Contains(told, `"catalogId":"x:fleet"`) {
+	if !strings.Contains(told, `"component":"Text"`) || !strings.Contains(told, `"component":"fleet:Gauge"`) || !strings.Contains(told, `"catalogId":"https://x/fleet"`) {
 		t.Errorf("told %s", told)
 	}
 }
@@ -121,7 +121,7 @@ func TestActionsThatCannotBe(t *testing.T) {
 // catalogs are the components that agents may show.
 func (h *house) catalogs(context.Context, junctor.TenantID) *a2ui.Catalogs {
 	if h.known == nil {
-		return a2ui.Builtin()
+		return a2ui.BuiltinCatalogs()
 	}
 	return h.known
 }

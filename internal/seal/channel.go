@@ -33,7 +33,7 @@ const (
 )
 
 // ChannelMaker makes encrypted connections between replicas that share the keys
-// of a Ring. It returns a connection only after both sides have proved that they
+// of a SessionRing. It returns a connection only after both sides have proved that they
 // hold a key of the ring, and that they are the replicas that the other side
 // expects. So an attacker who knows a replica's address, reads the traffic or
 // intercepts it neither receives nor sends anything.
@@ -45,7 +45,7 @@ const (
 //
 // All methods may be called from any goroutine.
 type ChannelMaker struct {
-	ring   *Ring
+	ring   *SessionRing
 	self   string      // name of this replica
 	server *tls.Config // for connections that another replica opened
 }
@@ -53,7 +53,7 @@ type ChannelMaker struct {
 // NewChannelMaker returns the ChannelMaker of the replica named self. The name
 // must be unique to one run of the process, because a proof is valid for every
 // process with that name.
-func (r *Ring) NewChannelMaker(self string) (*ChannelMaker, error) {
+func (r *SessionRing) NewChannelMaker(self string) (*ChannelMaker, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (r *Ring) NewChannelMaker(self string) (*ChannelMaker, error) {
 // channel. It shows that the sender holds a key, so strangers do not even learn
 // that there are channels. Replaying it reveals no more than that.
 func (c *ChannelMaker) Hello(to string) string {
-	return string(c.ring.Seal(nil, purposeHello, joinPair(c.self, to)))
+	return c.ring.Seal(purposeHello, joinPair(c.self, to))
 }
 
 // ReadHello returns the replica that sent a hello. It refuses a hello for another
@@ -150,7 +150,7 @@ func exportSecret(session *tls.Conn, asker, answerer string) ([]byte, error) {
 
 // sendProof sends this side's proof, as one line.
 func (c *ChannelMaker) sendProof(session net.Conn, purpose string, secret []byte) error {
-	_, err := session.Write(append(c.ring.Seal(nil, purpose, secret), '\n'))
+	_, err := session.Write(append(c.ring.AppendSealed(nil, purpose, secret), '\n'))
 	return err
 }
 

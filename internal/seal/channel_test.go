@@ -15,7 +15,7 @@ import (
 // channelTime is far above what a handshake takes.
 const channelTime = 20 * time.Second
 
-func newChannelMaker(t testing.TB, r *seal.Ring, self string) *seal.ChannelMaker {
+func newChannelMaker(t testing.TB, r *seal.SessionRing, self string) *seal.ChannelMaker {
 	t.Helper()
 	c, err := r.NewChannelMaker(self)
 	if err != nil {
@@ -62,11 +62,11 @@ func connect(t testing.TB, asker, answerer *seal.ChannelMaker, to, from string, 
 func TestChannel(t *testing.T) {
 	t.Parallel()
 	r := newRing(t)
-	one, two := newChannelMaker(t, r.Ring, "one"), newChannelMaker(t, r.replica(t), "two")
+	one, two := newChannelMaker(t, r.SessionRing, "one"), newChannelMaker(t, r.replica(t), "two")
 	if from, err := two.ReadHello(one.Hello("two")); err != nil || from != "one" {
 		t.Errorf("hello: %q, %v", from, err)
 	}
-	for name, text := range map[string]string{"for another replica": one.Hello("three"), "of other keys": newChannelMaker(t, newRing(t).Ring, "one").Hello("two"), "nothing": ""} {
+	for name, text := range map[string]string{"for another replica": one.Hello("three"), "of other keys": newChannelMaker(t, newRing(t).SessionRing, "one").Hello("two"), "nothing": ""} {
 		if from, err := two.ReadHello(text); err == nil {
 			t.Errorf("a hello %s: %q", name, from)
 		}
@@ -92,13 +92,13 @@ func TestChannel(t *testing.T) {
 func TestChannelRefuses(t *testing.T) {
 	t.Parallel()
 	r, other := newRing(t), newRing(t)
-	one, two := newChannelMaker(t, r.Ring, "one"), newChannelMaker(t, r.Ring, "two")
+	one, two := newChannelMaker(t, r.SessionRing, "one"), newChannelMaker(t, r.SessionRing, "two")
 	for name, tt := range map[string]struct {
 		asker, answerer *seal.ChannelMaker
 		to, from        string
 	}{
-		"an answerer with other keys":   {one, newChannelMaker(t, other.Ring, "two"), "two", "one"},
-		"an asker with other keys":      {newChannelMaker(t, other.Ring, "one"), two, "two", "one"},
+		"an answerer with other keys":   {one, newChannelMaker(t, other.SessionRing, "two"), "two", "one"},
+		"an asker with other keys":      {newChannelMaker(t, other.SessionRing, "one"), two, "two", "one"},
 		"another answerer than meant":   {one, two, "three", "one"},
 		"another asker than said hello": {one, two, "two", "three"},
 	} {
@@ -115,7 +115,7 @@ func TestChannelRefuses(t *testing.T) {
 func TestChannelInTheMiddle(t *testing.T) {
 	t.Parallel()
 	r := newRing(t)
-	one, two, middle := newChannelMaker(t, r.Ring, "one"), newChannelMaker(t, r.Ring, "two"), newChannelMaker(t, newRing(t).Ring, "two")
+	one, two, middle := newChannelMaker(t, r.SessionRing, "one"), newChannelMaker(t, r.SessionRing, "two"), newChannelMaker(t, newRing(t).SessionRing, "two")
 	client, toMiddle := pipe(t)
 	fromMiddle, server := pipe(t)
 	ctx, cancel := context.WithTimeout(t.Context(), channelTime)
@@ -139,7 +139,7 @@ func TestChannelInTheMiddle(t *testing.T) {
 func TestChannelChanged(t *testing.T) {
 	t.Parallel()
 	r := newRing(t)
-	one, two := newChannelMaker(t, r.Ring, "one"), newChannelMaker(t, r.Ring, "two")
+	one, two := newChannelMaker(t, r.SessionRing, "one"), newChannelMaker(t, r.SessionRing, "two")
 	client, server := pipe(t)
 	flipping := &flipper{Conn: client}
 	a, b, err := connect(t, one, two, "two", "one", flipping, server)
@@ -176,7 +176,7 @@ func (f *flipper) Write(p []byte) (int, error) {
 // Who says nothing is not waited for longer than ctx lasts.
 func TestChannelEndsInTime(t *testing.T) {
 	t.Parallel()
-	one := newChannelMaker(t, newRing(t).Ring, "one")
+	one := newChannelMaker(t, newRing(t).SessionRing, "one")
 	client, _ := pipe(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -189,7 +189,7 @@ func TestChannelEndsInTime(t *testing.T) {
 func TestChannelCost(t *testing.T) {
 	r := newRing(t)
 	client, server := pipe(t)
-	a, b, err := connect(t, newChannelMaker(t, r.Ring, "one"), newChannelMaker(t, r.Ring, "two"), "two", "one", client, server)
+	a, b, err := connect(t, newChannelMaker(t, r.SessionRing, "one"), newChannelMaker(t, r.SessionRing, "two"), "two", "one", client, server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestChannelCost(t *testing.T) {
 
 func BenchmarkChannel(b *testing.B) {
 	r := newRing(b)
-	one, two := newChannelMaker(b, r.Ring, "one"), newChannelMaker(b, r.Ring, "two")
+	one, two := newChannelMaker(b, r.SessionRing, "one"), newChannelMaker(b, r.SessionRing, "two")
 	for b.Loop() {
 		client, server := pipe(b)
 		if _, _, err := connect(b, one, two, "two", "one", client, server); err != nil {

@@ -2,9 +2,9 @@
 // data.
 //
 // internal/app opens a Keyring from a file or the environment, and with it a
-// Vault and a Ring. The Vault seals the credentials that users store;
-// internal/credential, internal/oauth and others use it, and internal/store keeps
-// the result. gateway and guard seal session ids and request states with the Ring.
+// Vault and a SessionRing. The Vault seals the credentials that users store;
+// internal/upstreamauth and others use it, and internal/store keeps
+// the result. gateway and guard seal session ids and request states with the SessionRing.
 // Replicas connect to each other through a ChannelMaker. Secret is the type in
 // which other packages carry plaintext.
 //
@@ -16,6 +16,7 @@
 // To read the code, begin with master.go (one master key) and keyring.go (several
 // of them), then envelope.go (one sealed secret) and vault.go (all of them).
 // keyfile.go and keyfile_io.go are the key file; keyring_lock.go and rotate.go
-// change its keys. ring.go, ring_seal.go and ring_rewrap.go are the Ring,
-// channel.go the connections between replicas, and secret.go the type Secret.
+// change its keys. ring.go, ring_seal.go and ring_rewrap.go are the SessionRing,
+// channel.go the connections between replicas, secret.go the type Secret, and
+// scrub.go removes secrets from texts.
 package seal

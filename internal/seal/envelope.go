@@ -7,9 +7,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Sealed is a secret as it is stored: encrypted with its own data key, which a
+// SealedSecret is a secret as it is stored: encrypted with its own data key, which a
 // master key has wrapped.
-type Sealed struct {
+type SealedSecret struct {
 	KeyID      string // of the master key
 	WrappedKey []byte
 	Ciphertext []byte
@@ -18,16 +18,16 @@ type Sealed struct {
 // Seal encrypts plaintext for one place: a field of a record of a tenant. It does
 // not open anywhere else. The caller must call Hold before, and store the result
 // before it releases.
-func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext []byte) (Sealed, error) {
+func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext []byte) (SealedSecret, error) {
 	key := make([]byte, keySize)
 	rand.Read(key)
 	defer clear(key)
 	aead, err := newAEAD(key)
 	if err != nil {
-		return Sealed{}, err
+		return SealedSecret{}, err
 	}
 	m := k.keySet.Load().current
-	return Sealed{
+	return SealedSecret{
 		KeyID:      m.ID(),
 		WrappedKey: m.Wrap(key, bindingFor("data key", tenant, record, field)),
 		Ciphertext: aead.Seal(nil, nil, plaintext, bindingFor("secret", tenant, record, field)), //nolint:gosec // G407: newAEAD makes the nonce, at random
@@ -37,7 +37,7 @@ func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext 
 // Open decrypts what Seal sealed for this place. The error is CodeInvalid if no
 // key of the ring wrapped it, if it belongs to another place, or if it was
 // changed.
-func (k *Keyring) Open(tenant junctor.TenantID, record, field string, s Sealed) ([]byte, error) {
+func (k *Keyring) Open(tenant junctor.TenantID, record, field string, s SealedSecret) ([]byte, error) {
 	m := k.findKey(s.WrappedKey)
 	if m == nil {
 		return nil, otherKeyError()

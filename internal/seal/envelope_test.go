@@ -49,7 +49,7 @@ func TestProperty6EncryptionRoundTrip(t *testing.T) {
 			t.Fatal("the plaintext shows")
 		}
 
-		refused := func(what string, k *seal.Keyring, tenant junctor.TenantID, record, field string, s seal.Sealed) {
+		refused := func(what string, k *seal.Keyring, tenant junctor.TenantID, record, field string, s seal.SealedSecret) {
 			t.Helper()
 			if got, err := k.Open(tenant, record, field, s); junctor.CodeOf(err) != junctor.CodeInvalid || got != nil {
 				t.Fatalf("opened %s: %v", what, err)
@@ -65,9 +65,9 @@ func TestProperty6EncryptionRoundTrip(t *testing.T) {
 			refused("with the border moved", k, tenant, record+field[:1], field[1:], sealed)
 		}
 		refused("with another keyring", other, tenant, record, field, sealed)
-		refused("with the data key of another", k, tenant, record, field, seal.Sealed{KeyID: sealed.KeyID, WrappedKey: again.WrappedKey, Ciphertext: sealed.Ciphertext})
-		refused("with another key id", k, tenant, record, field, seal.Sealed{KeyID: "00", WrappedKey: sealed.WrappedKey, Ciphertext: sealed.Ciphertext})
-		refused("with the parts swapped", k, tenant, record, field, seal.Sealed{KeyID: sealed.KeyID, WrappedKey: sealed.Ciphertext, Ciphertext: sealed.WrappedKey})
+		refused("with the data key of another", k, tenant, record, field, seal.SealedSecret{KeyID: sealed.KeyID, WrappedKey: again.WrappedKey, Ciphertext: sealed.Ciphertext})
+		refused("with another key id", k, tenant, record, field, seal.SealedSecret{KeyID: "00", WrappedKey: sealed.WrappedKey, Ciphertext: sealed.Ciphertext})
+		refused("with the parts swapped", k, tenant, record, field, seal.SealedSecret{KeyID: sealed.KeyID, WrappedKey: sealed.Ciphertext, Ciphertext: sealed.WrappedKey})
 
 		flip := func(b []byte) []byte {
 			b = bytes.Clone(b)
@@ -75,10 +75,10 @@ func TestProperty6EncryptionRoundTrip(t *testing.T) {
 			b[bit/8] ^= 1 << (bit % 8)
 			return b
 		}
-		refused("with a flipped bit", k, tenant, record, field, seal.Sealed{KeyID: sealed.KeyID, WrappedKey: sealed.WrappedKey, Ciphertext: flip(sealed.Ciphertext)})
-		refused("with a flipped bit in the wrap", k, tenant, record, field, seal.Sealed{KeyID: sealed.KeyID, WrappedKey: flip(sealed.WrappedKey), Ciphertext: sealed.Ciphertext})
+		refused("with a flipped bit", k, tenant, record, field, seal.SealedSecret{KeyID: sealed.KeyID, WrappedKey: sealed.WrappedKey, Ciphertext: flip(sealed.Ciphertext)})
+		refused("with a flipped bit in the wrap", k, tenant, record, field, seal.SealedSecret{KeyID: sealed.KeyID, WrappedKey: flip(sealed.WrappedKey), Ciphertext: sealed.Ciphertext})
 		cut := rapid.IntRange(0, len(sealed.Ciphertext)-1).Draw(t, "cut")
-		refused("cut", k, tenant, record, field, seal.Sealed{KeyID: sealed.KeyID, WrappedKey: sealed.WrappedKey, Ciphertext: sealed.Ciphertext[:cut]})
+		refused("cut", k, tenant, record, field, seal.SealedSecret{KeyID: sealed.KeyID, WrappedKey: sealed.WrappedKey, Ciphertext: sealed.Ciphertext[:cut]})
 	})
 	t.Logf("figure: property 6: %d secrets sealed and opened, none elsewhere or with a bit changed", n)
 }

@@ -15,3 +15,9 @@ func BareServer(c *ChannelMaker, conn net.Conn) net.Conn { return tls.Server(con
 func BareClient(conn net.Conn) net.Conn {
 	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
 }
+
+// MasterKeys returns the current key, as a pointer and as a value.
+func (k *Keyring) MasterKeys() (pointer, value any) {
+	current := k.keySet.Load().current
+	return current, *current
+}

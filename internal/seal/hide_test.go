@@ -32,10 +32,7 @@ func TestNothingShowsKeysOrSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	master, err := seal.LoadOrCreate(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	master, masterValue := p.keys.MasterKeys()
 	rotation, err := p.Rotate(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -45,12 +42,12 @@ func TestNothingShowsKeysOrSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := db.rows[place]
-	stale, err := db.Stale(t.Context(), "", seal.WrappedKey{}, 1)
+	stale, err := db.ListStale(t.Context(), "", seal.WrappedKey{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := map[string]any{
-		"Secret": secret, "*Secret": &secret, "*Master": master, "Master": *master, "*Keyring": p.keys, "*Ring": p.ring, "*Vault": p.Vault, "Vault": *p.Vault,
+		"Secret": secret, "*Secret": &secret, "*Master": master, "Master": masterValue, "*Keyring": p.keys, "*Ring": p.ring, "*Vault": p.Vault, "Vault": *p.Vault,
 		"Sealed": row.Sealed, "StoredSecret": row, "SecretInfo": list, "Rotation": rotation, "WrappedKey": stale, "StoredKey": db.keys,
 		"all": []any{secret, master, p.keys, p.ring, p.Vault, row, rotation},
 	}

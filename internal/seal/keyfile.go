@@ -11,7 +11,7 @@ import (
 // written.
 type fileKey struct {
 	text    string // base64
-	master  *Master
+	master  *masterKey
 	created time.Time // zero if the file does not say
 	current bool
 }

@@ -16,16 +16,6 @@ import (
 // maxKeyFile bounds the size of a key file: some hundred keys.
 const maxKeyFile = 64 << 10
 
-// LoadOrCreate reads the current master key from the file at path, or creates one
-// there. See OpenKeyring.
-func LoadOrCreate(path string) (*Master, error) {
-	k, err := OpenKeyring(path)
-	if err != nil {
-		return nil, err
-	}
-	return k.keySet.Load().current, nil
-}
-
 // loadOrCreateKeys reads the keys of a file, or creates a file with one key. A
 // file is never incomplete: if several processes start at once, one creates it
 // and all use it.

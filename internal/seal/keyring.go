@@ -11,8 +11,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Wrapper wraps the keys that are in the database. *Master is a single key;
-// *Keyring has several, of which one wraps.
+// Wrapper wraps the keys that are in the database. *Keyring has several master keys, of
+// which one wraps.
 type Wrapper interface {
 	Wrap(plaintext, aad []byte) []byte
 	Unwrap(wrapped, aad []byte) ([]byte, error)
@@ -20,9 +20,6 @@ type Wrapper interface {
 	// Wrap returned meanwhile is stored before a rotation searches for it.
 	Hold(ctx context.Context) (release func(), err error)
 }
-
-// Hold does nothing: a single key is always the current one.
-func (m *Master) Hold(context.Context) (release func(), err error) { return func() {}, nil }
 
 // Keyring holds the master keys: the current one wraps, and all of them unwrap.
 // Replicas and processes on one machine may share its file. All methods may be
@@ -41,11 +38,11 @@ type Keyring struct {
 
 // keySet is an immutable set of master keys.
 type keySet struct {
-	current *Master
+	current *masterKey
 	fileIDs []string // ids in the file or in the environment, current first
 	// known holds every key that this process has read, including removed ones: a
 	// secret that was read from the store before a rotation still opens after it.
-	known map[[idSize]byte]*Master
+	known map[[idSize]byte]*masterKey
 }
 
 // OpenKeyring reads the master keys from the file at path, or creates one there.
@@ -89,7 +86,7 @@ func KeyringFromEnv(value string) (*Keyring, error) {
 
 // useKeys makes these keys the ones in use.
 func (k *Keyring) useKeys(keys []fileKey) {
-	s := &keySet{known: map[[idSize]byte]*Master{}}
+	s := &keySet{known: map[[idSize]byte]*masterKey{}}
 	if old := k.keySet.Load(); old != nil {
 		maps.Copy(s.known, old.known)
 	}
@@ -112,12 +109,12 @@ func (k *Keyring) CurrentID() string { return k.keySet.Load().current.ID() }
 // IDs returns the ids of all keys, the current one first.
 func (k *Keyring) IDs() []string { return append([]string{}, k.keySet.Load().fileIDs...) }
 
-// Wrap encrypts plaintext with the current key; see Master.Wrap.
+// Wrap encrypts plaintext with the current key; see masterKey.Wrap.
 func (k *Keyring) Wrap(plaintext, aad []byte) []byte {
 	return k.keySet.Load().current.Wrap(plaintext, aad)
 }
 
-// Unwrap opens what any of the keys wrapped; see Master.Unwrap.
+// Unwrap opens what any of the keys wrapped; see masterKey.Unwrap.
 func (k *Keyring) Unwrap(wrapped, aad []byte) ([]byte, error) {
 	m := k.findKey(wrapped)
 	if m == nil {
@@ -128,7 +125,7 @@ func (k *Keyring) Unwrap(wrapped, aad []byte) ([]byte, error) {
 
 // findKey returns the key that wrapped this, or nil. Another process may have
 // added an unknown key since, so the file is read again.
-func (k *Keyring) findKey(wrapped []byte) *Master {
+func (k *Keyring) findKey(wrapped []byte) *masterKey {
 	if len(wrapped) < idSize {
 		return nil
 	}

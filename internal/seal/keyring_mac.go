@@ -41,7 +41,7 @@ func (k *Keyring) CheckMAC(purpose, keyID string, message, mac []byte) error {
 }
 
 // computeMAC separates purpose and message by a byte that no purpose contains.
-func (m *Master) computeMAC(purpose string, message []byte) []byte {
+func (m *masterKey) computeMAC(purpose string, message []byte) []byte {
 	h := hmac.New(sha256.New, m.macKey)
 	h.Write([]byte(purpose))
 	h.Write([]byte{0})

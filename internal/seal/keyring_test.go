@@ -19,11 +19,11 @@ func keyText(n byte) string { return base64.StdEncoding.EncodeToString(bytes.Rep
 
 func keyID(t testing.TB, n byte) string {
 	t.Helper()
-	m, err := seal.FromEnv(keyText(n))
+	m, err := seal.KeyringFromEnv(keyText(n))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.ID()
+	return m.CurrentID()
 }
 
 func writeKeys(t testing.TB, text string) string {
@@ -120,8 +120,8 @@ func TestKeyFileIsRewritten(t *testing.T) {
 			t.Errorf("%s is left", end)
 		}
 	}
-	m, err := seal.LoadOrCreate(link)
-	if err != nil || m.ID() != got.KeyID {
+	m, err := seal.OpenKeyring(link)
+	if err != nil || m.CurrentID() != got.KeyID {
 		t.Errorf("the single key of the file: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestKeyringFromEnv(t *testing.T) {
 	if err != nil || !slices.Equal(k.IDs(), []string{keyID(t, 2), keyID(t, 1)}) {
 		t.Fatalf("%v", err)
 	}
-	old, err := seal.FromEnv(keyText(1))
+	old, err := seal.KeyringFromEnv(keyText(1))
 	if err != nil {
 		t.Fatal(err)
 	}

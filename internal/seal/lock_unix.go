@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile takes an exclusive or shared lock without waiting. held says that
+// lockFile takes an exclusive or shared lock without waiting. held means that
 // another process has it. The system releases it when the process ends, however
 // it ends.
 func lockFile(path string, exclusive bool) (f *os.File, held bool, err error) {

@@ -19,21 +19,12 @@ const keySize = 32
 // wraps.
 const idSize = 8
 
-// Master is one key that wraps other keys. The key itself never leaves this
+// masterKey is one key that wraps other keys. The key itself never leaves this
 // package.
-type Master struct {
+type masterKey struct {
 	id     [idSize]byte
 	aead   cipher.AEAD
 	macKey []byte // for Authenticate; derived separately from the encryption key
-}
-
-// FromEnv returns the current master key of KeyringFromEnv.
-func FromEnv(value string) (*Master, error) {
-	k, err := KeyringFromEnv(value)
-	if err != nil {
-		return nil, err
-	}
-	return k.keySet.Load().current, nil
 }
 
 // decodeKey reads 32 bytes in base64, with or without padding.
@@ -52,7 +43,7 @@ func decodeKey(text string) ([]byte, error) {
 // newMaster returns the master key of keySize bytes. The encryption key, the id
 // and the MAC key are derived from it separately, so that the id reveals nothing
 // about the key.
-func newMaster(key []byte) (*Master, error) {
+func newMaster(key []byte) (*masterKey, error) {
 	sub, err := hkdf.Expand(sha256.New, key, "junctor seal v1: wrap", keySize)
 	if err != nil {
 		return nil, setupError(err)
@@ -69,7 +60,7 @@ func newMaster(key []byte) (*Master, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Master{id: [idSize]byte(id), aead: aead, macKey: mac}, nil
+	return &masterKey{id: [idSize]byte(id), aead: aead, macKey: mac}, nil
 }
 
 // newAEAD returns AES-256-GCM with a random nonce in front of each ciphertext. A
@@ -93,18 +84,18 @@ func setupError(err error) error {
 
 // ID returns the id of the key. It is the same in every process that has the key,
 // and reveals nothing about it. It precedes everything that the key wraps.
-func (m *Master) ID() string { return hex.EncodeToString(m.id[:]) }
+func (m *masterKey) ID() string { return hex.EncodeToString(m.id[:]) }
 
 // Wrap encrypts plaintext and binds it to aad, which says where it belongs
 // (tenant, record, field). Unwrap opens it only with the same aad.
-func (m *Master) Wrap(plaintext, aad []byte) []byte {
+func (m *masterKey) Wrap(plaintext, aad []byte) []byte {
 	out := make([]byte, 0, idSize+len(plaintext)+m.aead.Overhead())
 	return m.aead.Seal(append(out, m.id[:]...), nil, plaintext, m.bindAAD(aad)) //nolint:gosec // G407: newAEAD makes the nonce, at random
 }
 
 // Unwrap opens what Wrap returned. The error is CodeInvalid if another key
 // wrapped it, if it belongs to another place, or if it was changed.
-func (m *Master) Unwrap(wrapped, aad []byte) ([]byte, error) {
+func (m *masterKey) Unwrap(wrapped, aad []byte) ([]byte, error) {
 	if len(wrapped) < idSize || [idSize]byte(wrapped) != m.id {
 		return nil, otherKeyError()
 	}
@@ -126,6 +117,6 @@ func damagedError() error {
 
 // bindAAD adds the key's id to aad, so that the id in front of a ciphertext
 // cannot be exchanged.
-func (m *Master) bindAAD(aad []byte) []byte {
+func (m *masterKey) bindAAD(aad []byte) []byte {
 	return append(m.id[:len(m.id):len(m.id)], aad...)
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-func newMaster(t testing.TB) *seal.Master {
+func newMaster(t testing.TB) *seal.Keyring {
 	t.Helper()
-	m, err := seal.LoadOrCreate(filepath.Join(t.TempDir(), "seal.key"))
+	m, err := seal.OpenKeyring(filepath.Join(t.TempDir(), "seal.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestUnwrapShort(t *testing.T) {
 func TestLoadOrCreate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "seal.key")
-	first, err := seal.LoadOrCreate(path)
+	first, err := seal.OpenKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestLoadOrCreate(t *testing.T) {
 	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the key file has mode %o", info.Mode().Perm())
 	}
-	again, err := seal.LoadOrCreate(path)
+	again, err := seal.OpenKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +92,11 @@ func TestLoadOrCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := seal.FromEnv(string(text))
-	if err != nil || env.ID() != first.ID() {
+	env, err := seal.KeyringFromEnv(string(text))
+	if err != nil || env.CurrentID() != first.CurrentID() {
 		t.Errorf("the file's text as environment value is another key: %v", err)
 	}
-	if strings.Contains(string(text), first.ID()) {
+	if strings.Contains(string(text), first.CurrentID()) {
 		t.Error("the id is part of the key")
 	}
 	left, err := os.ReadDir(filepath.Dir(path))
@@ -115,12 +115,12 @@ func TestCreatedOnceByMany(t *testing.T) {
 		for i := range ids {
 			wg.Go(func() {
 				<-start
-				m, err := seal.LoadOrCreate(path)
+				m, err := seal.OpenKeyring(path)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				ids[i] = m.ID()
+				ids[i] = m.CurrentID()
 			})
 		}
 		close(start)
@@ -162,7 +162,7 @@ func TestKeyFileRefused(t *testing.T) {
 			if err := os.Chmod(path, tt.mode); err != nil {
 				t.Fatal(err)
 			}
-			_, err := seal.LoadOrCreate(path)
+			_, err := seal.OpenKeyring(path)
 			if junctor.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got %v (%s)", err, junctor.CodeOf(err))
 			}
@@ -180,10 +180,10 @@ func TestKeyFileRefused(t *testing.T) {
 func TestKeyFileElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := seal.LoadOrCreate(dir); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if _, err := seal.OpenKeyring(dir); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("a folder as key file: %v", err)
 	}
-	_, err := seal.LoadOrCreate(filepath.Join(dir, "absent", "seal.key"))
+	_, err := seal.OpenKeyring(filepath.Join(dir, "absent", "seal.key"))
 	if junctor.CodeOf(err) != junctor.CodeUnavailable || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a key file in an absent folder: %v", err)
 	}
@@ -193,12 +193,12 @@ func TestFromEnv(t *testing.T) {
 	t.Parallel()
 	good := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0xfb}, 32))
 	for _, text := range []string{good, strings.TrimRight(good, "="), " " + good + "\n"} {
-		if _, err := seal.FromEnv(text); err != nil {
+		if _, err := seal.KeyringFromEnv(text); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	for _, text := range []string{"", "hunter2", good[:40], good + good, "!" + good[1:]} {
-		_, err := seal.FromEnv(text)
+		_, err := seal.KeyringFromEnv(text)
 		if junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), "openssl") {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -13,7 +13,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// KeyStore keeps the keys of a Ring, wrapped. All replicas share one.
+// KeyStore keeps the keys of a SessionRing, wrapped. All replicas share one.
 type KeyStore interface {
 	// RingKeys returns all keys, in any order.
 	RingKeys(ctx context.Context) ([]StoredKey, error)
@@ -33,9 +33,9 @@ type StoredKey struct {
 // RingOptions say when keys are added and deleted. The zero value is used in
 // production; tests set other values.
 type RingOptions struct {
-	Rotate time.Duration    // age of the newest key at which a new one is added; default 7 days
-	Keep   time.Duration    // how long a key still opens after it stopped sealing; default 31 days
-	Now    func() time.Time // default time.Now
+	RotateAfter time.Duration    // age of the newest key at which a new one is added; default 7 days
+	KeepFor     time.Duration    // how long a key still opens after it stopped sealing; default 31 days
+	Now         func() time.Time // default time.Now
 }
 
 const (
@@ -54,10 +54,10 @@ const (
 	ringIDSize = 6 // bytes; 8 characters in base64url
 )
 
-// Ring seals data that clients keep for Junctor: session ids and request states.
+// SessionRing seals data that clients keep for Junctor: session ids and request states.
 // It has its own keys, which expire by time and are in the store, wrapped by a
 // master key. All methods may be called from any goroutine.
-type Ring struct {
+type SessionRing struct {
 	store   KeyStore
 	master  Wrapper
 	options RingOptions
@@ -73,29 +73,29 @@ type ringKeys struct {
 	byID map[[ringIDSize]byte]*ringKey
 }
 
-// ringKey is one key of a Ring, ready for use.
+// ringKey is one key of a SessionRing, ready for use.
 type ringKey struct {
 	id      [ringIDSize]byte
 	created time.Time
 	aead    cipher.AEAD
 }
 
-// OpenRing reads the keys of the store. It adds a first or new key if that is
+// OpenSessionRing reads the keys of the store. It adds a first or new key if that is
 // due, and deletes the keys that nothing can need any more.
-func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptions) (*Ring, error) {
+func OpenSessionRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptions) (*SessionRing, error) {
 	if store == nil || master == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a ring needs a store and a master key")
 	}
-	if opt.Rotate <= 0 {
-		opt.Rotate = defaultRotate
+	if opt.RotateAfter <= 0 {
+		opt.RotateAfter = defaultRotate
 	}
-	if opt.Keep <= 0 {
-		opt.Keep = defaultKeep
+	if opt.KeepFor <= 0 {
+		opt.KeepFor = defaultKeep
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	r := &Ring{store: store, master: master, options: opt}
+	r := &SessionRing{store: store, master: master, options: opt}
 	if err := r.Rotate(ctx); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptio
 // Rotate reads the store again, adds a key if the newest is old enough, and
 // deletes expired keys. Call it regularly, such as every hour. Several replicas
 // may call it at once.
-func (r *Ring) Rotate(ctx context.Context) error {
+func (r *SessionRing) Rotate(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	keys, err := r.readKeys(ctx)
@@ -113,7 +113,7 @@ func (r *Ring) Rotate(ctx context.Context) error {
 		return err
 	}
 	now := r.options.Now()
-	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.options.Rotate {
+	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.options.RotateAfter {
 		if err := r.addKey(ctx, now); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (r *Ring) Rotate(ctx context.Context) error {
 	}
 	// A key seals until its successor has settled. After that it opens for Keep.
 	first := 0
-	for first < len(keys)-1 && now.Sub(keys[first+1].created) > settleTime+r.options.Keep {
+	for first < len(keys)-1 && now.Sub(keys[first+1].created) > settleTime+r.options.KeepFor {
 		first++
 	}
 	if first > 0 {
@@ -140,7 +140,7 @@ func (r *Ring) Rotate(ctx context.Context) error {
 
 // addKey creates a key and stores it while its master key is guaranteed to be
 // current.
-func (r *Ring) addKey(ctx context.Context, now time.Time) error {
+func (r *SessionRing) addKey(ctx context.Context, now time.Time) error {
 	release, err := r.master.Hold(ctx)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (r *Ring) addKey(ctx context.Context, now time.Time) error {
 }
 
 // newKey creates a random key and wraps it. The caller holds the master key.
-func (r *Ring) newKey(now time.Time) StoredKey {
+func (r *SessionRing) newKey(now time.Time) StoredKey {
 	var id [ringIDSize]byte
 	key := make([]byte, keySize)
 	rand.Read(id[:])
@@ -162,7 +162,7 @@ func (r *Ring) newKey(now time.Time) StoredKey {
 func ringAAD(id string) []byte { return []byte("ring key\x00" + id) }
 
 // readKeys returns the keys of the store, oldest first. The caller holds mu.
-func (r *Ring) readKeys(ctx context.Context) ([]*ringKey, error) {
+func (r *SessionRing) readKeys(ctx context.Context) ([]*ringKey, error) {
 	stored, err := r.store.RingKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (r *Ring) readKeys(ctx context.Context) ([]*ringKey, error) {
 
 // unwrapKey returns a stored key, ready for use. A key that is known already is
 // not unwrapped again.
-func (r *Ring) unwrapKey(s StoredKey) (*ringKey, error) {
+func (r *SessionRing) unwrapKey(s StoredKey) (*ringKey, error) {
 	id, err := base64.RawURLEncoding.Strict().DecodeString(s.ID)
 	if err != nil || len(id) != ringIDSize {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the store holds a session key with a broken id")

@@ -15,13 +15,13 @@ type RingKeyStore interface {
 	ReplaceRingKey(ctx context.Context, id string, old, now []byte) (bool, error)
 }
 
-// ringTable shows the keys of a Ring to rotation, as a Rewrapper. There are only
+// ringTable shows the keys of a SessionRing to rotation, as a WrappedKeyTable. There are only
 // a few, and the id of their master key precedes the bytes, so no query is
 // needed.
 type ringTable struct{ store RingKeyStore }
 
-// Stale implements Rewrapper.
-func (t ringTable) Stale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error) {
+// ListStale implements WrappedKeyTable.
+func (t ringTable) ListStale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error) {
 	all, err := t.listKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func (t ringTable) Stale(ctx context.Context, keyID string, after WrappedKey, li
 	return all[:min(limit, len(all))], nil
 }
 
-// Replace implements Rewrapper.
+// Replace implements WrappedKeyTable.
 func (t ringTable) Replace(ctx context.Context, old, now WrappedKey) (bool, error) {
 	return t.store.ReplaceRingKey(ctx, old.Field, old.Wrapped, now.Wrapped)
 }
 
-// Count implements Rewrapper.
+// Count implements WrappedKeyTable.
 func (t ringTable) Count(ctx context.Context, keyID string) (n int, err error) {
 	all, err := t.listKeys(ctx)
 	for _, w := range all {

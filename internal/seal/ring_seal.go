@@ -13,9 +13,14 @@ import (
 // most.
 const maxSealed = 64 << 10
 
-// Seal appends the sealed form of plaintext to dst, as base64url text. Open
-// returns the plaintext only for the same purpose.
-func (r *Ring) Seal(dst []byte, purpose string, plaintext []byte) []byte {
+// Seal returns the sealed form of plaintext, as base64url text. Open returns the
+// plaintext only for the same purpose.
+func (r *SessionRing) Seal(purpose string, plaintext []byte) string {
+	return string(r.AppendSealed(nil, purpose, plaintext))
+}
+
+// AppendSealed appends the text that Seal returns to dst.
+func (r *SessionRing) AppendSealed(dst []byte, purpose string, plaintext []byte) []byte {
 	k := r.keys.Load().sealingKey(r.options.Now())
 	raw := make([]byte, 0, ringIDSize+len(plaintext)+k.aead.Overhead())
 	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bindPurpose(purpose)) //nolint:gosec // G407: newAEAD makes the nonce, at random
@@ -41,16 +46,16 @@ func (k *ringKey) bindPurpose(purpose string) []byte {
 // Open returns the plaintext that Seal sealed for this purpose. Whatever is wrong
 // with text, the error is the same, with CodeInvalid: it does not reveal how
 // close a forger came.
-func (r *Ring) Open(purpose, text string) ([]byte, error) {
+func (r *SessionRing) Open(purpose, text string) ([]byte, error) {
 	if len(text) > maxSealed {
 		return nil, notSealedError()
 	}
-	return r.OpenLong(purpose, text)
+	return r.OpenUnbounded(purpose, text)
 }
 
-// OpenLong is Open without the limit on the length. Use it only for text from
+// OpenUnbounded is Open without the limit on the length. Use it only for text from
 // trusted places.
-func (r *Ring) OpenLong(purpose, text string) ([]byte, error) {
+func (r *SessionRing) OpenUnbounded(purpose, text string) ([]byte, error) {
 	// A plaintext has exactly one text. So be strict about the last bits, and about
 	// line breaks, which the decoder would skip.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
@@ -75,7 +80,7 @@ func notSealedError() error {
 // findKey returns the key with an id, or nil. Another replica may have added an
 // unknown key, so the store is read again. It is read at most once per
 // rereadInterval, because anyone can send ids that do not exist.
-func (r *Ring) findKey(id [ringIDSize]byte) *ringKey {
+func (r *SessionRing) findKey(id [ringIDSize]byte) *ringKey {
 	if k := r.keys.Load().byID[id]; k != nil {
 		return k
 	}

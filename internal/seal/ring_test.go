@@ -54,37 +54,37 @@ func (c *clock) now() time.Time          { return c.at }
 func (c *clock) advance(d time.Duration) { c.at = c.at.Add(d) }
 
 type ringBundle struct {
-	*seal.Ring
+	*seal.SessionRing
 	store  *keyStore
-	master *seal.Master
+	master *seal.Keyring
 	clock  *clock
 }
 
 func newRing(t testing.TB) *ringBundle {
 	t.Helper()
 	b := &ringBundle{store: &keyStore{}, master: newMaster(t), clock: &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
-	b.Ring = b.replica(t)
+	b.SessionRing = b.replica(t)
 	return b
 }
 
 // replica is another process on the same store.
-func (b *ringBundle) replica(t testing.TB) *seal.Ring {
+func (b *ringBundle) replica(t testing.TB) *seal.SessionRing {
 	t.Helper()
-	r, err := seal.OpenRing(t.Context(), b.store, b.master, seal.RingOptions{Now: b.clock.now})
+	r, err := seal.OpenSessionRing(t.Context(), b.store, b.master, seal.RingOptions{Now: b.clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func mustOpen(t testing.TB, r *seal.Ring, purpose, text, want string) {
+func mustOpen(t testing.TB, r *seal.SessionRing, purpose, text, want string) {
 	t.Helper()
 	if got, err := r.Open(purpose, text); err != nil || string(got) != want {
 		t.Fatalf("open: %v, %q; want %q", err, got, want)
 	}
 }
 
-func mustRefuse(t testing.TB, r *seal.Ring, purpose, text string) {
+func mustRefuse(t testing.TB, r *seal.SessionRing, purpose, text string) {
 	t.Helper()
 	if _, err := r.Open(purpose, text); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Fatalf("open of %q: %v", text, err)
@@ -96,17 +96,17 @@ func TestRingOpensLong(t *testing.T) {
 	t.Parallel()
 	b := newRing(t)
 	want := strings.Repeat("x", 1<<20)
-	text := string(b.Seal(nil, "p", []byte(want)))
-	mustRefuse(t, b.Ring, "p", text)
-	if got, err := b.OpenLong("p", text); err != nil || string(got) != want {
+	text := b.Seal("p", []byte(want))
+	mustRefuse(t, b.SessionRing, "p", text)
+	if got, err := b.OpenUnbounded("p", text); err != nil || string(got) != want {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	for _, bad := range []string{"", text[1:], text[:len(text)-1] + "_", "A" + text[1:]} {
-		if _, err := b.OpenLong("p", bad); junctor.CodeOf(err) != junctor.CodeInvalid && bad != text {
+		if _, err := b.OpenUnbounded("p", bad); junctor.CodeOf(err) != junctor.CodeInvalid && bad != text {
 			t.Errorf("what was changed is opened: %v", err)
 		}
 	}
-	if _, err := b.OpenLong("q", text); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if _, err := b.OpenUnbounded("q", text); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("for another purpose: %v", err)
 	}
 }
@@ -117,10 +117,10 @@ func TestRingRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plaintext := rapid.SliceOf(rapid.Byte()).Draw(t, "plaintext")
 		purpose := rapid.String().Draw(t, "purpose")
-		text := string(b.Seal([]byte("before."), purpose, plaintext))
+		text := string(b.AppendSealed([]byte("before."), purpose, plaintext))
 		text, ok := strings.CutPrefix(text, "before.")
 		if !ok {
-			t.Fatal("Seal did not append")
+			t.Fatal("AppendSealed did not append")
 		}
 		if strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Fatalf("not base64url: %q", text)
@@ -145,11 +145,11 @@ func TestRingRoundTrip(t *testing.T) {
 func TestRingRefusesAlike(t *testing.T) {
 	t.Parallel()
 	b, other := newRing(t), newRing(t)
-	text := string(b.Seal(nil, "session", []byte("hello")))
+	text := b.Seal("session", []byte("hello"))
 	tests := map[string]string{
 		"empty":             "",
-		"another ring":      string(other.Seal(nil, "session", []byte("hello"))),
-		"another purpose":   string(b.Seal(nil, "state", []byte("hello"))),
+		"another ring":      other.Seal("session", []byte("hello")),
+		"another purpose":   b.Seal("state", []byte("hello")),
 		"cut":               text[:len(text)-1],
 		"key id only":       text[:8],
 		"longer":            text + "AAAA",
@@ -183,11 +183,11 @@ func TestRingHasOneText(t *testing.T) {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	b := newRing(t)
 	for n := range 3 {
-		text := string(b.Seal(nil, "p", make([]byte, n)))
+		text := b.Seal("p", make([]byte, n))
 		head, last := text[:len(text)-1], text[len(text)-1:]
 		for letter := range strings.SplitSeq(letters, "") {
 			if letter != last {
-				mustRefuse(t, b.Ring, "p", head+letter)
+				mustRefuse(t, b.SessionRing, "p", head+letter)
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func TestRingHasOneText(t *testing.T) {
 func TestRingSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	b := newRing(t)
-	text := string(b.Seal(nil, "p", []byte("x")))
+	text := b.Seal("p", []byte("x"))
 	mustOpen(t, b.replica(t), "p", text, "x")
 	if len(b.store.keys) != 1 {
 		t.Errorf("%d keys after a restart, want 1", len(b.store.keys))
@@ -216,13 +216,13 @@ func TestRingRotates(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.clock.advance(day)
-		sealed[d] = string(b.Seal(nil, "p", fmt.Append(nil, d)))
+		sealed[d] = b.Seal("p", fmt.Append(nil, d))
 		// A session lives 30 days: all of them must open, every day.
 		for back := max(0, d-30); back <= d; back++ {
-			mustOpen(t, b.Ring, "p", sealed[back], fmt.Sprint(back))
+			mustOpen(t, b.SessionRing, "p", sealed[back], fmt.Sprint(back))
 		}
 		if d > 50 {
-			mustRefuse(t, b.Ring, "p", sealed[d-50])
+			mustRefuse(t, b.SessionRing, "p", sealed[d-50])
 		}
 	}
 	if n := len(b.store.keys); n < 5 || n > 7 {
@@ -240,19 +240,19 @@ func TestRingFindsKeysOfOthers(t *testing.T) {
 	// Somebody makes this replica look just before the other one rotates, so
 	// that it will not look again for a while.
 	forged := base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{1}, 60))
-	mustRefuse(t, b.Ring, "p", forged)
+	mustRefuse(t, b.SessionRing, "p", forged)
 	b.clock.advance(100 * time.Millisecond)
 	if err := other.Rotate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	mustOpen(t, b.Ring, "p", string(other.Seal(nil, "p", []byte("early"))), "early")
+	mustOpen(t, b.SessionRing, "p", other.Seal("p", []byte("early")), "early")
 
 	b.clock.advance(2 * time.Minute)
-	late := string(other.Seal(nil, "p", []byte("late")))
+	late := other.Seal("p", []byte("late"))
 	if late[:8] != b.store.keys[0].ID {
 		t.Error("the new key is not in use after two minutes")
 	}
-	mustOpen(t, b.Ring, "p", late, "late")
+	mustOpen(t, b.SessionRing, "p", late, "late")
 }
 
 func TestRingLooksRarely(t *testing.T) {
@@ -260,7 +260,7 @@ func TestRingLooksRarely(t *testing.T) {
 	b := newRing(t)
 	before := b.store.reads
 	for i := range 1000 {
-		mustRefuse(t, b.Ring, "p", base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%060d", i)))
+		mustRefuse(t, b.SessionRing, "p", base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%060d", i)))
 		b.clock.advance(time.Millisecond)
 	}
 	if n := b.store.reads - before; n != 1 {
@@ -268,7 +268,7 @@ func TestRingLooksRarely(t *testing.T) {
 	}
 	// A clock that was set back must not stop the looks.
 	b.clock.advance(-time.Hour)
-	mustRefuse(t, b.Ring, "p", base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%060d", 1)))
+	mustRefuse(t, b.SessionRing, "p", base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%060d", 1)))
 	if n := b.store.reads - before; n != 2 {
 		t.Errorf("%d reads after the clock went back, want 2", n)
 	}
@@ -277,40 +277,40 @@ func TestRingLooksRarely(t *testing.T) {
 func TestRingKeepsGoingWithoutStore(t *testing.T) {
 	t.Parallel()
 	b := newRing(t)
-	text := string(b.Seal(nil, "p", []byte("x")))
+	text := b.Seal("p", []byte("x"))
 	b.store.fail = errors.New("away")
-	mustRefuse(t, b.Ring, "p", base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
+	mustRefuse(t, b.SessionRing, "p", base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
 	if err := b.Rotate(t.Context()); !errors.Is(err, b.store.fail) {
 		t.Errorf("Rotate hides the store's error: %v", err)
 	}
-	mustOpen(t, b.Ring, "p", text, "x")
+	mustOpen(t, b.SessionRing, "p", text, "x")
 
 	b.store.fail, b.store.keys = nil, nil // a store that lost its keys
 	b.clock.advance(time.Minute)
-	mustRefuse(t, b.Ring, "p", base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
-	mustOpen(t, b.Ring, "p", text, "x")
-	mustOpen(t, b.Ring, "p", string(b.Seal(nil, "p", []byte("y"))), "y")
+	mustRefuse(t, b.SessionRing, "p", base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
+	mustOpen(t, b.SessionRing, "p", text, "x")
+	mustOpen(t, b.SessionRing, "p", b.Seal("p", []byte("y")), "y")
 }
 
 func TestOpenRingRefuses(t *testing.T) {
 	t.Parallel()
 	b := newRing(t)
-	_, err := seal.OpenRing(t.Context(), b.store, newMaster(t), seal.RingOptions{})
+	_, err := seal.OpenSessionRing(t.Context(), b.store, newMaster(t), seal.RingOptions{})
 	if junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), "another key") {
 		t.Errorf("another master key: %v", err)
 	}
 	moved := b.store.keys[0]
 	moved.ID = "AAAAAAAA"
-	if _, err := seal.OpenRing(t.Context(), &keyStore{keys: []seal.StoredKey{moved}}, b.master, seal.RingOptions{}); err == nil {
+	if _, err := seal.OpenSessionRing(t.Context(), &keyStore{keys: []seal.StoredKey{moved}}, b.master, seal.RingOptions{}); err == nil {
 		t.Error("a key under another's id was taken")
 	}
-	if _, err := seal.OpenRing(t.Context(), &keyStore{keys: []seal.StoredKey{{ID: "?"}}}, b.master, seal.RingOptions{}); err == nil {
+	if _, err := seal.OpenSessionRing(t.Context(), &keyStore{keys: []seal.StoredKey{{ID: "?"}}}, b.master, seal.RingOptions{}); err == nil {
 		t.Error("a broken id was taken")
 	}
-	if _, err := seal.OpenRing(t.Context(), nil, b.master, seal.RingOptions{}); err == nil {
+	if _, err := seal.OpenSessionRing(t.Context(), nil, b.master, seal.RingOptions{}); err == nil {
 		t.Error("no store was taken")
 	}
-	if _, err := seal.OpenRing(t.Context(), b.store, nil, seal.RingOptions{}); err == nil {
+	if _, err := seal.OpenSessionRing(t.Context(), b.store, nil, seal.RingOptions{}); err == nil {
 		t.Error("no master key was taken")
 	}
 }
@@ -318,7 +318,7 @@ func TestOpenRingRefuses(t *testing.T) {
 func TestRingIsSafeForManyGoroutines(t *testing.T) {
 	t.Parallel()
 	store, master := &keyStore{}, newMaster(t)
-	r, err := seal.OpenRing(t.Context(), store, master, seal.RingOptions{Rotate: time.Nanosecond})
+	r, err := seal.OpenSessionRing(t.Context(), store, master, seal.RingOptions{RotateAfter: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestRingIsSafeForManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			for i := range 50 {
 				want := fmt.Sprint(i)
-				if got, err := r.Open("p", string(r.Seal(nil, "p", []byte(want)))); err != nil || string(got) != want {
+				if got, err := r.Open("p", r.Seal("p", []byte(want))); err != nil || string(got) != want {
 					t.Errorf("%v, %q", err, got)
 				}
 				if err := r.Rotate(t.Context()); err != nil {
@@ -341,7 +341,7 @@ func TestRingIsSafeForManyGoroutines(t *testing.T) {
 
 func FuzzRingOpen(f *testing.F) {
 	b := newRing(f)
-	good := string(b.Seal(nil, "p", []byte("hello")))
+	good := b.Seal("p", []byte("hello"))
 	for _, s := range []string{"", good, good[:8], good + "=", good + "\n", "AAAAAAAA", strings.Repeat("A", 70)} {
 		f.Add(s)
 	}

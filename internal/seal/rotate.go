@@ -22,11 +22,11 @@ type WrappedKey struct {
 	aad []byte // set if the key is not bound like a data key
 }
 
-// Rewrapper is a table of wrapped keys, ordered by tenant, record and field.
-type Rewrapper interface {
+// WrappedKeyTable is a table of wrapped keys, ordered by tenant, record and field.
+type WrappedKeyTable interface {
 	// Stale returns the next keys that were wrapped by another master key than
 	// keyID, after the place of after. Its zero value stands for the beginning.
-	Stale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error)
+	ListStale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error)
 	// Replace replaces old by now if old is still stored: same place, same key
 	// id, same bytes. It reports whether it did.
 	Replace(ctx context.Context, old, now WrappedKey) (bool, error)
@@ -34,7 +34,7 @@ type Rewrapper interface {
 	Count(ctx context.Context, keyID string) (int, error)
 }
 
-// Syncer is a Rewrapper whose writes survive the end of the process at once, but
+// Syncer is a WrappedKeyTable whose writes survive the end of the process at once, but
 // a power cut only after Sync. Rotation calls Sync before it removes a master
 // key. Otherwise, a database that lost its last writes could need a key that is
 // gone.
@@ -43,8 +43,8 @@ type Syncer interface {
 	Sync(ctx context.Context) error
 }
 
-// Rotation is the result of a rotation.
-type Rotation struct {
+// RotationResult is the result of a rotation.
+type RotationResult struct {
 	KeyID     string   `json:"key_id"`           // the current key
 	Rewrapped int      `json:"rewrapped"`        // keys that were wrapped again
 	Broken    int      `json:"broken,omitempty"` // keys that no master key opens; their secrets must be entered again
@@ -61,16 +61,16 @@ type Rotation struct {
 // Only the operator can add or remove keys from the environment. With such keys,
 // Rotate wraps everything with the first one; if it is the only one, Rotate
 // returns CodeConflict.
-func (k *Keyring) Rotate(ctx context.Context, tables ...Rewrapper) (Rotation, error) {
+func (k *Keyring) Rotate(ctx context.Context, tables ...WrappedKeyTable) (RotationResult, error) {
 	if len(tables) == 0 {
-		return Rotation{}, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
+		return RotationResult{}, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
 	}
 	if k.path != "" {
 		if err := k.changeKeys(ctx, addKey); err != nil {
-			return Rotation{}, err
+			return RotationResult{}, err
 		}
 	} else if len(k.keySet.Load().fileIDs) == 1 {
-		return Rotation{}, junctor.Errorf(junctor.CodeConflict,
+		return RotationResult{}, junctor.Errorf(junctor.CodeConflict,
 			"the sealing key comes from JUNCTOR_SEAL_KEY, which only you can change: put a new key and a comma in front of it (new,old), "+
 				"restart, rotate once more, and then take the old key away")
 	}
@@ -97,8 +97,8 @@ func addKey(keys []fileKey) ([]fileKey, error) {
 }
 
 // Resume finishes an interrupted rotation. If there is none, it does nothing.
-func (k *Keyring) Resume(ctx context.Context, tables ...Rewrapper) (Rotation, error) {
-	r := Rotation{Removed: []string{}}
+func (k *Keyring) Resume(ctx context.Context, tables ...WrappedKeyTable) (RotationResult, error) {
+	r := RotationResult{Removed: []string{}}
 	if len(tables) == 0 {
 		return r, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
 	}
@@ -124,7 +124,7 @@ func (k *Keyring) Resume(ctx context.Context, tables ...Rewrapper) (Rotation, er
 
 // rewrapTable goes through a table once. That is enough: since the key became
 // current, nothing was stored under another one.
-func (k *Keyring) rewrapTable(ctx context.Context, t Rewrapper, r *Rotation) error {
+func (k *Keyring) rewrapTable(ctx context.Context, t WrappedKeyTable, r *RotationResult) error {
 	var after WrappedKey
 	for {
 		n, last, err := k.rewrapBatch(ctx, t, after, r)
@@ -137,14 +137,14 @@ func (k *Keyring) rewrapTable(ctx context.Context, t Rewrapper, r *Rotation) err
 
 // rewrapBatch wraps up to rewrapBatchSize keys after a place again, while it
 // holds the keyring. It returns how many keys it read, and the last of them.
-func (k *Keyring) rewrapBatch(ctx context.Context, t Rewrapper, after WrappedKey, r *Rotation) (int, WrappedKey, error) {
+func (k *Keyring) rewrapBatch(ctx context.Context, t WrappedKeyTable, after WrappedKey, r *RotationResult) (int, WrappedKey, error) {
 	release, err := k.Hold(ctx)
 	if err != nil {
 		return 0, after, err
 	}
 	defer release()
 	current := k.keySet.Load().current
-	page, err := t.Stale(ctx, current.ID(), after, rewrapBatchSize)
+	page, err := t.ListStale(ctx, current.ID(), after, rewrapBatchSize)
 	if err != nil {
 		return 0, after, err
 	}
@@ -178,7 +178,7 @@ func (k *Keyring) rewrapBatch(ctx context.Context, t Rewrapper, after WrappedKey
 
 // removeUnusedKeys removes the master keys that wrap nothing. It counts while no
 // process can store anything, so a count of zero stays true.
-func (k *Keyring) removeUnusedKeys(ctx context.Context, tables []Rewrapper, r *Rotation) error {
+func (k *Keyring) removeUnusedKeys(ctx context.Context, tables []WrappedKeyTable, r *RotationResult) error {
 	if k.path == "" {
 		for _, id := range k.keySet.Load().fileIDs[1:] {
 			n, err := countWrapped(ctx, tables, id)
@@ -215,7 +215,7 @@ func (k *Keyring) removeUnusedKeys(ctx context.Context, tables []Rewrapper, r *R
 }
 
 // countWrapped returns how many keys of all tables a master key has wrapped.
-func countWrapped(ctx context.Context, tables []Rewrapper, keyID string) (int, error) {
+func countWrapped(ctx context.Context, tables []WrappedKeyTable, keyID string) (int, error) {
 	sum := 0
 	for _, t := range tables {
 		n, err := t.Count(ctx, keyID)

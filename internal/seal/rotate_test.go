@@ -26,7 +26,7 @@ func TestRotate(t *testing.T) {
 	for i := range n {
 		p.mustPut(t, at{junctor.TenantID(fmt.Sprint("t", i%3)), "o", fmt.Sprint("s", i)}, fmt.Sprint(i))
 	}
-	text := string(p.ring.Seal(nil, "session", []byte("x")))
+	text := p.ring.Seal("session", []byte("x"))
 	before := maps.Clone(db.rows)
 	old := p.keys.CurrentID()
 	got, err := p.Rotate(t.Context())
@@ -265,7 +265,7 @@ func TestVaultModel(t *testing.T) {
 		runs++
 		m := &vaultModel{db: newDatabase(), path: filepath.Join(dir, fmt.Sprint(runs)), want: map[at]string{}}
 		m.procs = []*process{start(t, m.path, m.db), start(t, m.path, m.db)}
-		m.session = string(m.procs[0].ring.Seal(nil, "session", []byte("x")))
+		m.session = m.procs[0].ring.Seal("session", []byte("x"))
 		t.Repeat(map[string]func(*rapid.T){
 			"put": m.put, "delete": m.delete, "rotate": m.rotate, "resume": m.resume, "restart": m.restart, "junk": m.junk,
 			"": m.check,

@@ -11,7 +11,7 @@ import (
 // also the table that rotation goes through; there the owner is the record and
 // the name is the field.
 type SecretStore interface {
-	Rewrapper
+	WrappedKeyTable
 	// PutSecret adds a row, or replaces the sealed fields of an existing one. It
 	// sets CreatedAt once and UpdatedAt always.
 	PutSecret(ctx context.Context, s StoredSecret) error
@@ -29,7 +29,7 @@ type StoredSecret struct {
 	Tenant    junctor.TenantID
 	Owner     string
 	Name      string
-	Sealed    Sealed
+	Sealed    SealedSecret
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -55,15 +55,16 @@ type Vault struct {
 	keys  *Keyring
 	store SecretStore
 	ring  ringTable
+	files []*SealedFile
 }
 
-// NewVault returns a Vault. ring keeps the keys of the Ring that was opened with
-// the same keyring, because rotation wraps those again, too.
-func NewVault(keys *Keyring, store SecretStore, ring RingKeyStore) (*Vault, error) {
+// NewVault returns a Vault. ring keeps the keys of the SessionRing that was opened with
+// the same keyring, and files are sealed with it: rotation wraps those keys again, too.
+func NewVault(keys *Keyring, store SecretStore, ring RingKeyStore, files ...*SealedFile) (*Vault, error) {
 	if keys == nil || store == nil || ring == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a vault needs a keyring, a store for secrets and the store of the session keys")
 	}
-	return &Vault{keys: keys, store: store, ring: ringTable{ring}}, nil
+	return &Vault{keys: keys, store: store, ring: ringTable{ring}, files: files}, nil
 }
 
 // Put seals and stores a secret. It replaces an earlier one of the same owner and
@@ -156,14 +157,24 @@ func (v *Vault) Keys(ctx context.Context) (current string, all []string, err err
 }
 
 // Rotate adds a new current key to the keyring and wraps everything with it.
-func (v *Vault) Rotate(ctx context.Context) (Rotation, error) {
-	return v.keys.Rotate(ctx, v.store, v.ring)
+func (v *Vault) Rotate(ctx context.Context) (RotationResult, error) {
+	return v.keys.Rotate(ctx, v.tables()...)
 }
 
 // Resume finishes an interrupted rotation. Call it after a start, in the
 // background: nothing waits for it.
-func (v *Vault) Resume(ctx context.Context) (Rotation, error) {
-	return v.keys.Resume(ctx, v.store, v.ring)
+func (v *Vault) Resume(ctx context.Context) (RotationResult, error) {
+	return v.keys.Resume(ctx, v.tables()...)
+}
+
+// tables returns everything that the keyring has wrapped keys in.
+func (v *Vault) tables() []WrappedKeyTable {
+	tables := make([]WrappedKeyTable, 0, 2+len(v.files))
+	tables = append(tables, v.store, v.ring)
+	for _, f := range v.files {
+		tables = append(tables, f)
+	}
+	return tables
 }
 
 // checkPlace checks the owner and name of a secret before it is stored.

@@ -95,7 +95,7 @@ func (d *database) Secrets(_ context.Context, tenant junctor.TenantID) ([]seal.S
 	return out, d.fail
 }
 
-func (d *database) Stale(_ context.Context, keyID string, after seal.WrappedKey, limit int) ([]seal.WrappedKey, error) {
+func (d *database) ListStale(_ context.Context, keyID string, after seal.WrappedKey, limit int) ([]seal.WrappedKey, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []seal.WrappedKey
@@ -146,7 +146,7 @@ func (d *database) ReplaceRingKey(_ context.Context, id string, old, now []byte)
 type process struct {
 	*seal.Vault
 	keys *seal.Keyring
-	ring *seal.Ring
+	ring *seal.SessionRing
 }
 
 func start(t fatal, path string, db *database) *process {
@@ -160,7 +160,7 @@ func start(t fatal, path string, db *database) *process {
 
 func startWith(t fatal, keys *seal.Keyring, db *database) *process {
 	t.Helper()
-	ring, err := seal.OpenRing(context.Background(), db, keys, seal.RingOptions{})
+	ring, err := seal.OpenSessionRing(context.Background(), db, keys, seal.RingOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	db, path := newDatabase(), filepath.Join(t.TempDir(), "seal.key")
 	a, b := start(t, path, db), start(t, path, db)
-	text := string(a.ring.Seal(nil, "session", []byte("x")))
+	text := a.ring.Seal("session", []byte("x"))
 	stop := make(chan struct{})
 	var load, rotations sync.WaitGroup
 	for i := range 4 {

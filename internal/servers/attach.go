@@ -14,8 +14,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// attachUpstreams attaches every active upstream server with the offer it was last seen with. No
-// server is waited for, and one that cannot be attached keeps no other away.
+// attachUpstreams attaches every active upstream server with the offer that was
+// stored last. It waits for no server, and a server that cannot be attached
+// does not stop the others.
 func (s *Registry) attachUpstreams(ctx context.Context) error {
 	tenants, err := s.o.Store.Tenants(ctx)
 	if err != nil {
@@ -32,94 +33,97 @@ func (s *Registry) attachUpstreams(ctx context.Context) error {
 				continue
 			}
 			if row.Mode == junctor.ModeGenerated {
-				_ = s.attachGenerated(ctx, admitted) // dress says what went wrong
+				_ = s.attachGenerated(ctx, admitted) // addStatus shows the error
 				continue
 			}
 			if row.Mode != junctor.ModeBYO {
 				continue
 			}
 			if s.runsOnOneReplica(&row) {
-				s.trackHome(&row) // its home is found once others know this process
+				s.trackHome(&row) // its home is looked up once the other replicas know this one
 				continue
 			}
-			_ = s.attachUpstream(ctx, admitted, nil) // dress says what went wrong
+			_ = s.attachUpstream(ctx, admitted, nil) // addStatus shows the error
 		}
 	}
 	return nil
 }
 
-// reconnect attaches a server whose connection may be new, beside everything else:
-// the former one serves until the new one has answered, or has failed to.
+// reconnect attaches a server whose connection may have changed, in the
+// background: the former connection serves until the new one answers or fails.
 func (s *Registry) reconnect(ctx context.Context, admitted admission.Server) {
 	row := admitted.Row()
-	turn := s.takeTurn(serverKey{row.Tenant, row.ID})
+	revision := s.nextRevision(serverKey{row.Tenant, row.ID})
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 		defer cancel()
 		stop := context.AfterFunc(s.ending, cancel) //nolint:contextcheck // ends with the instance too
 		defer stop()
 		var begun *authenticatedRoute
-		if !s.runsOnOneReplica(&row) && !s.isCurrent(&row) { // one that is to run once is not tried beside itself
-			if up, err := s.connect(ctx, admitted, s.Auth.Stored(row), nil, ""); err == nil {
-				if _, err := s.reach(ctx, up, up.Begin); err == nil {
-					begun, _ = s.detachProcess(ctx, admitted, s.Auth.Stored(row), up)
+		if !s.runsOnOneReplica(&row) && !s.isCurrent(&row) { // a server that must run only once is not started a second time for a probe
+			if up, err := s.newRoute(ctx, admitted, s.Auth.StoredLiterals(row), nil, ""); err == nil {
+				if _, err := s.probeRoute(ctx, up, up.Connect); err == nil {
+					begun, _ = s.detachProcess(ctx, admitted, s.Auth.StoredLiterals(row), up)
 				} else {
 					up.Close()
 				}
 			}
 		}
 		defer s.lockServer(row.Tenant, row.ID)()
-		_ = s.attachInTurn(ctx, turn, admitted, begun)
+		_ = s.attachRevision(ctx, revision, admitted, begun)
 	})
 }
 
-// takeTurn gives the newest turn to change what is attached under a key. A caller
-// with an older one comes too late.
-func (s *Registry) takeTurn(key serverKey) uint64 {
+// nextRevision returns the next revision for changes under a key. A caller
+// whose number is no longer the newest must not install its result.
+func (s *Registry) nextRevision(key serverKey) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turns[key]++
-	return s.turns[key]
+	s.revisions[key]++
+	return s.revisions[key]
 }
 
-// attachUpstream attaches a server, or puts its new connection in place of the one it
-// has. up is the connection where there is one already; else there is one when
-// it is needed.
+// attachUpstream attaches a server, or replaces its connection. up is an open
+// connection, or nil to connect at the first use.
 func (s *Registry) attachUpstream(ctx context.Context, admitted admission.Server, up *authenticatedRoute) error {
 	row := admitted.Row()
-	return s.attachInTurn(ctx, s.takeTurn(serverKey{row.Tenant, row.ID}), admitted, up)
+	return s.attachRevision(ctx, s.nextRevision(serverKey{row.Tenant, row.ID}), admitted, up)
 }
 
-func (s *Registry) attachInTurn(ctx context.Context, turn uint64, admitted admission.Server, up *authenticatedRoute) error {
+// attachRevision attaches a row under the given revision and notes the
+// error for addStatus. If a later change has begun in the meantime, its result
+// counts and this one is dropped.
+func (s *Registry) attachRevision(ctx context.Context, revision uint64, admitted admission.Server, up *authenticatedRoute) error {
 	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
 	s.trackHome(&row)
-	err := s.attachRow(ctx, key, turn, admitted, up)
+	err := s.attachRow(ctx, key, revision, admitted, up)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turns[key] != turn {
+	if s.revisions[key] != revision {
 		return nil
 	}
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
-		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 	return err
 }
 
-// isCurrent says whether a row's connection is attached as it is.
+// isCurrent reports whether the attached connection was made from this row,
+// unchanged.
 func (s *Registry) isCurrent(row *junctor.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.live[serverKey{row.Tenant, row.ID}]
-	return b != nil && b.current().serves(row)
+	return b != nil && b.currentConnection().leadsWhere(row)
 }
 
-// prepare makes what is to be attached: of the connection that is given, of the
-// one that is attached where the row leads to the same place, or of a new one,
-// which offers what the server was last seen with until it has answered.
-func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *authenticatedRoute) (*serverConnection, error) {
+// prepareConnection returns the connection to attach: the given one, the attached one if
+// the row leads to the same place, or a new one that serves the stored offer
+// until the server answers.
+func (s *Registry) prepareConnection(ctx context.Context, admitted admission.Server, up *authenticatedRoute) (*serverConnection, error) {
 	of := admitted.Row()
 	row := &of
 	home, err := s.homeOf(ctx, row)
@@ -129,22 +133,22 @@ func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *a
 	if up != nil {
 		return newConnected(*up, admitted), nil
 	}
-	if b := s.attached(serverKey{row.Tenant, row.ID}); b != nil {
-		if now := b.current(); now.serves(row) && now.home == "" {
-			next := now.like(admitted)
-			_, _ = next.backend.Offer(ctx) // it knows its tools' names before the first call
+	if b := s.findAttached(serverKey{row.Tenant, row.ID}); b != nil {
+		if now := b.currentConnection(); now.leadsWhere(row) && now.home == "" {
+			next := now.withRow(admitted)
+			_, _ = next.backend.Offer(ctx) // load the names of the tools before the first call
 			return next, nil
 		}
 	}
 	offer, isolated := &catalog.Offer{Awaited: true}, ""
 	var kept [sha256.Size]byte
 	if seen, err := s.o.Store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
-		isolated, kept = seen.Isolated, markOf(seen.Offer, seen.Isolated)
-		if known, err := catalog.DecodeOffer(seen.Offer); err == nil { // what cannot be read is asked for again
+		isolated, kept = seen.Isolated, digestOffer(seen.Offer, seen.Isolated)
+		if known, err := catalog.DecodeOffer(seen.Offer); err == nil { // an unreadable offer is requested again
 			offer = known
 		}
 	}
-	fresh, err := s.connect(ctx, admitted, s.Auth.Stored(*row), offer, isolated)
+	fresh, err := s.newRoute(ctx, admitted, s.Auth.StoredLiterals(*row), offer, isolated)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +157,9 @@ func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *a
 	return next, nil
 }
 
-// prepareRemote is prepare for a server whose home is another process, or is not known,
-// for a reason. up is closed: it was tried here, and runs elsewhere.
+// prepareRemote is prepareConnection for a server whose home is another
+// replica, or unknown because of why. It closes up, because that connection was
+// only for a probe here.
 func (s *Registry) prepareRemote(ctx context.Context, admitted admission.Server, up *authenticatedRoute, home string, why error) (*serverConnection, error) {
 	of := admitted.Row()
 	row := &of
@@ -166,10 +171,10 @@ func (s *Registry) prepareRemote(ctx context.Context, admitted admission.Server,
 	}
 	key := serverKey{row.Tenant, row.ID}
 	var known *catalog.Offer
-	if b := s.attached(key); b != nil {
-		now := b.current()
-		if now.serves(row) && now.home == home {
-			return now.like(admitted), nil
+	if b := s.findAttached(key); b != nil {
+		now := b.currentConnection()
+		if now.leadsWhere(row) && now.home == home {
+			return now.withRow(admitted), nil
 		}
 		known, _ = now.up.Offer(ctx)
 	} else if up != nil {
@@ -180,28 +185,31 @@ func (s *Registry) prepareRemote(ctx context.Context, admitted admission.Server,
 	if known == nil {
 		known = &catalog.Offer{Awaited: true}
 	}
-	next := newConnected(authenticatedRoute{serverRoute: s.newRemoteBackend(key, home, known), with: s.Auth.Server(admitted, s.Auth.Stored(*row))}, admitted)
+	next := newConnected(authenticatedRoute{serverRoute: s.newRemoteBackend(key, home, known), with: s.Auth.NewServerAuth(admitted, s.Auth.StoredLiterals(*row))}, admitted)
 	next.home = home
 	return next, nil
 }
 
-func (s *Registry) attachRow(ctx context.Context, key serverKey, turn uint64, admitted admission.Server, up *authenticatedRoute) error {
+// attachRow makes the connection of a row, installs it and shows it in the
+// catalog. The connection must be in place before the catalog shows it, so that
+// no call finds a server without one.
+func (s *Registry) attachRow(ctx context.Context, key serverKey, revision uint64, admitted admission.Server, up *authenticatedRoute) error {
 	row := admitted.Row()
-	next, err := s.prepare(ctx, admitted, up)
+	next, err := s.prepareConnection(ctx, admitted, up)
 	if err != nil {
 		return err
 	}
-	b, attached, err := s.install(key, turn, next)
+	b, attached, err := s.installConnection(key, revision, next)
 	if b != nil && up != nil && next.home == "" {
-		b.remember(ctx, next) // it has been reached, and a restart may come before the next time
+		b.storeOffer(ctx, next) // the server answered; store it now in case of a restart
 	}
 	if err != nil {
 		return err
 	}
 	if b != nil && next.home != "" {
-		defer b.announce() // its home is asked what it offers, once nobody waits for that
+		defer b.announceLists() // read the offer from the home in the background
 	}
-	if attached { // a tool that was hidden is so when this returns
+	if attached { // hidden tools must be hidden when this function returns
 		return s.o.Catalog.Refresh(ctx, row.Tenant, row.ID)
 	}
 	var opts []catalog.AttachOption
@@ -213,15 +221,15 @@ func (s *Registry) attachRow(ctx context.Context, key serverKey, turn uint64, ad
 		defer s.mu.Unlock()
 		if s.live[key] == b {
 			delete(s.live, key)
-			s.retire(b.current(), nil)
+			s.retireConnection(b.currentConnection(), nil)
 		}
 		return err
 	}
 	return nil
 }
 
-// isolated stores that the clients of a server no longer share its connections.
-func (s *Registry) isolated(key serverKey) {
+// storeIsolation stores that the clients of a server no longer share its connections.
+func (s *Registry) storeIsolation(key serverKey) {
 	s.mu.Lock()
 	b := s.live[key]
 	s.mu.Unlock()
@@ -230,60 +238,62 @@ func (s *Registry) isolated(key serverKey) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	b.remember(ctx, b.current())
+	b.storeOffer(ctx, b.currentConnection())
 }
 
-// EndSession ends what the servers of a tenant keep for a client that is gone.
+// EndSession ends the state that servers of a tenant keep for a client session
+// that has ended.
 func (s *Registry) EndSession(tenant junctor.TenantID, session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, b := range s.live {
 		if key.tenant == tenant {
-			b.current().up.EndSession(session)
+			b.currentConnection().up.EndSession(session)
 		}
 	}
 }
 
-// RootsChanged tells the servers of a tenant that a client has other roots now.
+// RootsChanged notifies the servers of a tenant that the roots of a client
+// changed.
 func (s *Registry) RootsChanged(p *junctor.Principal, session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, b := range s.live {
 		if key.tenant == p.Tenant {
-			b.current().up.RootsChanged(p, session)
+			b.currentConnection().up.MarkRootsChanged(p, session)
 		}
 	}
 }
 
-// install puts a connection in its place. attached says that the catalogue has
-// the server already; who sees it is decided when it is attached, so a change of
-// that attaches it again.
-func (s *Registry) install(key serverKey, turn uint64, next *serverConnection) (b *attachedServer, attached bool, err error) {
+// installConnection puts a connection in its place. attached reports whether the catalog
+// has the server already. The catalog decides visibility when a server is
+// attached, so a change of visibility attaches it again.
+func (s *Registry) installConnection(key serverKey, revision uint64, next *serverConnection) (b *attachedServer, attached bool, err error) {
 	s.mu.Lock()
 	b = s.live[key]
-	if s.closed || s.turns[key] != turn {
+	if s.closed || s.revisions[key] != revision {
 		closed := s.closed
 		s.mu.Unlock()
 		if !next.borrowed {
-			next.up.Close() // nothing was called on it yet
+			next.up.Close() // no call uses it yet
 		}
 		if closed {
 			return nil, false, junctor.Errorf(junctor.CodeUnavailable, "the instance is stopping")
 		}
-		return nil, true, nil // somebody else came later, and has it
+		return nil, true, nil // a later change won
 	}
 	defer s.mu.Unlock()
 	var former *serverConnection
 	if b != nil {
-		former = b.current()
+		former = b.currentConnection()
 	}
 	if former != nil && former.row.Private == next.row.Private {
-		b.put(next)
+		b.swapConnection(next)
 		attached = true
 	} else {
-		b = &attachedServer{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
+		b = &attachedServer{id: key.id, keep: s.offerKeeper(key.tenant, key.id), now: next, kept: next.kept}
 		if former != nil {
-			next.up.with.After(former.up.with)
+			next.up.with.InheritSecrets(former.up.with)
 		}
 		b.with.Store(next.up.with)
 		if former != nil {
@@ -295,20 +305,20 @@ func (s *Registry) install(key serverKey, turn uint64, next *serverConnection) (
 		s.live[key] = b
 	}
 	if former != nil && former.up.serverRoute != next.up.serverRoute {
-		s.retire(former, b)
+		s.retireConnection(former, b)
 	}
 	return b, attached, nil
 }
 
-// retire closes a connection once its calls have ended. by is the server where
-// another has taken its place; nil where the server is gone, and nobody can
-// continue a call that waits for input. The caller holds mu.
-func (s *Registry) retire(c *serverConnection, by *attachedServer) {
+// retireConnection closes a connection once its calls have ended. by is the server that
+// replaces it; nil if the server was removed, so that calls that wait for input
+// cannot continue. The caller holds mu.
+func (s *Registry) retireConnection(c *serverConnection, by *attachedServer) {
 	s.retiring[c] = struct{}{}
 	s.work.Go(func() {
-		c.retire(s.ending, by != nil)
+		c.closeWhenIdle(s.ending, by != nil)
 		if by != nil {
-			by.retired(c)
+			by.dropRetired(c)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -316,16 +326,17 @@ func (s *Registry) retire(c *serverConnection, by *attachedServer) {
 	})
 }
 
-// detach takes a server out of the catalogue. Calls that run go on to their end.
-func (s *Registry) detach(tenant junctor.TenantID, id string) {
+// detachServer removes a server from the catalog. Running calls continue to their
+// end.
+func (s *Registry) detachServer(tenant junctor.TenantID, id string) {
 	s.o.Catalog.Detach(tenant, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := serverKey{tenant, id}
-	s.turns[key]++
+	s.revisions[key]++
 	if b := s.live[key]; b != nil {
 		delete(s.live, key)
-		s.retire(b.current(), nil)
+		s.retireConnection(b.currentConnection(), nil)
 	}
 	s.dropGenerated(key)
 	delete(s.inside, key)
@@ -333,14 +344,14 @@ func (s *Registry) detach(tenant junctor.TenantID, id string) {
 	delete(s.homes, key)
 }
 
-// Close ends every connection, and the calls on them.
+// Close ends every connection and the calls on them.
 func (s *Registry) Close() {
 	s.end()
 	s.mu.Lock()
 	s.closed = true
 	all := make([]*serverConnection, 0, len(s.live)+len(s.retiring))
 	for _, b := range s.live {
-		all = append(all, b.current())
+		all = append(all, b.currentConnection())
 	}
 	for c := range s.retiring {
 		all = append(all, c)
@@ -354,7 +365,7 @@ func (s *Registry) Close() {
 	s.local.close()
 }
 
-// addStatus shows a row with how its server is doing now.
+// addStatus adds the current status of its server to a row.
 func (s *Registry) addStatus(row *junctor.Server) {
 	if row.Mode == junctor.ModeBuiltin || row.State == junctor.StateInactive {
 		return
@@ -364,7 +375,7 @@ func (s *Registry) addStatus(row *junctor.Server) {
 	b, why := s.live[key], s.broken[key]
 	s.mu.Unlock()
 	if b != nil {
-		up := b.current().up
+		up := b.currentConnection().up
 		if st := up.State(); !st.Connected {
 			why = up.with.Scrub(st.LastError)
 		}
@@ -374,8 +385,8 @@ func (s *Registry) addStatus(row *junctor.Server) {
 	}
 }
 
-// ServerStatus says how a server is doing; nil for one that is not connected to
-// anything.
+// ServerStatus returns the status of a server's connection; nil if there is
+// none.
 func (s *Registry) ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus {
 	s.mu.Lock()
 	b := s.live[serverKey{p.Tenant, id}]
@@ -383,16 +394,16 @@ func (s *Registry) ServerStatus(p *junctor.Principal, id string) *junctor.Server
 	if b == nil {
 		return nil
 	}
-	up := b.current().up
-	status := statusOf(up, up.State())
+	up := b.currentConnection().up
+	status := serverStatus(up, up.State())
 	return &status
 }
 
-func statusOf(up authenticatedRoute, st upstream.State) junctor.ServerStatus {
+func serverStatus(up authenticatedRoute, st upstream.State) junctor.ServerStatus {
 	status := junctor.ServerStatus{
-		Connected: st.Connected, Era: st.Era, Protocol: st.Version, Name: st.Name, Release: st.Release,
+		Connected: st.Connected, Era: st.Era, Protocol: st.ProtocolVersion, Name: st.ServerName, Release: st.ServerVersion,
 		LatencyMS: float64(st.Latency.Microseconds()) / 1000, Tools: st.Tools, Resources: st.Resources, Templates: st.Templates, Prompts: st.Prompts,
-		Sessions: st.Sessions, Parked: st.Parked, Processes: st.Processes, Isolation: st.Isolation, IsolationReason: st.Isolated, Stderr: up.said(),
+		Sessions: st.Sessions, Parked: st.ParkedCalls, Processes: st.Processes, Isolation: st.Isolation, IsolationReason: st.IsolationReason, Stderr: up.lastErrorLines(),
 	}
 	if !st.LastSeen.IsZero() {
 		status.LastSeen = st.LastSeen.UTC().Format(time.RFC3339)
@@ -400,44 +411,44 @@ func statusOf(up authenticatedRoute, st upstream.State) junctor.ServerStatus {
 	return status
 }
 
-// TestServer reaches a server that is stored, as it is stored.
+// TestServer probes a stored server with its stored definition.
 func (s *Registry) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
 	row, err := s.VisibleServer(ctx, p, id)
 	if err != nil {
 		return junctor.Probe{}, err
 	}
-	if row.Mode != junctor.ModeBYO && row.Mode != junctor.ModeFound {
+	if row.Mode != junctor.ModeBYO && row.Mode != junctor.ModeDiscovered {
 		return junctor.Probe{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: there is nothing to reach", id, row.Mode)
 	}
 	s.mu.Lock()
 	b := s.live[serverKey{p.Tenant, id}]
 	s.mu.Unlock()
 	if b != nil {
-		c := b.take()
+		c := b.acquireConnection()
 		defer c.calls.Add(-1)
-		probe, _ := s.reach(ctx, c.up, c.up.Probe)
+		probe, _ := s.probeRoute(ctx, c.up, c.up.Probe)
 		return probe, nil
 	}
 	admitted, err := s.o.Store.For(p.Tenant).AdmittedServer(ctx, id)
 	if err != nil {
 		return junctor.Probe{}, err
 	}
-	up, err := s.connect(ctx, admitted, s.Auth.Stored(admitted.Row()), nil, "")
+	up, err := s.newRoute(ctx, admitted, s.Auth.StoredLiterals(admitted.Row()), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}
 	defer up.Close()
-	probe, _ := s.reach(ctx, up, up.Begin)
+	probe, _ := s.probeRoute(ctx, up, up.Connect)
 	return probe, nil
 }
 
-// reach has an upstream examined, and lists its tools. The error is a
+// probeRoute probes an upstream with examine and lists its tools. The error is a
 // ProbeError.
-func (s *Registry) reach(ctx context.Context, up authenticatedRoute, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
+func (s *Registry) probeRoute(ctx context.Context, up authenticatedRoute, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	report, err := examine(ctx)
-	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.with.Scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
+	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.with.Scrub(report.Reason), Hint: report.Hint, Status: serverStatus(up, report.State)}
 	for _, step := range report.Passed {
 		probe.Passed = append(probe.Passed, string(step))
 	}
@@ -448,32 +459,32 @@ func (s *Registry) reach(ctx context.Context, up authenticatedRoute, examine fun
 		}
 	}
 	if err != nil {
-		return probe, &junctor.ProbeError{Err: unreached(err, &probe), Probe: probe}
+		return probe, &junctor.ProbeError{Err: probeFailure(err, &probe), Probe: probe}
 	}
 	for i, t := range offer.Tools {
 		if i == 0 || offer.Tools[i-1].Name != t.Name {
 			probe.Tools = append(probe.Tools, t.Name)
-			probe.Preview = append(probe.Preview, preview(&offer.Tools[i]))
+			probe.Preview = append(probe.Preview, previewTool(&offer.Tools[i]))
 		}
 	}
 	return probe, nil
 }
 
-// preview says of a tool what people want to know before they add it. A model
-// counts about four bytes of JSON as a token.
-func preview(t *catalog.ToolDef) junctor.ToolPreview {
+// previewTool returns what a user wants to know about a tool before adding it.
+// Models count about one token per four bytes of JSON.
+func previewTool(t *catalog.ToolDef) junctor.ToolPreview {
 	description, _ := wire.String(wire.Get(t.JSON, "description"))
 	return junctor.ToolPreview{Name: t.Name, Description: description, Tokens: (len(t.JSON) + 3) / 4}
 }
 
-// unreached is the error of a probe for the caller of ours: that the other side
-// refused our credential is not that we refuse theirs.
-func unreached(err error, probe *junctor.Probe) *junctor.Error {
+// probeFailure converts the error of a probe for the caller: a credential that the
+// server refused must not look like a refused credential of the caller.
+func probeFailure(err error, probe *junctor.Probe) *junctor.Error {
 	e := junctor.AsError(err)
 	code := e.Code
 	switch code {
 	case junctor.CodeDenied, junctor.CodeUnreachable, junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeInvalid, junctor.CodeUpstream, junctor.CodeTooLarge:
-	case junctor.CodeNotFound: // a command that is not there
+	case junctor.CodeNotFound: // the command does not exist
 		code = junctor.CodeUnreachable
 	default:
 		code = junctor.CodeUpstream

@@ -16,76 +16,79 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// attachedServer is one bring-your-own server that is attached. It is a backend over
-// the upstream of the moment: a change puts another in its place, and calls that
-// run end on the one they began with.
+// attachedServer is an attached upstream server: a backend over the current
+// connection. A change replaces the connection; running calls end on the one
+// they began with.
 type attachedServer struct {
 	id   string
-	keep func(ctx context.Context, offer []byte, isolated string) error // stores what the server offers
+	keep func(ctx context.Context, offer []byte, isolated string) error // stores the offer of the server
 
 	mu     sync.Mutex
 	now    *serverConnection
-	former []*serverConnection // that were replaced, and whose calls have not all ended
+	former []*serverConnection // replaced connections with running calls
 	notify func(catalog.Event)
-	kept   [sha256.Size]byte // of what was stored last
+	kept   [sha256.Size]byte // digest of the offer that was stored last
 
-	with atomic.Pointer[visit.Server] // what the calls on now are made with
+	with atomic.Pointer[upstreamauth.ServerAuth] // credentials of the current connection
 }
 
-// serverConnection is an upstream and the calls on it.
+// serverConnection is an upstream with the calls on it.
 type serverConnection struct {
 	up       authenticatedRoute
-	row      junctor.Server // as it was attached
+	row      junctor.Server // the row that it was attached with
 	admitted admission.Server
-	backend  catalog.Backend // up, with its tools changed
+	backend  catalog.Backend // up, with the overrides and generated App views of the row
 	calls    *atomic.Int64
-	borrowed bool              // another has the same upstream
-	home     string            // the other process that runs it; "" where this one leads there
-	kept     [sha256.Size]byte // of what is stored of it; zero where that is not known
+	borrowed bool              // another serverConnection uses the same upstream and closes it
+	home     string            // the replica that runs it; "" if this replica connects itself
+	kept     [sha256.Size]byte // digest of its stored offer; zero if unknown
 }
 
 func newConnected(up authenticatedRoute, admitted admission.Server) *serverConnection {
 	row := admitted.Row()
-	return &serverConnection{up: up, row: row, admitted: admitted, backend: changed(up, &row), calls: &atomic.Int64{}}
+	return &serverConnection{up: up, row: row, admitted: admitted, backend: withOverrides(up, &row), calls: &atomic.Int64{}}
 }
 
-// like is the same upstream with its tools changed in another way.
-func (c *serverConnection) like(admitted admission.Server) *serverConnection {
+// withRow returns a connection over the same upstream with the overrides of
+// another row.
+func (c *serverConnection) withRow(admitted admission.Server) *serverConnection {
 	row := admitted.Row()
-	return &serverConnection{up: c.up, row: row, admitted: admitted, backend: changed(c.up, &row), calls: c.calls, borrowed: true, home: c.home}
+	return &serverConnection{up: c.up, row: row, admitted: admitted, backend: withOverrides(c.up, &row), calls: c.calls, borrowed: true, home: c.home}
 }
 
-// serves says whether a row leads where this connection does.
-func (c *serverConnection) serves(row *junctor.Server) bool {
+// leadsWhere reports whether the connection leads where the row says.
+func (c *serverConnection) leadsWhere(row *junctor.Server) bool {
 	return sameConnection(&c.row.Connection, &row.Connection) && c.row.Credential == row.Credential && c.row.Trusted == row.Trusted
 }
 
-func changed(up catalog.Backend, row *junctor.Server) catalog.Backend {
+// withOverrides wraps a backend so that the names and descriptions of its tools are
+// those of the row's overrides.
+func withOverrides(up catalog.Backend, row *junctor.Server) catalog.Backend {
 	b := catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)
 	if row.BelieveAnnotations {
 		b = catalog.Believe(b)
 	}
-	return viewed(b, row)
+	return withAppViews(b, row)
 }
 
-// viewed gives the tools of a server Views, unless its row says otherwise: of one
-// that is made of a document all.
-func viewed(b catalog.Backend, row *junctor.Server) catalog.Backend {
+// withAppViews wraps a backend so that its tools get generated App views, unless the
+// row switches them off.
+func withAppViews(b catalog.Backend, row *junctor.Server) catalog.Backend {
 	if row.Views == junctor.ViewsOff {
 		return b
 	}
 	return autoview.With(b, row.Mode == junctor.ModeGenerated)
 }
 
-// retire closes the upstream when its calls have ended, those too that wait for
-// their clients' input where they can be continued; or when everything ends.
-func (c *serverConnection) retire(ending context.Context, parked bool) {
+// closeWhenIdle closes the upstream when its calls have ended, or when ending ends.
+// With parked, it also waits for calls that wait for input of their clients.
+func (c *serverConnection) closeWhenIdle(ending context.Context, parked bool) {
 	tick := time.NewTicker(retiredLook)
 	defer tick.Stop()
-	for ending.Err() == nil && (c.calls.Load() > 0 || parked && c.up.State().Parked > 0) {
+	for ending.Err() == nil && (c.calls.Load() > 0 || parked && c.up.State().ParkedCalls > 0) {
 		select {
 		case <-tick.C:
 		case <-ending.Done():
@@ -94,68 +97,71 @@ func (c *serverConnection) retire(ending context.Context, parked bool) {
 	c.up.Close()
 }
 
-// retiredLook is how often a connection that was replaced is looked at. Waiting
-// for its end costs calls nothing that way.
+// retiredLook is how often a replaced connection is checked for running calls.
+// Polling costs the calls nothing, unlike a counter with a signal.
 const retiredLook = 50 * time.Millisecond
 
-func (b *attachedServer) current() *serverConnection {
+// currentConnection returns the connection that new calls use.
+func (b *attachedServer) currentConnection() *serverConnection {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-// take counts a call in, so that its upstream outlives it.
-func (b *attachedServer) take() *serverConnection {
+// acquireConnection returns the current connection with a call counted in, so that the
+// upstream outlives the call.
+func (b *attachedServer) acquireConnection() *serverConnection {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now.calls.Add(1)
 	return b.now
 }
 
-// resume is take for a call that goes on with input: it ends where it began.
-func (b *attachedServer) resume(state string) *serverConnection {
+// acquireParked is acquireConnection for a call that continues with input: it
+// returns the connection on which the call began.
+func (b *attachedServer) acquireParked(state string) *serverConnection {
 	b.mu.Lock()
 	for _, c := range b.former {
-		if c.up.Holds(state) {
+		if c.up.HoldsCall(state) {
 			c.calls.Add(1)
 			b.mu.Unlock()
 			return c
 		}
 	}
 	b.mu.Unlock()
-	return b.take()
+	return b.acquireConnection()
 }
 
-// retired forgets a connection that was replaced and has ended.
-func (b *attachedServer) retired(c *serverConnection) {
+// dropRetired drops a replaced connection whose calls have ended.
+func (b *attachedServer) dropRetired(c *serverConnection) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.former = slices.DeleteFunc(b.former, func(f *serverConnection) bool { return f == c })
 }
 
-// put replaces the upstream and gives the former one.
-func (b *attachedServer) put(next *serverConnection) *serverConnection {
+// swapConnection replaces the connection and returns the former one.
+func (b *attachedServer) swapConnection(next *serverConnection) *serverConnection {
 	b.mu.Lock()
 	former, notify := b.now, b.notify
 	b.now = next
-	next.up.with.After(former.up.with)
+	next.up.with.InheritSecrets(former.up.with)
 	b.with.Store(next.up.with)
 	if former.up.serverRoute != next.up.serverRoute {
 		b.former = append(b.former, former)
 	}
 	b.mu.Unlock()
 	if notify != nil {
-		next.backend.Watch(b.hears(next, notify))
+		next.backend.Watch(b.currentEvents(next, notify))
 		notify(catalog.Event{Kind: catalog.EventChanged})
 	}
 	return former
 }
 
-// hears passes on what the upstream of the moment says, and nothing of one that
-// was replaced.
-func (b *attachedServer) hears(c *serverConnection, notify func(catalog.Event)) func(catalog.Event) {
+// currentEvents returns a notify function that drops the events of c once it has been
+// replaced.
+func (b *attachedServer) currentEvents(c *serverConnection, notify func(catalog.Event)) func(catalog.Event) {
 	return func(e catalog.Event) {
-		if b.current() == c {
+		if b.currentConnection() == c {
 			notify(e)
 		}
 	}
@@ -167,26 +173,26 @@ func (b *attachedServer) Watch(notify func(catalog.Event)) {
 	b.notify = notify
 	now := b.now
 	b.mu.Unlock()
-	now.backend.Watch(b.hears(now, notify))
+	now.backend.Watch(b.currentEvents(now, notify))
 }
 
-// Offer implements catalog.Backend. What is offered is kept, so that the next
-// start has it before the server answers.
+// Offer implements catalog.Backend. It stores the offer, so that the next start
+// can serve it before the server answers.
 func (b *attachedServer) Offer(ctx context.Context) (*catalog.Offer, error) {
-	c := b.take()
+	c := b.acquireConnection()
 	defer c.calls.Add(-1)
 	offer, err := c.backend.Offer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if c.home == "" && c.up.State().Connected { // else its home does so
-		b.remember(ctx, c)
+	if c.home == "" && c.up.State().Connected { // otherwise its home stores it
+		b.storeOffer(ctx, c)
 	}
 	return offer, nil
 }
 
-// announce has what the server offers be read again.
-func (b *attachedServer) announce() {
+// announceLists makes the catalog read the lists of the server again.
+func (b *attachedServer) announceLists() {
 	b.mu.Lock()
 	notify := b.notify
 	b.mu.Unlock()
@@ -195,17 +201,18 @@ func (b *attachedServer) announce() {
 	}
 }
 
-// markOf tells what is stored of a server from anything else.
-func markOf(offer []byte, isolated string) (mark [sha256.Size]byte) {
+// digestOffer returns a digest of what is stored of a server, to detect changes
+// without reading the row.
+func digestOffer(offer []byte, isolated string) (mark [sha256.Size]byte) {
 	h := sha256.New()
-	_, _ = h.Write(offer) // never fails
+	_, _ = h.Write(offer) // hash.Hash never fails
 	_, _ = h.Write([]byte("\x00" + isolated))
 	h.Sum(mark[:0])
 	return mark
 }
 
-// remember stores what the upstream itself offers, unless it is stored.
-func (b *attachedServer) remember(ctx context.Context, c *serverConnection) {
+// storeOffer stores the offer of an upstream unless it is stored already.
+func (b *attachedServer) storeOffer(ctx context.Context, c *serverConnection) {
 	own, err := c.up.Offer(ctx)
 	if err != nil {
 		return
@@ -215,11 +222,11 @@ func (b *attachedServer) remember(ctx context.Context, c *serverConnection) {
 		return
 	}
 	state := c.up.State()
-	mark := markOf(data, state.Isolated)
+	mark := digestOffer(data, state.IsolationReason)
 	b.mu.Lock()
 	same := b.kept == mark
 	b.mu.Unlock()
-	if same || b.keep(ctx, data, state.Isolated) != nil { // keep has told why; the next offer is stored then
+	if same || b.keep(ctx, data, state.IsolationReason) != nil { // keep has logged the error; the next offer is stored then
 		return
 	}
 	b.mu.Lock()
@@ -231,21 +238,21 @@ func (b *attachedServer) remember(ctx context.Context, c *serverConnection) {
 func (b *attachedServer) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	var c *serverConnection
 	if req.Input.State == "" {
-		c = b.take()
+		c = b.acquireConnection()
 	} else {
-		c = b.resume(req.Input.State)
+		c = b.acquireParked(req.Input.State)
 	}
 	defer c.calls.Add(-1)
 	res, err := c.backend.Do(ctx, req, sink)
 	if c.home != "" && errors.Is(err, errMoved) {
-		return b.follow(ctx, req, sink, err)
+		return b.followHome(ctx, req, sink, err)
 	}
 	return res, err
 }
 
-// follow is Do for a call that found nobody at home, so that nothing was done: it
-// waits for a while for the next home.
-func (b *attachedServer) follow(ctx context.Context, req *catalog.Request, sink catalog.Sink, err error) (catalog.Result, error) {
+// followHome repeats a call that reached no home, so that nothing was done: it
+// waits for a bounded time until another replica is the home.
+func (b *attachedServer) followHome(ctx context.Context, req *catalog.Request, sink catalog.Sink, err error) (catalog.Result, error) {
 	over := time.NewTimer(moveTime)
 	defer over.Stop()
 	for {
@@ -256,7 +263,7 @@ func (b *attachedServer) follow(ctx context.Context, req *catalog.Request, sink 
 			return catalog.Result{}, err
 		case <-time.After(moveLook):
 		}
-		c := b.take()
+		c := b.acquireConnection()
 		var res catalog.Result
 		res, err = c.backend.Do(ctx, req, sink)
 		c.calls.Add(-1)
@@ -269,15 +276,16 @@ func (b *attachedServer) follow(ctx context.Context, req *catalog.Request, sink 
 // Secrets implements junctor.Keeper.
 func (b *attachedServer) Secrets() []string { return b.with.Load().Secrets() }
 
-// KeeperOf implements junctor.Keepers.
-func (b *attachedServer) KeeperOf(p *junctor.Principal) junctor.Keeper {
-	return b.with.Load().KeeperOf(p)
+// KeeperFor implements junctor.Keepers.
+func (b *attachedServer) KeeperFor(p *junctor.Principal) junctor.Keeper {
+	return b.with.Load().KeeperFor(p)
 }
 
-// keeper stores what a server offers, and which tools it offers otherwise than
-// before. That is a convenience: a failure is logged, and the server goes on.
-func (s *Registry) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) error {
-	var mu sync.Mutex // held over each comparison, so that none is with what is not stored any more
+// offerKeeper returns the function that stores the offer of a server and the
+// differences to the stored one. Failures are only logged, because the stored
+// offer is a convenience.
+func (s *Registry) offerKeeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) error {
+	var mu sync.Mutex // held over comparison and write, so that each comparison is with the stored offer
 	return func(ctx context.Context, offer []byte, isolated string) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -285,17 +293,18 @@ func (s *Registry) keeper(tenant junctor.TenantID, id string) func(context.Conte
 		defer cancel()
 		rows, now := s.o.Store.For(tenant), time.Now()
 		changes := changedTools(ctx, rows, id, offer, now)
-		// Changes come first: the next comparison is with what is stored then, and finds no
-		// change that is lost here. One that is stored twice is stored once.
+		// Store the changes first: after the offer is stored, the next
+		// comparison could not find changes that were lost here. Storing a
+		// change twice has no effect.
 		err := rows.AddChanges(ctx, changes)
 		if err == nil {
 			err = rows.SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: now})
 		}
 		if junctor.CodeOf(err) == junctor.CodeNotFound {
-			err = nil // the server was removed meanwhile
+			err = nil // the server was removed in the meantime
 		}
 		if err != nil {
-			s.o.Log.Warn("what a server offers could not be stored; it is tried again when the server is next asked", slog.String("server", id), telemetry.Err(err))
+			s.o.Log.Warn("what a server offers could not be stored; it is tried again when the server is next asked", slog.String("server", id), telemetry.ErrorAttr(err))
 			return err
 		}
 		for _, c := range changes {
@@ -305,11 +314,11 @@ func (s *Registry) keeper(tenant junctor.TenantID, id string) func(context.Conte
 	}
 }
 
-// changedTools compares what a server offers with what it was last seen with.
+// changedTools compares the offer of a server with the stored one.
 func changedTools(ctx context.Context, rows *store.Tenant, id string, data []byte, now time.Time) []junctor.ToolChange {
 	seen, err := rows.SeenServer(ctx, id)
 	if err != nil {
-		return nil // nothing to compare with
+		return nil // there is no stored offer
 	}
 	before, err := catalog.DecodeOffer(seen.Offer)
 	if err != nil {

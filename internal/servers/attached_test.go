@@ -7,7 +7,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/upstream"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 // offering is a way to a server that offers something.
@@ -31,15 +31,15 @@ func TestOffersAreStoredUntilTheyAre(t *testing.T) {
 		}
 		return broken
 	}}
-	c := &serverConnection{up: authenticatedRoute{serverRoute: offering{offer: &catalog.Offer{Instructions: "one"}}, with: &visit.Server{}}}
+	c := &serverConnection{up: authenticatedRoute{serverRoute: offering{offer: &catalog.Offer{Instructions: "one"}}, with: &upstreamauth.ServerAuth{}}}
 	broken = errors.New("the database does not answer")
-	b.remember(t.Context(), c)
+	b.storeOffer(t.Context(), c)
 	broken = nil
-	b.remember(t.Context(), c)
+	b.storeOffer(t.Context(), c)
 	if stored != 1 {
 		t.Fatalf("stored %d times after the database answers again", stored)
 	}
-	b.remember(t.Context(), c)
+	b.storeOffer(t.Context(), c)
 	if stored != 1 {
 		t.Errorf("stored %d times although nothing changed", stored)
 	}

@@ -8,148 +8,152 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
-	"github.com/junctor-mcp/junctor/internal/oauth"
+	oauthclient "github.com/junctor-mcp/junctor/internal/oauth/client"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// newDesk joins what people log in to servers with.
-func (s *Registry) newDesk() *visit.Desk {
-	o := visit.Options{
-		Servers: hosts{s}, Vault: s.o.Vault, Sealer: s.o.Sealer, States: s.o.States, Users: users{s.o.Store}, Traces: traces{s.o.Store}, Journal: s.o.Journal, Web: ways{s}, Reader: s.o.Reader, Refusal: challengeOf,
+// newAuthManager returns the manager of credentials and logins, connected to this
+// registry and the store.
+func (s *Registry) newAuthManager() *upstreamauth.Manager {
+	o := upstreamauth.Options{
+		Servers: authServers{s}, Vault: s.o.Vault, Sealer: s.o.Sealer, States: s.o.States, Users: storedUsers{s.o.Store}, Traces: storedTraces{s.o.Store}, Journal: s.o.Journal, HTTPClients: serverClients{s}, Reader: s.o.Reader, ChallengeOf: challengeOf,
 		URL: s.o.URL, ConsoleURL: s.o.ConsoleURL, CallbackPath: signin.ConnectedPath, NewID: s.o.NewID, Log: s.o.Log,
 	}
 	if u := s.o.PublicURL; u != nil && u.Scheme == "https" {
-		o.DocumentURL = u.String() + visit.DocumentPath
+		o.ClientDocumentURL = u.String() + upstreamauth.ClientDocumentPath
 	}
-	return visit.New(o)
+	return upstreamauth.NewManager(o)
 }
 
-// challengeOf reads what a server said when it refused a request.
-func challengeOf(err error) (oauth.Challenge, bool) {
+// challengeOf returns the OAuth challenge in the error of a request that the
+// server refused.
+func challengeOf(err error) (oauthclient.Challenge, bool) {
 	r := upstream.RefusalOf(err)
 	if r == nil {
-		return oauth.Challenge{}, false
+		return oauthclient.Challenge{}, false
 	}
-	c := oauth.ParseChallenge(r.Status, []string{r.Challenge})
+	c := oauthclient.ParseChallenge(r.Status, []string{r.Challenge})
 	c.Date = r.Date
 	return c, true
 }
 
-// users are those of the store.
-type users struct{ store *store.Store }
+// storedUsers implements upstreamauth.Users with the store.
+type storedUsers struct{ store *store.Store }
 
-func (u users) User(ctx context.Context, tenant junctor.TenantID, id string) (junctor.User, error) {
+func (u storedUsers) User(ctx context.Context, tenant junctor.TenantID, id string) (junctor.User, error) {
 	return u.store.For(tenant).User(ctx, id)
 }
 
-// traces are how logins at servers went.
-type traces struct{ store *store.Store }
+// storedTraces stores and lists the traces of logins.
+type storedTraces struct{ store *store.Store }
 
-func (t traces) AddTrace(ctx context.Context, tenant junctor.TenantID, trace junctor.Trace) error {
+func (t storedTraces) AddTrace(ctx context.Context, tenant junctor.TenantID, trace junctor.Trace) error {
 	return t.store.For(tenant).AddTrace(ctx, trace)
 }
 
-func (t traces) Traces(ctx context.Context, tenant junctor.TenantID, server, user string, most int) ([]junctor.Trace, error) {
+func (t storedTraces) Traces(ctx context.Context, tenant junctor.TenantID, server, user string, most int) ([]junctor.Trace, error) {
 	return t.store.For(tenant).Traces(ctx, server, user, most)
 }
 
-// ways are the HTTP clients of servers.
-type ways struct{ s *Registry }
+// serverClients provides the HTTP clients for logins, under the same rules as those for
+// calls.
+type serverClients struct{ s *Registry }
 
-func (w ways) For(row *junctor.Server) *http.Client { return w.s.clientsFor(row).Plain }
-func (w ways) Public() *http.Client                 { return w.s.public.Plain }
-func (w ways) Own(row *junctor.Server) (client, stream *http.Client) {
+func (w serverClients) ForServer(row *junctor.Server) *http.Client { return w.s.clientsFor(row).Plain }
+func (w serverClients) ForPublicAddress() *http.Client             { return w.s.public.Plain }
+func (w serverClients) ForUser(row *junctor.Server) (client, stream *http.Client) {
 	c := w.s.newClientsFor(row)
 	return c.Plain, c.Stream
 }
 
-// hosts are the servers as visit wants them.
-type hosts struct{ s *Registry }
+// authServers gives package upstreamauth access to servers.
+type authServers struct{ s *Registry }
 
-func (h hosts) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
+func (h authServers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
 	return h.s.Servers(ctx, p)
 }
 
-func (h hosts) Seen(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+func (h authServers) VisibleServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	return h.s.VisibleServer(ctx, p, id)
 }
 
-func (h hosts) Owned(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+func (h authServers) ChangeableServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	return h.s.OwnedServer(ctx, p, id)
 }
 
-func (h hosts) Admitted(ctx context.Context, row *junctor.Server) (admission.Server, error) {
+func (h authServers) AdmittedServer(ctx context.Context, row *junctor.Server) (admission.Server, error) {
 	return h.s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID)
 }
 
-func (h hosts) Attached(row *junctor.Server) *visit.Server {
-	if g := h.s.generatedOf(serverKey{row.Tenant, row.ID}); g != nil {
+func (h authServers) AttachedAuth(row *junctor.Server) *upstreamauth.ServerAuth {
+	if g := h.s.findGenerated(serverKey{row.Tenant, row.ID}); g != nil {
 		return g.with
 	}
-	b := h.s.attached(serverKey{row.Tenant, row.ID})
-	if b == nil || !b.current().serves(row) {
+	b := h.s.findAttached(serverKey{row.Tenant, row.ID})
+	if b == nil || !b.currentConnection().leadsWhere(row) {
 		return nil
 	}
-	return b.current().up.with
+	return b.currentConnection().up.with
 }
 
-func (h hosts) Changed(row *junctor.Server, user string) {
+func (h authServers) ResetCredentials(row *junctor.Server, user string) {
 	h.s.credentialChanged(serverKey{row.Tenant, row.ID}, user)
 }
 
-// Arrived reaches a server with its new login: what it offers is there when the
-// person comes back.
-func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
+// ConnectAfterLogin connects a server with its new login in the background, so
+// that its tools are listed when the user returns.
+func (h authServers) ConnectAfterLogin(ctx context.Context, row *junctor.Server) {
 	if row.State == junctor.StateInactive || row.Mode == junctor.ModeGenerated {
-		return // what an API offers, its document says
+		return // the tools of a generated server come from its document
 	}
 	s := h.s
 	admitted, err := s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID)
 	if err != nil {
 		return
 	}
-	up, err := s.connect(ctx, admitted, s.Auth.Stored(admitted.Row()), nil, "")
+	up, err := s.newRoute(ctx, admitted, s.Auth.StoredLiterals(admitted.Row()), nil, "")
 	if err != nil {
 		return
 	}
-	if _, err := s.reach(ctx, up, up.Begin); err != nil {
+	if _, err := s.probeRoute(ctx, up, up.Connect); err != nil {
 		up.Close()
-		s.o.Log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 		return
 	}
 	defer s.lockServer(row.Tenant, row.ID)()
 	if err := s.attachUpstream(ctx, admitted, &up); err != nil {
-		s.o.Log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 }
 
-// attached is the server that is attached under a key; nil where there is none.
-func (s *Registry) attached(key serverKey) *attachedServer {
+// findAttached returns the server that is attached under a key; nil if there is
+// none.
+func (s *Registry) findAttached(key serverKey) *attachedServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live[key]
 }
 
-// credentialChanged makes the next call of a user to a server be made with what
-// is stored now, and closes what was opened with what was before. Without a user
-// it is the server's own.
+// credentialChanged makes the next call of a user to a server use the stored
+// credentials, and closes connections that were opened with former ones.
+// Without a user, it is about the server's own credentials.
 func (s *Registry) credentialChanged(key serverKey, user string) {
-	if g := s.generatedOf(key); g != nil {
-		g.with.Changed(user)
+	if g := s.findGenerated(key); g != nil {
+		g.with.Invalidate(user)
 	}
-	if b := s.attached(key); b != nil {
-		up := b.current().up
-		up.with.Changed(user)
+	if b := s.findAttached(key); b != nil {
+		up := b.currentConnection().up
+		up.with.Invalidate(user)
 		up.EndUser(user)
 	}
 }
 
-// UserChanged is credentialChanged for all servers of a tenant: the user may act
-// no more.
+// UserChanged is credentialChanged for all servers of a tenant. It is called
+// when a user is disabled or changed.
 func (s *Registry) UserChanged(tenant junctor.TenantID, user string) {
 	s.mu.Lock()
 	keys := s.keysOf(tenant)
@@ -159,12 +163,13 @@ func (s *Registry) UserChanged(tenant junctor.TenantID, user string) {
 	}
 }
 
-// CredentialAPI shows the credentials and logins of people to the admin API.
-type CredentialAPI struct{ *visit.Desk }
+// CredentialAPI implements the credentials and logins of users for the admin
+// API.
+type CredentialAPI struct{ *upstreamauth.Manager }
 
 // MyCredentials lists the credentials that the caller entered for servers.
 func (c CredentialAPI) MyCredentials(ctx context.Context, p *junctor.Principal) ([]admin.MyCredential, error) {
-	all, err := c.Credentials(ctx, p)
+	all, err := c.ListCredentials(ctx, p)
 	out := make([]admin.MyCredential, 0, len(all))
 	for _, one := range all {
 		out = append(out, admin.MyCredential(one))
@@ -174,7 +179,7 @@ func (c CredentialAPI) MyCredentials(ctx context.Context, p *junctor.Principal) 
 
 // MyCredential gives the credential that the caller entered for a server.
 func (c CredentialAPI) MyCredential(ctx context.Context, p *junctor.Principal, server string) (admin.MyCredential, error) {
-	one, err := c.Credential(ctx, p, server)
+	one, err := c.GetCredential(ctx, p, server)
 	return admin.MyCredential(one), err
 }
 
@@ -184,30 +189,25 @@ func (c CredentialAPI) PutMyCredential(ctx context.Context, p *junctor.Principal
 	return admin.MyCredential(one), err
 }
 
-// RemoveMyCredential forgets the caller's own credential for a server.
+// RemoveMyCredential deletes the caller's own credential for a server.
 func (c CredentialAPI) RemoveMyCredential(ctx context.Context, p *junctor.Principal, server string) error {
 	return c.RemoveCredential(ctx, p, server)
 }
 
 // StartLogin begins a login at a server, for the caller or shared by all.
 func (c CredentialAPI) StartLogin(ctx context.Context, p *junctor.Principal, server string, in admin.LoginStart) (admin.LoginStarted, error) {
-	b, err := c.Begin(ctx, p, server, in.RedirectURI, in.Shared)
+	b, err := c.BeginLogin(ctx, p, server, in.RedirectURI, in.Shared)
 	return admin.LoginStarted(b), err
 }
 
-// FinishLogin ends a login with the address that the browser was sent back to.
-func (c CredentialAPI) FinishLogin(ctx context.Context, p *junctor.Principal, server, login, url string) (junctor.ServerLogin, error) {
-	return c.Finish(ctx, p, server, login, url)
-}
-
-// ServerLogin tells how the login at a server stands.
+// ServerLogin returns the state of the login at a server.
 func (c CredentialAPI) ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error) {
-	return c.Login(ctx, p, server, shared)
+	return c.LoginStatus(ctx, p, server, shared)
 }
 
-// Traces lists how logins at a server went, step by step.
+// Traces lists the traces of logins at a server, step by step.
 func (c CredentialAPI) Traces(ctx context.Context, p *junctor.Principal, server string) ([]junctor.Trace, error) {
-	return c.TracesOf(ctx, p, server)
+	return c.ListTraces(ctx, p, server)
 }
 
 // EndLogin ends a login at a server.

@@ -2,24 +2,23 @@ package servers
 
 import (
 	"context"
-	"maps"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/autoview"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// RemoteAgentsID is the built-in server that has a tool for each remote agent. Each tenant
-// has its own.
-const RemoteAgentsID = "agents"
-
-// AttachBuiltin shows a server inside the binary; one that this binary does not
-// have stays away. Its tools get Views where its row says so.
+// AttachBuiltin attaches a built-in server. A row for a server that this binary
+// does not have is ignored. The tools get generated App views if the row says
+// so.
 func (s *Registry) AttachBuiltin(ctx context.Context, row *junctor.Server) error {
 	b := s.builtin[row.ID]
 	if row.ID == RemoteAgentsID {
-		b = s.o.AgentServer(row.Tenant)
+		b = nil
+		if agents := s.o.AgentServer(row.Tenant); agents != nil {
+			b = agents.Server
+		}
 	}
 	if b == nil {
 		return nil
@@ -37,21 +36,21 @@ func (s *Registry) AttachBuiltin(ctx context.Context, row *junctor.Server) error
 	return nil
 }
 
-// changeBuiltin changes the one thing, beside its state, that can be changed of a
-// server inside the binary: whether its tools get Views.
-func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+// changeBuiltin changes the only member of a built-in server that can change
+// apart from its state: whether its tools get generated App views.
+func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (upstreamauth.LiteralSet, error)) (junctor.Server, error) {
 	row := former
 	entered, err := change(&row)
 	if err != nil {
 		return junctor.Server{}, err
 	}
 	views := row.Views
-	row.Transport = former.Transport // which is said for every row
-	same := sameConnection(&row.Connection, &former.Connection) && row.TimeoutMS == former.TimeoutMS && maps.Equal(row.Overrides, former.Overrides)
-	if !same || len(entered) > 0 || row.Title != former.Title || row.Private != former.Private {
+	row.Transport = former.Transport // set for every row
+	row.Views = former.Views
+	if len(row.DifferentFields(&former.Connection)) > 0 || len(entered) > 0 || row.Title != former.Title || row.Private != former.Private {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state and views can be changed", former.ID, former.Mode)
 	}
-	if err := views.Check(); err != nil {
+	if err := junctor.CheckFields(junctor.Connection{Views: views}); err != nil {
 		return junctor.Server{}, err
 	}
 	row = former
@@ -66,18 +65,19 @@ func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, form
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
 		return stored, err
 	}
-	s.detach(stored.Tenant, stored.ID)
+	s.detachServer(stored.Tenant, stored.ID)
 	return stored, s.AttachBuiltin(ctx, &stored)
 }
 
-// OfferBuiltin has a tenant's catalogue offer a built-in server from now on, unless its
-// row was removed. starting says that AttachAll is still to come.
+// OfferBuiltin stores and attaches a built-in server for a tenant, unless its
+// row was removed before. starting means that AttachAll is still to come, which
+// attaches it.
 func (s *Registry) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) error {
 	b := s.builtin[id]
 	if b == nil {
 		return nil
 	}
-	defer s.lockServer(tenant, id)() // the follower of the rows attaches it, too
+	defer s.lockServer(tenant, id)() // Follow may attach it at the same time
 	rows := s.o.Store.For(tenant)
 	if _, err := rows.Server(ctx, id); junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
@@ -86,7 +86,7 @@ func (s *Registry) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id
 		return err
 	}
 	row, err := rows.Server(ctx, id)
-	if err != nil || starting { // it was removed once, and stays away
+	if err != nil || starting { // it was removed once, and stays removed
 		return nil
 	}
 	return s.AttachBuiltin(ctx, &row)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,29 +12,28 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-const probeTime = 90 * time.Second // starting a process may take a minute
+const probeTime = 90 * time.Second // starting a process may take a minute, for example to download packages
 
-// recordRefusedInput puts on record that people were not asked for what a server
-// wanted of them.
+// recordRefusedInput records that a server requested input that is not passed
+// on to users.
 func (s *Registry) recordRefusedInput(row *junctor.Server, why string) {
 	call := junctor.Call{
-		ID: s.o.NewID(), Tenant: row.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: row.ID, Name: "elicitation", Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: why, Start: time.Now(),
+		ID: s.o.NewID(), Tenant: row.Tenant, Kind: junctor.KindServer, EntryPoint: junctor.EntryAdmin, Server: row.ID, Name: "elicitation", Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: why, Start: time.Now(),
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	if err := s.o.Journal.Append(ctx, &call); err != nil {
-		s.o.Log.Error("a refusal could not be recorded", telemetry.Err(err))
+		s.o.Log.Error("a refusal could not be recorded", telemetry.ErrorAttr(err))
 	}
 }
 
-// AddServer reaches a server, and stores and attaches it when that worked.
+// AddServer probes a server, and stores and attaches it if the probe succeeds.
 func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
 	if in.Server.Mode == junctor.ModeGenerated {
 		return s.addGenerated(ctx, p, in)
@@ -49,7 +47,7 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	if err := s.checkIDFree(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
-	up, err := s.probe(ctx, admitted, in.Credentials)
+	up, err := s.probeRow(ctx, admitted, in.Credentials)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -64,9 +62,9 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	return stored.Row(), s.attachUpstream(ctx, stored, up)
 }
 
-// storeServer seals the credentials of a row and stores it for p, in place of the former
-// one where there is one: both, or neither.
-func (s *Registry) storeServer(ctx context.Context, p *junctor.Principal, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
+// storeServer seals the credentials of a row and stores it for p, replacing
+// former unless that is nil. Either both are stored or neither.
+func (s *Registry) storeServer(ctx context.Context, p *junctor.Principal, admitted admission.Server, set upstreamauth.LiteralSet, former *junctor.Server) (admission.Server, error) {
 	row := admitted.Row()
 	name, err := s.sealCredentials(ctx, &row, set)
 	if err != nil {
@@ -89,7 +87,7 @@ func (s *Registry) storeServer(ctx context.Context, p *junctor.Principal, admitt
 	return stored, nil
 }
 
-// ProbeServer reaches a server as it is described, and stores nothing.
+// ProbeServer probes a server as described, without storing anything.
 func (s *Registry) ProbeServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Probe, error) {
 	row := in.Server
 	row.Mode = junctor.ModeBYO
@@ -100,28 +98,29 @@ func (s *Registry) ProbeServer(ctx context.Context, p *junctor.Principal, in adm
 	if err != nil {
 		return junctor.Probe{}, err
 	}
-	up, err := s.connect(ctx, admitted, credential.Literal(in.Credentials), nil, "")
+	up, err := s.newRoute(ctx, admitted, upstreamauth.StaticLiterals(in.Credentials), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}
 	defer up.Close()
-	report, _ := s.reach(ctx, up, up.Begin)
+	report, _ := s.probeRoute(ctx, up, up.Connect)
 	return report, nil
 }
 
-// recordRefusal records that a caller defined a server that they may not define.
+// recordRefusal records that a caller tried to define a server that they may
+// not define.
 func (s *Registry) recordRefusal(ctx context.Context, p *junctor.Principal, id string, refusal error) {
 	call := junctor.Call{
-		ID: s.o.NewID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
+		ID: s.o.NewID(), Tenant: p.Tenant, Kind: junctor.KindServer, EntryPoint: junctor.EntryAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
 		Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(refusal).Message, Start: time.Now(),
 	}
 	if err := s.o.Journal.Append(context.WithoutCancel(ctx), &call); err != nil {
-		s.o.Log.Error("a refusal could not be recorded", telemetry.Err(err))
+		s.o.Log.Error("a refusal could not be recorded", telemetry.ErrorAttr(err))
 	}
 }
 
-// reservedID tells who owned a server that was removed less than
-// --reserved-id-days ago.
+// reservedID returns the owner of a server that was removed less than
+// --reserved-id-days ago, and until when its id stays reserved.
 func (s *Registry) reservedID(ctx context.Context, tenant junctor.TenantID, id string) (owner string, until time.Time, err error) {
 	owner, at, err := s.o.Store.For(tenant).RemovedServer(ctx, id)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
@@ -134,28 +133,28 @@ func (s *Registry) reservedID(ctx context.Context, tenant junctor.TenantID, id s
 	return cmp.Or(owner, "nobody"), until, nil
 }
 
-// probe reaches the server of a row that is not stored yet, and gives the
-// connection that it made; nil where it has to be logged in to first. Nothing that
-// was not reached is stored.
-func (s *Registry) probe(ctx context.Context, admitted admission.Server, set credential.Set) (*authenticatedRoute, error) {
+// probeRow connects to the server of a row that is not stored yet, and returns the
+// open connection; nil if a user must log in first. A server that cannot be
+// reached must not be stored.
+func (s *Registry) probeRow(ctx context.Context, admitted admission.Server, set upstreamauth.LiteralSet) (*authenticatedRoute, error) {
 	row := admitted.Row()
-	up, err := s.connect(ctx, admitted, credential.Literal(set), nil, "")
+	up, err := s.newRoute(ctx, admitted, upstreamauth.StaticLiterals(set), nil, "")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.reach(ctx, up, up.Begin); err != nil {
+	if _, err := s.probeRoute(ctx, up, up.Connect); err != nil {
 		up.Close()
 		if refusal := upstream.RefusalOf(err); row.LogsIn() && refusal != nil && refusal.Status == http.StatusUnauthorized {
-			return nil, nil // it is there, and wants what comes later: a login
+			return nil, nil // it is reachable and requires a login, which comes later
 		}
 		return nil, err
 	}
-	return s.detachProcess(ctx, admitted, credential.Literal(set), up)
+	return s.detachProcess(ctx, admitted, upstreamauth.StaticLiterals(set), up)
 }
 
-// detachProcess gives a connection that was reached to whoever is to use it. A process
-// ends: the first call starts one.
-func (s *Registry) detachProcess(ctx context.Context, admitted admission.Server, literals visit.Literals, up authenticatedRoute) (*authenticatedRoute, error) {
+// detachProcess returns the connection of a probe for later use. The process of
+// a command is stopped; the first call starts a new one.
+func (s *Registry) detachProcess(ctx context.Context, admitted admission.Server, literals upstreamauth.LiteralSource, up authenticatedRoute) (*authenticatedRoute, error) {
 	if admitted.Row().Transport != junctor.TransportStdio {
 		return &up, nil
 	}
@@ -164,13 +163,13 @@ func (s *Registry) detachProcess(ctx context.Context, admitted admission.Server,
 	if err != nil {
 		return nil, err
 	}
-	next, err := s.connect(ctx, admitted, literals, offer, "")
+	next, err := s.newRoute(ctx, admitted, literals, offer, "")
 	return &next, err
 }
 
-// sealCredentials stores the literals of a row's credentials under a new name: the row
-// points to one or the other, never to half of both.
-func (s *Registry) sealCredentials(ctx context.Context, row *junctor.Server, set credential.Set) (string, error) {
+// sealCredentials stores the literals of a row's credentials under a new name,
+// so that the row points to the former or the new set and never to a mixture.
+func (s *Registry) sealCredentials(ctx context.Context, row *junctor.Server, set upstreamauth.LiteralSet) (string, error) {
 	if len(set) == 0 {
 		return "", nil
 	}
@@ -178,17 +177,17 @@ func (s *Registry) sealCredentials(ctx context.Context, row *junctor.Server, set
 	if err != nil {
 		return "", err
 	}
-	name := visit.SecretPrefix + s.o.NewID()
+	name := upstreamauth.SecretPrefix + s.o.NewID()
 	return name, s.o.Vault.Put(ctx, row.Tenant, row.ID, name, packed)
 }
 
-// deleteSealed forgets sealed credentials that no row points to.
+// deleteSealed deletes sealed credentials that no row points to.
 func (s *Registry) deleteSealed(ctx context.Context, row *junctor.Server, name string) {
 	if name == "" {
 		return
 	}
 	if err := s.o.Vault.Delete(context.WithoutCancel(ctx), row.Tenant, row.ID, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-		s.o.Log.Warn("sealed credentials that are not used any more could not be deleted", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("sealed credentials that are not used any more could not be deleted", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 }
 
@@ -199,7 +198,7 @@ func (s *Registry) deleteAllSealed(ctx context.Context, tenant junctor.TenantID,
 		return err
 	}
 	for _, info := range list {
-		if info.Owner == id && strings.HasPrefix(info.Name, visit.SecretPrefix) {
+		if info.Owner == id && strings.HasPrefix(info.Name, upstreamauth.SecretPrefix) {
 			if err := s.o.Vault.Delete(ctx, tenant, id, info.Name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 				return err
 			}
@@ -208,14 +207,18 @@ func (s *Registry) deleteAllSealed(ctx context.Context, tenant junctor.TenantID,
 	return nil
 }
 
-// ChangeServer changes a server in place. Where the connection changes, the
-// server is reached first as it would be then. Where somebody else changes the server
-// meanwhile, all of this is done again with what they stored.
-func (s *Registry) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+// ChangeServer changes a server in place. If the connection changes, the server
+// is probed first. If another writer changes the server in the meantime, the
+// whole change is repeated with the newer row.
+func (s *Registry) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (upstreamauth.LiteralSet, error)) (junctor.Server, error) {
 	return store.Retry(ctx, func() (junctor.Server, error) { return s.changeServerOnce(ctx, p, id, change) })
 }
 
-func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+// changeServerOnce makes one attempt of ChangeServer. It fails with a
+// precondition error if the row changed since it was read. The order matters:
+// judge, probe, then store, so that nothing is run for a definition that the
+// caller may not make, and nothing is stored that does not work.
+func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (upstreamauth.LiteralSet, error)) (junctor.Server, error) {
 	rows := s.o.Store.For(p.Tenant).By(p.ID())
 	former, err := s.OwnedServer(ctx, p, id)
 	if err != nil {
@@ -256,7 +259,7 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	up, err := s.probe(ctx, admitted.Sealed(""), set) // store names what is sealed anew
+	up, err := s.probeRow(ctx, admitted.Sealed(""), set) // storeServer seals under a new name
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -271,7 +274,7 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	return s.attachChanged(ctx, stored, &former, up)
 }
 
-// attachChanged attaches a server whose row was just put in the place of former.
+// attachChanged attaches a server whose row has just replaced former.
 func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, former *junctor.Server, up *authenticatedRoute) (junctor.Server, error) {
 	row := stored.Row()
 	s.moveRenamedTags(ctx, former, &row)
@@ -284,27 +287,20 @@ func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, f
 	return row, s.attachUpstream(ctx, stored, up)
 }
 
-// mergeCredentials is the credentials of a row that takes the place of another: those that
-// were entered, and those that it says to keep.
-func (s *Registry) mergeCredentials(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
-	set, err := s.Auth.Stored(*former)(ctx)
+// mergeCredentials returns the credentials of a row that replaces another:
+// those that were entered, and those that Masked keeps.
+func (s *Registry) mergeCredentials(ctx context.Context, row *junctor.Server, entered upstreamauth.LiteralSet, former *junctor.Server) (upstreamauth.LiteralSet, error) {
+	set, err := s.Auth.StoredLiterals(*former)(ctx)
 	if err != nil {
-		s.o.Log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
-		set = credential.Set{}
+		s.o.Log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		set = upstreamauth.LiteralSet{}
 	}
-	return credential.Keep(row, entered, former, set)
+	return upstreamauth.KeepLiterals(row, entered, former, set)
 }
 
-// sameConnection says whether two connections lead to the same place in the
-// same way; how tools are shown and how long calls may take is not part of that.
+// sameConnection reports whether two connections lead to the same place in the
+// same way, as Field.Reconnects says of each field. Members that only affect lists
+// or time-outs do not count.
 func sameConnection(a, b *junctor.Connection) bool {
-	auth := func(c *junctor.Connection) junctor.Auth {
-		if c.Auth == nil {
-			return junctor.Auth{Type: junctor.AuthNone}
-		}
-		return *c.Auth
-	}
-	return a.Transport == b.Transport && a.URL == b.URL && slices.Equal(a.Command, b.Command) && a.Cwd == b.Cwd && maps.Equal(a.Env, b.Env) &&
-		maps.Equal(a.Headers, b.Headers) && auth(a) == auth(b) && a.PerUser() == b.PerUser() && a.Isolation == b.Isolation && a.MaxSessions == b.MaxSessions &&
-		(a.Home == junctor.HomeOne) == (b.Home == junctor.HomeOne)
+	return !slices.ContainsFunc(a.DifferentFields(b), junctor.Field.Reconnects)
 }

@@ -30,7 +30,7 @@ func (b *brokenOff) Read(p []byte) (int, error) {
 }
 
 // What another replica asks for counts while it is read.
-func TestErrandsAreCounted(t *testing.T) {
+func TestReplicaRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := &Registry{o: Options{MaxResult: 32 << 20, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20})}}
 	var message bytes.Buffer
@@ -38,13 +38,13 @@ func TestErrandsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var used int64
-	body := &brokenOff{bytes.NewReader(message.Bytes()[:6<<20]), func() { used = s.o.Bytes.Used() }}
+	body := &brokenOff{bytes.NewReader(message.Bytes()[:6<<20]), func() { used = s.o.Bytes.UsedBytes() }}
 	w := httptest.NewRecorder()
 	s.ServeReplica(w, httptest.NewRequestWithContext(t.Context(), "POST", ReplicaPath, body))
 	if used < 12<<20 {
 		t.Errorf("%d bytes are counted while 6 MiB of a request are read", used)
 	}
-	if left := s.o.Bytes.Used(); left != 0 {
+	if left := s.o.Bytes.UsedBytes(); left != 0 {
 		t.Errorf("%d bytes are counted afterwards", left)
 	}
 }
@@ -65,11 +65,11 @@ func TestDecoderKeepsToTheBudget(t *testing.T) {
 	if err := d.Decode(&got); err != nil { // the largest result fits into the least share
 		t.Fatal(err)
 	}
-	d.settle(got.Result.Body)
-	if used := budget.Used(); used < most || used > most+most/4 {
+	d.releaseMessage(got.Result.Body)
+	if used := budget.UsedBytes(); used < most || used > most+most/4 {
 		t.Errorf("%d bytes are counted for a result of %d", used, most)
 	}
-	release, err := budget.Reserve(t.Context(), other, 2*most)
+	release, err := budget.ReserveBytes(t.Context(), other, 2*most)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +79,10 @@ func TestDecoderKeepsToTheBudget(t *testing.T) {
 	if err := full.Decode(&replicaReply{}); err == nil || junctor.CodeOf(full.in.refused) != junctor.CodeLimited {
 		t.Errorf("more than the caller's share: %v, %v", err, full.in.refused)
 	}
-	if e := junctor.AsError(notKept(full.in.refused)); e.Code != junctor.CodeTooLarge {
+	if e := junctor.AsError(noRoomError(full.in.refused)); e.Code != junctor.CodeTooLarge {
 		t.Errorf("the caller is told %s", e.Code)
 	}
-	full.settle()
+	full.releaseMessage()
 	release()
 	if len(got.Result.Body) != most {
 		t.Error("the result is not whole")

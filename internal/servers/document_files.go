@@ -14,20 +14,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// packed is a document of several files as one text: what is sent and stored of
-// it is whole, and problems are found in the files that they stand in.
-type packed struct {
-	Main  string            `json:"junctor_document"` // its name among them
-	Files map[string]string `json:"files"`            // by their paths below its folder
+// packedDocument is a document of several files as one text, so that it is sent and
+// stored as a whole while problems still name the file they are in.
+type packedDocument struct {
+	Main  string            `json:"junctor_document"` // name of the main file
+	Files map[string]string `json:"files"`            // texts by path, relative to the folder of the main file
 }
 
 const (
 	packedBegin  = `{"junctor_document":`
-	packedFolder = "file:///document/" // where they seem to be; nothing is read there
+	packedFolder = "file:///document/" // base URL of the files; it is never read from disk
 )
 
-// PackDocument gives the text of a document that is a file of this machine. Where
-// it refers to other files of its folder, they are in it.
+// PackDocument returns the text of a local document together with the files of
+// its folder that it refers to.
 func PackDocument(ctx context.Context, path string, text []byte) ([]byte, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -35,10 +35,10 @@ func PackDocument(ctx context.Context, path string, text []byte) ([]byte, error)
 	}
 	name := filepath.Base(path)
 	at := admission.LocalFile(path)
-	all := packed{Main: name, Files: map[string]string{name: string(text)}}
-	files := siblings(nil, nil, at, nil)
-	// Whatever is wrong with it is said by the instance that it is sent to.
-	_, _ = apigen.Read(ctx, doc.Source{Name: name, URL: at.String(), Text: text}, func(ctx context.Context, file string) ([]byte, error) {
+	all := packedDocument{Main: name, Files: map[string]string{name: string(text)}}
+	files := siblingFetcher(nil, nil, at, nil)
+	// Problems are reported by the instance that receives the document.
+	_, _ = apigen.ReadDocument(ctx, doc.Source{Name: name, URL: at.String(), Text: text}, func(ctx context.Context, file string) ([]byte, error) {
 		more, err := files(ctx, file)
 		if err != nil {
 			return nil, err
@@ -58,9 +58,9 @@ func PackDocument(ctx context.Context, path string, text []byte) ([]byte, error)
 	return json.Marshal(all)
 }
 
-// unpack finds the files of a document that PackDocument made one text of.
-func unpack(text []byte) (doc.Source, doc.Fetch, bool) {
-	var all packed
+// unpackDocument returns the files of a text that PackDocument made.
+func unpackDocument(text []byte) (doc.Source, doc.Fetch, bool) {
+	var all packedDocument
 	if !bytes.HasPrefix(text, []byte(packedBegin)) || json.Unmarshal(text, &all) != nil {
 		return doc.Source{}, nil, false
 	}
@@ -75,8 +75,8 @@ func unpack(text []byte) (doc.Source, doc.Fetch, bool) {
 	}, true
 }
 
-// nameFiles calls the files of a packed document by their paths alone.
-func nameFiles(m *apigen.Made) {
+// nameFiles replaces the URLs of a packed document's files by their paths.
+func nameFiles(m *apigen.ImportedAPI) {
 	for i := range m.Problems {
 		m.Problems[i].At.File = strings.TrimPrefix(m.Problems[i].At.File, packedFolder)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Follow attaches, changes and detaches servers as the rows say that are stored
-// by now. documents says that those of generated servers may be others.
+// Follow attaches, changes and detaches servers so that they match the stored
+// rows. documents means that the documents of generated servers may have
+// changed too.
 func (s *Registry) Follow(ctx context.Context, documents bool) error {
 	tenants, err := s.o.Store.Tenants(ctx)
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *Registry) Follow(ctx context.Context, documents bool) error {
 			key := serverKey{row.Tenant, row.ID}
 			had, there := rest[key]
 			delete(rest, key)
-			if !there && !attachable(&row) || there && !differs(&had, &row, documents) {
+			if !there && !isAttachable(&row) || there && !needsFollowing(&had, &row, documents) {
 				continue
 			}
 			if err := s.followOne(ctx, key, documents); err != nil {
@@ -43,19 +44,19 @@ func (s *Registry) Follow(ctx context.Context, documents bool) error {
 	return nil
 }
 
-// attachable says whether a row is of a server that is attached for its own sake:
-// one that was found is so when something is delivered to it.
-func attachable(row *junctor.Server) bool {
-	return row.State != junctor.StateInactive && row.Mode != junctor.ModeFound
+// isAttachable reports whether a row is attached as soon as it exists. Discovered
+// servers are attached at their first delivery.
+func isAttachable(row *junctor.Server) bool {
+	return row.State != junctor.StateInactive && row.Mode != junctor.ModeDiscovered
 }
 
-// differs says whether what is attached may not be what is stored.
-func differs(had, row *junctor.Server, documents bool) bool {
-	return !attachable(row) || had.Mode != row.Mode || !row.UpdatedAt.Equal(had.UpdatedAt) || documents && row.Mode == junctor.ModeGenerated
+// needsFollowing reports whether the attached server may differ from its stored row.
+func needsFollowing(had, row *junctor.Server, documents bool) bool {
+	return !isAttachable(row) || had.Mode != row.Mode || !row.UpdatedAt.Equal(had.UpdatedAt) || documents && row.Mode == junctor.ModeGenerated
 }
 
-// followOne has one server be as its row says. The row is read while nobody else
-// changes it: what was read before may be older than what is attached.
+// followOne makes one attached server match its row. It reads the row under the
+// server's lock, because a row read earlier may be older than what is attached.
 func (s *Registry) followOne(ctx context.Context, key serverKey, documents bool) error {
 	defer s.lockServer(key.tenant, key.id)()
 	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
@@ -63,13 +64,13 @@ func (s *Registry) followOne(ctx context.Context, key serverKey, documents bool)
 	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
 	}
-	wanted := err == nil && attachable(&row)
+	wanted := err == nil && isAttachable(&row)
 	had, there := s.rowsAttached()[key]
 	switch {
-	case there && wanted && !differs(&had, &row, documents):
+	case there && wanted && !needsFollowing(&had, &row, documents):
 		return nil
 	case there && (!wanted || had.Mode != row.Mode):
-		s.detach(key.tenant, key.id)
+		s.detachServer(key.tenant, key.id)
 		there = false
 	}
 	if wanted {
@@ -78,39 +79,40 @@ func (s *Registry) followOne(ctx context.Context, key serverKey, documents bool)
 	return nil
 }
 
-// followRow has a server be as its row says. dress says what went wrong.
+// followRow attaches a server as its row says. Errors are shown by addStatus.
 func (s *Registry) followRow(ctx context.Context, admitted admission.Server, there bool) {
 	row := admitted.Row()
 	switch row.Mode {
 	case junctor.ModeBYO:
 		if there && !s.isCurrent(&row) {
-			s.reconnect(ctx, admitted) // another place has to be reached first
+			s.reconnect(ctx, admitted) // the new destination must answer first
 			return
 		}
-		_ = s.attachUpstream(ctx, admitted, nil) // who sees it, and under which names, is so when this returns
+		_ = s.attachUpstream(ctx, admitted, nil) // visibility and names must be in force when this returns
 	case junctor.ModeGenerated:
 		_ = s.attachGenerated(ctx, admitted)
 	case junctor.ModeBuiltin:
 		if there {
-			s.detach(row.Tenant, row.ID)
+			s.detachServer(row.Tenant, row.ID)
 		}
 		if err := s.AttachBuiltin(ctx, &row); err != nil {
-			s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+			s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 		}
-	case junctor.ModeFound: // attached when something is delivered to it
+	case junctor.ModeDiscovered: // attached at its first delivery
 	}
 }
 
-// rowsAttached gives the rows that are attached, as they were then.
+// rowsAttached returns the rows of the attached servers, as they were when
+// attached.
 func (s *Registry) rowsAttached() map[serverKey]junctor.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := maps.Clone(s.inside)
 	for key, b := range s.live {
-		rows[key] = b.current().row
+		rows[key] = b.currentConnection().row
 	}
 	for key, g := range s.made {
-		rows[key] = g.served()
+		rows[key] = g.attachedRow()
 	}
 	return rows
 }

@@ -17,103 +17,105 @@ import (
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// generated is an auto-generated server that is attached: a backend over the
-// tools of the moment. Calls that run end on those they began with.
-type generated struct {
+// generatedServer is an attached generated server: a backend over the current tools.
+// Running calls end on the tools they began with.
+type generatedServer struct {
 	mu     sync.Mutex
-	row    junctor.Server // as it was attached
-	with   *visit.Server
+	row    junctor.Server // the row that it was attached with
+	with   *upstreamauth.ServerAuth
 	now    catalog.Backend
 	notify func(catalog.Event)
 }
 
-// newGenerated makes the backend of a row and the tools that are stored for it.
-func (s *Registry) newGenerated(ctx context.Context, admitted admission.Server) (*generated, error) {
+// newGenerated returns the backend for a row and its stored tools.
+func (s *Registry) newGenerated(ctx context.Context, admitted admission.Server) (*generatedServer, error) {
 	of := admitted.Row()
 	row := &of
 	stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := apigen.Decode(stored.Tools)
+	tools, err := apigen.DecodeTools(stored.Tools)
 	if err != nil {
 		return nil, err
 	}
-	with := s.Auth.Server(admitted, s.Auth.Stored(*row))
+	with := s.Auth.NewServerAuth(admitted, s.Auth.StoredLiterals(*row))
 	document := func(ctx context.Context) ([]byte, error) {
 		stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 		return stored.Text, err
 	}
-	backend, err := s.generate(row, tools, document, with)
+	backend, err := s.newAPIBackend(row, tools, document, with)
 	if err != nil {
 		return nil, err
 	}
-	return &generated{row: *row, with: with, now: changed(backend, row)}, nil
+	return &generatedServer{row: *row, with: with, now: withOverrides(backend, row)}, nil
 }
 
 // Offer implements catalog.Backend.
-func (g *generated) Offer(ctx context.Context) (*catalog.Offer, error) { return g.current().Offer(ctx) }
+func (g *generatedServer) Offer(ctx context.Context) (*catalog.Offer, error) {
+	return g.currentBackend().Offer(ctx)
+}
 
 // Do implements catalog.Backend.
-func (g *generated) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+func (g *generatedServer) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	g.mu.Lock()
 	now, with := g.now, g.with
 	g.mu.Unlock()
-	if with.LogsIn() {
+	if with.UsesLogins() {
 		return with.Do(ctx, now, req, sink)
 	}
 	return now.Do(ctx, req, sink)
 }
 
 // Watch implements catalog.Backend.
-func (g *generated) Watch(notify func(catalog.Event)) {
+func (g *generatedServer) Watch(notify func(catalog.Event)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.notify = notify
 }
 
-// KeeperOf implements junctor.Keepers.
-func (g *generated) KeeperOf(p *junctor.Principal) junctor.Keeper {
+// KeeperFor implements junctor.Keepers.
+func (g *generatedServer) KeeperFor(p *junctor.Principal) junctor.Keeper {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.with.KeeperOf(p)
+	return g.with.KeeperFor(p)
 }
 
-func (g *generated) current() catalog.Backend {
+// currentBackend returns the backend that new calls use.
+func (g *generatedServer) currentBackend() catalog.Backend {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.now
 }
 
-// served is the row that is attached.
-func (g *generated) served() junctor.Server {
+// attachedRow returns the attached row.
+func (g *generatedServer) attachedRow() junctor.Server {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.row
 }
 
-// put takes over what another has: the next call is made with that.
-func (g *generated) put(next *generated) {
+// takeOverTools takes over row and tools of next. The next call uses them.
+func (g *generatedServer) takeOverTools(next *generatedServer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	next.with.After(g.with)
+	next.with.InheritSecrets(g.with)
 	g.row, g.with, g.now = next.row, next.with, next.now
 }
 
-// fits says whether a row can be served without being attached anew: who sees it
-// and how is decided when it is attached.
-func (g *generated) fits(row *junctor.Server) bool {
+// canServeRow reports whether a row can be served without attaching it again. The
+// catalog decides visibility and listing when a server is attached.
+func (g *generatedServer) canServeRow(row *junctor.Server) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.row.Private == row.Private && g.row.API.Exposure == row.API.Exposure
 }
 
-// attachGenerated attaches an auto-generated server, or puts its new tools in place of
-// those it has.
+// attachGenerated attaches a generated server, or replaces its tools.
 func (s *Registry) attachGenerated(ctx context.Context, admitted admission.Server) error {
 	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
@@ -123,11 +125,13 @@ func (s *Registry) attachGenerated(ctx context.Context, admitted admission.Serve
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
-		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 	return err
 }
 
+// attachGeneratedRow makes the backend of a row and attaches it. If only tools
+// changed, it replaces those of the attached backend and refreshes the catalog.
 func (s *Registry) attachGeneratedRow(ctx context.Context, key serverKey, admitted admission.Server) error {
 	row := admitted.Row()
 	next, err := s.newGenerated(ctx, admitted)
@@ -136,12 +140,12 @@ func (s *Registry) attachGeneratedRow(ctx context.Context, key serverKey, admitt
 	}
 	s.mu.Lock()
 	had := s.made[key]
-	if had == nil || !had.fits(&row) {
+	if had == nil || !had.canServeRow(&row) {
 		s.made[key] = next
 	}
 	s.mu.Unlock()
-	if had != nil && had.fits(&row) {
-		had.put(next)
+	if had != nil && had.canServeRow(&row) {
+		had.takeOverTools(next)
 		return s.o.Catalog.Refresh(ctx, row.Tenant, row.ID)
 	}
 	if had != nil {
@@ -154,63 +158,63 @@ func (s *Registry) attachGeneratedRow(ctx context.Context, key serverKey, admitt
 	return s.o.Catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, next, opts...)
 }
 
-// generate makes the backend of tools that call an API with what a visit.Server
-// holds.
-func (s *Registry) generate(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *visit.Server) (*apigen.Server, error) {
+// newAPIBackend returns the backend for tools that call an API with the credentials
+// in with.
+func (s *Registry) newAPIBackend(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *upstreamauth.ServerAuth) (*apigen.Server, error) {
 	filter, err := apigen.NewFilter(row.API)
 	if err != nil {
 		return nil, err
 	}
 	base, _, _ := strings.Cut(row.URL, "?")
 	var login func(*call.Answer) error
-	if with.LogsIn() {
-		login = func(a *call.Answer) error { return wantsLogin(row, a.Status, a.Header) }
+	if with.UsesLogins() {
+		login = func(a *call.Answer) error { return loginError(row, a.Status, a.Header) }
 	}
 	return apigen.New(apigen.Options{
-		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, Document: document,
-		Resource: s.resource,
-		Send: call.Options{
-			Base: base, Client: s.clientsFor(row).Plain, Rate: row.API.Rate, Agent: "Junctor/" + s.o.Version, PerUser: row.PerUser(),
-			Bytes: s.o.Bytes, MaxBytes: s.o.MaxResult,
-			Credentials: credentialsOf(row, with), Login: login,
-			Refused: func(p *junctor.Principal) {
+		Tools: tools, Filter: filter, Instructions: row.API.Title, HasCredentials: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, LoadDocument: document,
+		ReadResource: s.readResource,
+		SenderOptions: call.Options{
+			Base: base, Client: s.clientsFor(row).Plain, MaxPerSecond: row.API.Rate, UserAgent: "Junctor/" + s.o.Version, PerUser: row.PerUser(),
+			ByteBudget: s.o.Bytes, MaxBytes: s.o.MaxResult,
+			Credentials: credentialSource(row, with), LoginError: login,
+			OnUnauthorized: func(p *junctor.Principal) {
 				if row.PerUser() && p != nil && p.User != "" {
-					with.Refused(p.User)
+					with.ForgetRefused(p.User)
 				} else if !row.PerUser() {
-					with.Refused("")
+					with.ForgetRefused("")
 				}
 			},
 		},
 	}), nil
 }
 
-// resource reads a resource for whoever calls a tool with it: through the
-// pipeline, like every other reading of theirs.
-func (s *Registry) resource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
+// readResource reads a resource for the caller of a tool. It goes through the
+// pipeline, so that the caller's rights apply and the read is recorded.
+func (s *Registry) readResource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
 	params := wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, uri)})
 	return s.o.Pipeline.Do(ctx, &guard.Op{
-		Principal: req.Principal, Door: req.Door, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.Modern},
+		Principal: req.Principal, EntryPoint: req.EntryPoint, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.ModernVersion},
 	}, catalog.Discard{})
 }
 
-// wantsLogin is the error of an API that did not take what a call was made with:
-// whoever can log in is told so.
-func wantsLogin(row *junctor.Server, status int, header http.Header) error {
+// loginError returns the error for an API that refused the credentials of a
+// call. If users can log in, it explains how.
+func loginError(row *junctor.Server, status int, header http.Header) error {
 	refusal := &upstream.Refusal{Status: status, Challenge: header.Get("WWW-Authenticate")}
 	refusal.Date, _ = http.ParseTime(header.Get("Date"))
 	return &junctor.Error{Code: junctor.CodeUnauthenticated, Cause: refusal, Message: "the API of the server " + row.ID + " wants a login, or another: junctor server login " + row.ID}
 }
 
-// usualKey is the header of a key that nobody named one for.
-const usualKey = "X-API-Key"
+// defaultKeyHeader is the header of API keys if the definition names none.
+const defaultKeyHeader = "X-API-Key"
 
-// credentialsOf gives what the calls of a principal prove themselves with, put
-// where the API wants it.
-func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context, *junctor.Principal) (call.Credentials, error) {
-	if with.LogsIn() {
-		return loginsOf(row, with)
+// credentialSource returns a function that gives the credentials for calls of a
+// principal, in the place that the API requires.
+func credentialSource(row *junctor.Server, with *upstreamauth.ServerAuth) func(context.Context, *junctor.Principal) (call.Credentials, error) {
+	if with.UsesLogins() {
+		return loginSource(row, with)
 	}
-	name := usualKey
+	name := defaultKeyHeader
 	switch {
 	case row.Auth != nil && row.Auth.Header != "":
 		name = row.Auth.Header
@@ -234,9 +238,9 @@ func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context
 			return c, nil
 		}
 		key := header.Get(name)
-		if own := header.Get(usualKey); key == "" && row.PerUser() && own != "" { // users need not know what it is called
+		if own := header.Get(defaultKeyHeader); key == "" && row.PerUser() && own != "" { // users need not know the name of the header
 			key = own
-			c.Header.Del(usualKey)
+			c.Header.Del(defaultKeyHeader)
 		}
 		if key != "" {
 			putKey(&c, row.API.KeyIn, name, key)
@@ -245,13 +249,13 @@ func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context
 	}
 }
 
-// loginsOf gives the login that the calls of a principal are made with. Without
-// one nothing is sent.
-func loginsOf(row *junctor.Server, with *visit.Server) func(context.Context, *junctor.Principal) (call.Credentials, error) {
+// loginSource returns a function that gives the OAuth login for calls of a
+// principal. Without a login it sends nothing.
+func loginSource(row *junctor.Server, with *upstreamauth.ServerAuth) func(context.Context, *junctor.Principal) (call.Credentials, error) {
 	return func(ctx context.Context, p *junctor.Principal) (call.Credentials, error) {
-		header, name, _, err := with.Login(ctx, p)
+		header, name, _, err := with.LoginHeader(ctx, p)
 		if err == nil && name == "" {
-			err = wantsLogin(row, http.StatusUnauthorized, nil)
+			err = loginError(row, http.StatusUnauthorized, nil)
 		}
 		if err != nil {
 			return call.Credentials{}, err
@@ -261,7 +265,7 @@ func loginsOf(row *junctor.Server, with *visit.Server) func(context.Context, *ju
 	}
 }
 
-// putKey puts a key where the API wants it.
+// putKey puts an API key in the place that the API requires.
 func putKey(c *call.Credentials, in, name, key string) {
 	c.Secret = key
 	c.Header.Del(name)
@@ -269,20 +273,20 @@ func putKey(c *call.Credentials, in, name, key string) {
 	case "query":
 		c.Query = strings.Trim(c.Query+"&"+url.QueryEscape(name)+"="+url.QueryEscape(key), "&")
 	case "cookie":
-		c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String()) //nolint:gosec // it is sent, not set
+		c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String()) //nolint:gosec // a cookie of a request
 	default:
 		c.Header.Set(name, key)
 	}
 }
 
-// made servers of a tenant whose users have credentials of their own.
-func (s *Registry) generatedOf(key serverKey) *generated {
+// findGenerated returns the generated server under a key; nil if there is none.
+func (s *Registry) findGenerated(key serverKey) *generatedServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.made[key]
 }
 
-// dropGenerated forgets a server that is detached; mu is held.
+// dropGenerated removes a detached generated server. The caller holds mu.
 func (s *Registry) dropGenerated(key serverKey) {
 	if g := s.made[key]; g != nil {
 		delete(s.made, key)
@@ -290,7 +294,7 @@ func (s *Registry) dropGenerated(key serverKey) {
 	}
 }
 
-// keysOf lists the servers of a tenant that are attached; mu is held.
+// keysOf lists the attached servers of a tenant. The caller holds mu.
 func (s *Registry) keysOf(tenant junctor.TenantID) []serverKey {
 	var keys []serverKey
 	for key := range s.live {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -22,34 +23,37 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 const (
 	maxDocument  = 32 << 20
 	documentTime = time.Minute
+	maxRefusal   = 4 << 10 // bytes of an error response that are searched for a reason
 
-	// issuerDocuments is the party that the bytes of fetched API documents count for.
+	// issuerDocuments is the issuer of the party that fetched API documents
+	// count for.
 	issuerDocuments = "documents"
 )
 
-// fetched is a document as it came.
-type fetched struct {
+// fetchedDocument is the response for a document.
+type fetchedDocument struct {
 	text []byte
 	etag string
-	same bool // as the one that etag names
+	same bool // not modified since etag
 
-	// introspection is why a GraphQL endpoint did not tell its schema, where what it
-	// answers to a plain request was taken instead.
+	// introspection is why a GraphQL endpoint refused introspection, if the
+	// response to a plain request is used instead.
 	introspection error
 }
 
-// documentClient gives the client for the documents of a server. One that the
-// operator named on this machine may be fetched while only this machine reaches us.
+// documentClient returns the HTTP client for the documents of a server. A
+// document that the operator put on this machine may be fetched only while the
+// instance listens on loopback.
 func (s *Registry) documentClient(admitted admission.Server) *http.Client {
 	o := egress.ClientOptions{Timeout: documentTime, MaxBytes: maxDocument}
 	if admitted.Row().Trusted && s.o.Loopback && egress.NamesLoopback(admitted.Document().String()) {
@@ -58,14 +62,14 @@ func (s *Registry) documentClient(admitted admission.Server) *http.Client {
 	return s.o.Egress.Client(o)
 }
 
-// fetchDocument gets a document, unless it is the one that etag names.
-func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBudget, at admission.Document, etag string, header http.Header) (fetched, error) {
+// fetchDocument fetches a document unless it still has the given etag.
+func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBudget, at admission.Document, etag string, header http.Header) (fetchedDocument, error) {
 	if file, ok := at.File(); ok {
 		return readDocument(file, etag)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the address of the document is none: write it as https://host/openapi.yaml")
+		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "the address of the document is none: write it as https://host/openapi.yaml")
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json, application/yaml, text/yaml, */*")
@@ -74,37 +78,41 @@ func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBu
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return fetched{}, documentError(req.URL, err)
+		return fetchedDocument{}, documentError(req.URL, err)
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotModified:
-		return fetched{etag: etag, same: true}, nil
+		return fetchedDocument{etag: etag, same: true}, nil
 	default:
-		return fetched{}, junctor.Errorf(junctor.CodeUpstream, "the document could not be fetched: %s answers with HTTP %d", req.URL.Host, resp.StatusCode)
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+		if err != nil {
+			body = nil // the status suffices
+		}
+		return fetchedDocument{}, junctor.Errorf(junctor.CodeUpstream, "the document could not be fetched: %s answers with HTTP %d%s", req.URL.Host, resp.StatusCode, apigen.RefusalReason(req, body))
 	}
 	text, err := bytes.ReadAll(ctx, limit.Party{Issuer: issuerDocuments}, nil, resp.Body, resp.ContentLength, maxDocument)
 	if errors.Is(err, limit.ErrTooLong) {
 		err = junctor.Errorf(junctor.CodeTooLarge, "it is larger than %d bytes", maxDocument)
 	}
 	if err != nil {
-		return fetched{}, documentError(req.URL, err)
+		return fetchedDocument{}, documentError(req.URL, err)
 	}
-	return fetched{text: text, etag: resp.Header.Get("ETag")}, nil
+	return fetchedDocument{text: text, etag: resp.Header.Get("ETag")}, nil
 }
 
-// fetch gets the document of an API: what stands at its address, or what a GraphQL
-// endpoint says of itself.
-func (s *Registry) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
+// fetchAPI returns the document of an API: the file at its URL, or the
+// introspection result of a GraphQL endpoint.
+func (s *Registry) fetchAPI(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetchedDocument, error) {
 	if _, file := at.File(); format == string(doc.GraphQL) && !file {
 		text, err := apigen.Introspect(ctx, client, at.String(), header, s.o.Bytes)
 		if err == nil {
-			return fetched{text: text}, nil
+			return fetchedDocument{text: text}, nil
 		}
-		got, fetchErr := fetchDocument(ctx, client, s.o.Bytes, at, etag, header) // a schema that stands there as text
+		got, fetchErr := fetchDocument(ctx, client, s.o.Bytes, at, etag, header) // the URL may serve the schema as text
 		if fetchErr != nil {
-			return fetched{}, introspectionError(err)
+			return fetchedDocument{}, introspectionError(err)
 		}
 		got.introspection = err
 		return got, nil
@@ -112,24 +120,25 @@ func (s *Registry) fetch(ctx context.Context, client *http.Client, at admission.
 	return fetchDocument(ctx, client, s.o.Bytes, at, etag, header)
 }
 
-// introspectionError says why a GraphQL endpoint cannot be used without a schema.
+// introspectionError explains why a GraphQL endpoint cannot be used without a
+// schema.
 func introspectionError(err error) error {
 	e := junctor.AsError(err)
 	return junctor.Errorf(e.Code, "the schema could not be got by introspection: %s. Allow introspection, check the credentials, or give the schema as a file", strings.TrimSuffix(e.Message, "."))
 }
 
-func readDocument(file, etag string) (fetched, error) {
+func readDocument(file, etag string) (fetchedDocument, error) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDocument {
-		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is no file, or larger than %d MB", file, maxDocument>>20)
+		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is no file, or larger than %d MB", file, maxDocument>>20)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read", file)
+		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read", file)
 	}
 	sum := sha256.Sum256(text)
 	mark := hex.EncodeToString(sum[:])
-	return fetched{text: text, etag: mark, same: etag == mark}, nil
+	return fetchedDocument{text: text, etag: mark, same: etag == mark}, nil
 }
 
 func documentError(u *url.URL, err error) error {
@@ -137,9 +146,9 @@ func documentError(u *url.URL, err error) error {
 	return junctor.Errorf(e.Code, "the document could not be fetched from %s: %s", u.Host, e.Message)
 }
 
-// siblings fetches the other files of a document: those of its own origin, or of
-// its own folder, alone.
-func siblings(client *http.Client, bytes *limit.ByteBudget, at admission.Document, header http.Header) doc.Fetch {
+// siblingFetcher returns a function that fetches the other files of a document, only
+// from its own origin or its own folder.
+func siblingFetcher(client *http.Client, bytes *limit.ByteBudget, at admission.Document, header http.Header) doc.Fetch {
 	return func(ctx context.Context, file string) ([]byte, error) {
 		sibling, err := at.Sibling(file)
 		if err != nil {
@@ -150,17 +159,18 @@ func siblings(client *http.Client, bytes *limit.ByteBudget, at admission.Documen
 	}
 }
 
-// described is what somebody gives beside the row of an auto-generated server.
-type described struct {
-	document    string         // its text; "" where it is to be fetched
-	own         bool           // the text is what was read from the document's address, so it may name files beside it
-	credentials credential.Set // that stood in the row
+// definitionInput is what a caller supplies in addition to the row of a generated
+// server.
+type definitionInput struct {
+	document    string                  // text of the document; "" to fetch it
+	own         bool                    // the text was fetched from the document's URL, so it may refer to files beside it
+	credentials upstreamauth.LiteralSet // credentials that the row contained
 }
 
-// read makes tools of the document of a server that somebody was allowed to bring.
-func (s *Registry) read(ctx context.Context, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
+// readAPI makes tools from the document of an admitted definition.
+func (s *Registry) readAPI(ctx context.Context, admitted admission.Server, in definitionInput, names map[string]string, etag string) (*apigen.ImportedAPI, fetchedDocument, error) {
 	row, at := admitted.Row(), admitted.Document()
-	got := fetched{text: []byte(in.document)}
+	got := fetchedDocument{text: []byte(in.document)}
 	client := s.documentClient(admitted)
 	defer client.CloseIdleConnections()
 	header, err := s.documentHeader(ctx, admitted, in)
@@ -171,7 +181,7 @@ func (s *Registry) read(ctx context.Context, admitted admission.Server, in descr
 		if !at.Valid() {
 			return nil, got, junctor.Errorf(junctor.CodeInvalid, "an auto-generated server needs a document: give document, its text, or document_url")
 		}
-		if got, err = s.fetch(ctx, client, at, row.API.Format, etag, header); err != nil || got.same {
+		if got, err = s.fetchAPI(ctx, client, at, row.API.Format, etag, header); err != nil || got.same {
 			return nil, got, err
 		}
 	}
@@ -183,18 +193,18 @@ func (s *Registry) read(ctx context.Context, admitted admission.Server, in descr
 		name = path.Base(at.String())
 	}
 	junctor.StepPassed(ctx, "fetch")
-	source := doc.Source{Name: name, URL: at.String(), Text: got.text, As: formatOf(row.API.Format)}
+	source := doc.Source{Name: name, URL: at.String(), Text: got.text, Format: formatOf(row.API.Format)}
 	beside := at
 	if _, file := at.File(); file && in.document != "" && !in.own {
-		beside = admission.Document{} // whoever sends a text may not have it read files of this machine
+		beside = admission.Document{} // a text that a caller sent must not read files of this machine
 	}
-	files := siblings(client, s.o.Bytes, beside, header)
-	whole, among, several := unpack(got.text)
+	files := siblingFetcher(client, s.o.Bytes, beside, header)
+	whole, among, several := unpackDocument(got.text)
 	if several {
-		whole.As = source.As
+		whole.Format = source.Format
 		source, files = whole, among
 	}
-	made, err := apigen.Make(ctx, source, files, row.ID, base, names)
+	made, err := apigen.ImportAPI(ctx, source, files, row.ID, base, names)
 	if err != nil && got.introspection != nil {
 		return made, got, introspectionError(got.introspection)
 	}
@@ -204,9 +214,9 @@ func (s *Registry) read(ctx context.Context, admitted admission.Server, in descr
 	return made, got, err
 }
 
-// documentHeader is the credentials of a server, where its document is at the
-// same origin: many want them for their documentation too.
-func (s *Registry) documentHeader(ctx context.Context, admitted admission.Server, in described) (http.Header, error) {
+// documentHeader returns the credentials of a server if its document is at the
+// same origin, because many APIs protect their documentation too.
+func (s *Registry) documentHeader(ctx context.Context, admitted admission.Server, in definitionInput) (http.Header, error) {
 	row := admitted.Row()
 	origin := func(address string) string {
 		return (&junctor.Connection{Transport: junctor.TransportHTTP, URL: address}).Origin()
@@ -214,15 +224,15 @@ func (s *Registry) documentHeader(ctx context.Context, admitted admission.Server
 	if in.document != "" || row.URL == "" || origin(row.URL) != origin(admitted.Document().String()) {
 		return nil, nil
 	}
-	literals := s.Auth.Stored(row)
+	literals := s.Auth.StoredLiterals(row)
 	if row.Credential == "" {
-		literals = credential.Literal(in.credentials)
+		literals = upstreamauth.StaticLiterals(in.credentials)
 	}
-	return s.Auth.Server(admitted, literals).Header(ctx, nil)
+	return s.Auth.NewServerAuth(admitted, literals).Header(ctx, nil)
 }
 
-// formatOf is the format that a reader is asked for. GraphQL has two, which are
-// told apart by looking.
+// formatOf returns the format to read. GraphQL has two formats, which the
+// reader detects.
 func formatOf(said string) doc.Format {
 	if said == string(doc.GraphQL) || said == "docs" {
 		return ""
@@ -230,35 +240,36 @@ func formatOf(said string) doc.Format {
 	return doc.Format(said)
 }
 
-// PreviewServer shows what a document comes to, and stores nothing.
+// PreviewServer returns the server that a document yields, without storing
+// anything.
 func (s *Registry) PreviewServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIPreview, error) {
 	admitted, err := s.judgePreview(ctx, p, in)
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, admitted, described{document: in.Document, credentials: in.Credentials}, nil, "")
+	made, _, err := s.readAPI(ctx, admitted, definitionInput{document: in.Document, credentials: in.Credentials}, nil, "")
 	if made == nil {
 		return junctor.APIPreview{}, err
 	}
 	row := admitted.Row()
-	out, err := s.preview(made, &row) // a document that nobody can read is shown with why
+	out, err := s.previewAPI(made, &row) // an unreadable document is shown with the reasons
 	junctor.StepPassed(ctx, "preview")
 	return out, err
 }
 
-// judgePreview judges a server that is looked at and not stored. It may have the
-// name of one that is there: nothing of that one is touched.
+// judgePreview judges a definition that is not stored. It may use the id of an
+// existing server, which stays untouched.
 func (s *Registry) judgePreview(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (admission.Server, error) {
 	row := in.Server
 	row.ID, row.Mode = cmp.Or(row.ID, "preview"), junctor.ModeGenerated
-	row.Credential = "" // a stored one belongs to a stored row
+	row.Credential = "" // stored credentials belong to stored rows only
 	if row.API == nil {
 		row.API = &junctor.API{}
 	}
 	return s.Judge.Preview(ctx, p, row)
 }
 
-// FetchDocument gets the text of a document, to be looked at.
+// FetchDocument returns the text of a document, to be shown.
 func (s *Registry) FetchDocument(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIDocument, error) {
 	admitted, err := s.judgePreview(ctx, p, in)
 	if err != nil {
@@ -268,17 +279,17 @@ func (s *Registry) FetchDocument(ctx context.Context, p *junctor.Principal, in a
 	if !at.Valid() {
 		return junctor.APIDocument{}, junctor.Errorf(junctor.CodeInvalid, "say where the document is: document_url")
 	}
-	header, err := s.documentHeader(ctx, admitted, described{credentials: in.Credentials})
+	header, err := s.documentHeader(ctx, admitted, definitionInput{credentials: in.Credentials})
 	if err != nil {
 		return junctor.APIDocument{}, err
 	}
 	client := s.documentClient(admitted)
 	defer client.CloseIdleConnections()
-	got, err := s.fetch(ctx, client, at, admitted.Row().API.Format, "", header)
+	got, err := s.fetchAPI(ctx, client, at, admitted.Row().API.Format, "", header)
 	return junctor.APIDocument{Text: got.text, ETag: got.etag, FetchedAt: time.Now()}, err
 }
 
-func (s *Registry) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPreview, error) {
+func (s *Registry) previewAPI(made *apigen.ImportedAPI, row *junctor.Server) (junctor.APIPreview, error) {
 	filter, err := apigen.NewFilter(row.API)
 	if err != nil {
 		return junctor.APIPreview{}, err
@@ -288,7 +299,7 @@ func (s *Registry) preview(made *apigen.Made, row *junctor.Server) (junctor.APIP
 	}), nil
 }
 
-// addGenerated makes a server of a document, stores and attaches it.
+// addGenerated makes a server from a document, stores and attaches it.
 func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
 	row := in.Server
 	row.Mode = junctor.ModeGenerated
@@ -299,7 +310,7 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 	if err := s.checkIDFree(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
-	made, got, err := s.read(ctx, admitted, described{document: in.Document, credentials: in.Credentials}, nil, "")
+	made, got, err := s.readAPI(ctx, admitted, definitionInput{document: in.Document, credentials: in.Credentials}, nil, "")
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -307,10 +318,10 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 	if err := checkUsable(made, row.API, in.AllowEmpty); err != nil {
 		return junctor.Server{}, orAllowEmpty(err)
 	}
-	if err := s.settleRow(&row, made); err != nil {
+	if err := s.completeRow(&row, made); err != nil {
 		return junctor.Server{}, err
 	}
-	if admitted, err = s.Judge.Server(ctx, p, row, nil); err != nil { // with what the document says
+	if admitted, err = s.Judge.Server(ctx, p, row, nil); err != nil { // now including what the document defines
 		return junctor.Server{}, err
 	}
 	defer s.lockServer(p.Tenant, row.ID)()
@@ -319,7 +330,7 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 		return junctor.Server{}, err
 	}
 	row = stored.Row()
-	if err := s.keepDocument(ctx, &row, made, got); err != nil {
+	if err := s.storeDocument(ctx, &row, made, got); err != nil {
 		_ = s.removeLocked(ctx, row.Tenant, row.ID)
 		return junctor.Server{}, err
 	}
@@ -329,10 +340,10 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 	return row, s.attachGenerated(ctx, stored)
 }
 
-// checkUsable refuses a document that yields no tool: whoever adds it would have a server
-// that does nothing, and the reason is in the document. allowEmpty takes it all the
-// same, unless it breaks the rules of its own format.
-func checkUsable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
+// checkUsable returns an error for a document that yields no tool, because the
+// resulting server would do nothing. allowEmpty accepts such a document unless
+// it violates its own format.
+func checkUsable(made *apigen.ImportedAPI, api *junctor.API, allowEmpty bool) error {
 	filter, err := apigen.NewFilter(api)
 	if err != nil {
 		return err
@@ -341,8 +352,8 @@ func checkUsable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
 	for i := range made.Tools {
 		t := &made.Tools[i]
 		switch {
-		case slices.ContainsFunc(t.Incomplete, func(c doc.Code) bool { return c != doc.NoServer }): // base_url is asked for on its own
-		case filter.Takes(t):
+		case slices.ContainsFunc(t.Incomplete, func(c doc.Code) bool { return c != doc.NoServer }): // a missing base_url has its own error
+		case filter.Includes(t):
 			callable++
 		default:
 			excluded++
@@ -357,27 +368,28 @@ func checkUsable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
 	case allowEmpty:
 		return nil
 	case excluded > 0:
-		return junctor.Errorf(junctor.CodeInvalid, noTool+": include and mutations leave out all %d operations; change one of them", excluded)
+		return junctor.Errorf(junctor.CodeInvalid, noToolText+": include and mutations leave out all %d operations; change one of them", excluded)
 	}
 	why := "it has no operation"
 	if i := slices.IndexFunc(made.Problems, func(p doc.Problem) bool { return p.Severity == doc.Error && p.Code != doc.NoServer }); i >= 0 {
 		why = made.Problems[i].Sentence()
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "%s: %s", noTool, strings.TrimSuffix(why, "."))
+	return junctor.Errorf(junctor.CodeInvalid, "%s: %s", noToolText, strings.TrimSuffix(why, "."))
 }
 
-// noTool begins the error about a document that can be read and yields no tool.
-const noTool = "the document yields no tool"
+// noToolText begins the error for a readable document that yields no tool.
+const noToolText = "the document yields no tool"
 
-// orAllowEmpty names the field that accepts a document without tools.
+// orAllowEmpty adds to an error the field that accepts a document without
+// tools.
 func orAllowEmpty(err error) error {
-	if e := junctor.AsError(err); strings.HasPrefix(e.Message, noTool) {
+	if e := junctor.AsError(err); strings.HasPrefix(e.Message, noToolText) {
 		return junctor.Errorf(e.Code, "%s. Correct the document, or set allow_empty", e.Message)
 	}
 	return err
 }
 
-// checkIDFree says that an id is taken, where it is.
+// checkIDFree returns an error if an id is taken or reserved.
 func (s *Registry) checkIDFree(ctx context.Context, p *junctor.Principal, id string) error {
 	switch _, err := s.o.Store.For(p.Tenant).Server(ctx, id); {
 	case err == nil:
@@ -388,14 +400,14 @@ func (s *Registry) checkIDFree(ctx context.Context, p *junctor.Principal, id str
 	return nil
 }
 
-// settleRow takes from the document what nobody said.
-func (s *Registry) settleRow(row *junctor.Server, made *apigen.Made) error {
-	if made.Base == "" {
+// completeRow fills members that the caller left empty from the document.
+func (s *Registry) completeRow(row *junctor.Server, made *apigen.ImportedAPI) error {
+	if made.BaseURL == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "the document does not say where the API is: give base_url, such as https://api.example.com/v1")
 	}
-	row.URL, row.Transport = made.Base, junctor.TransportHTTP
-	made.Complete(row.Auth, row.API)
-	row.API.Title, row.API.Version = made.Document.Title, made.Document.Edition
+	row.URL, row.Transport = made.BaseURL, junctor.TransportHTTP
+	made.CompleteAuth(row.Auth, row.API)
+	row.API.Title, row.API.Version = made.Document.Title, made.Document.APIVersion
 	if row.Title == "" {
 		row.Title = made.Document.Title
 	}
@@ -404,9 +416,9 @@ func (s *Registry) settleRow(row *junctor.Server, made *apigen.Made) error {
 	return err
 }
 
-// keepDocument stores a document and the tools that were made of it.
-func (s *Registry) keepDocument(ctx context.Context, row *junctor.Server, made *apigen.Made, got fetched) error {
-	tools, err := apigen.Encode(made.Tools)
+// storeDocument stores a document and the tools made from it.
+func (s *Registry) storeDocument(ctx context.Context, row *junctor.Server, made *apigen.ImportedAPI, got fetchedDocument) error {
+	tools, err := apigen.EncodeTools(made.Tools)
 	if err != nil {
 		return err
 	}
@@ -415,20 +427,20 @@ func (s *Registry) keepDocument(ctx context.Context, row *junctor.Server, made *
 	if err := rows.PutDocument(ctx, row.ID, junctor.APIDocument{Text: got.text, ETag: got.etag, Tools: tools, FetchedAt: now}); err != nil {
 		return err
 	}
-	if err := rows.AddChanges(context.WithoutCancel(ctx), changes); err != nil { // as with servers that were brought, the server goes on
-		s.o.Log.Warn("the changes of tools could not be stored", slog.String("server", row.ID), telemetry.Err(err))
+	if err := rows.AddChanges(context.WithoutCancel(ctx), changes); err != nil { // as for upstream servers, the server works without its changes
+		s.o.Log.Warn("the changes of tools could not be stored", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 	return nil
 }
 
-// generatedChanges compares the tools of a document with those of the one before it,
-// under the names that people see. There are none where the server is new.
+// generatedChanges compares the tools of a document with those of the former
+// document, under their exposed names. A new server has no changes.
 func generatedChanges(ctx context.Context, rows *store.Tenant, row *junctor.Server, tools []apigen.Tool, now time.Time) []junctor.ToolChange {
 	stored, err := rows.Document(ctx, row.ID)
 	if err != nil {
 		return nil
 	}
-	former, err := apigen.Decode(stored.Tools)
+	former, err := apigen.DecodeTools(stored.Tools)
 	if err != nil {
 		return nil
 	}
@@ -439,8 +451,8 @@ func generatedChanges(ctx context.Context, rows *store.Tenant, row *junctor.Serv
 	offer := func(tools []apigen.Tool) *catalog.Offer {
 		out := &catalog.Offer{}
 		for i := range tools {
-			if t := &tools[i]; len(t.Incomplete) == 0 && filter.Takes(t) && !row.Overrides[t.Name].Hide {
-				out.Tools = append(out.Tools, catalog.ToolDef{Name: cmp.Or(row.Overrides[t.Name].Name, t.Name), JSON: apigen.Definition(t, false)})
+			if t := &tools[i]; len(t.Incomplete) == 0 && filter.Includes(t) && !row.Overrides[t.Name].Hide {
+				out.Tools = append(out.Tools, catalog.ToolDef{Name: cmp.Or(row.Overrides[t.Name].Name, t.Name), JSON: apigen.ToolDefinition(t, false)})
 			}
 		}
 		return out

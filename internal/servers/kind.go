@@ -5,27 +5,28 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/apigen"
+	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// ServerKind makes an instance have servers.
+// ServerKind implements declare.Kind for servers.
 type ServerKind struct {
 	s      *Registry
-	p      *junctor.Principal // who wants them
+	p      *junctor.Principal // the principal that applies them
 	want   []admin.WantedServer
-	file   string // that declares them; "" where people want them
-	unseen bool   // they are stored without being reached first
-	still  bool   // nothing is attached yet: whoever attaches all does it
+	file   string // the settings file that declares them; "" if a user applies them
+	unseen bool   // store without a probe
+	still  bool   // store without attaching, because AttachAll is still to come
 
-	ready map[string]*generation // those that are made of documents, once they are read
+	ready map[string]*generation // generated servers whose documents have been read
 }
 
 // NewKind gives the servers that p wants, for a comparison with those that exist. file is
@@ -53,7 +54,8 @@ func (k *ServerKind) find(id string) admin.WantedServer {
 	return k.want[i]
 }
 
-// CommandStarted is the command that a change would have run for the first time.
+// CommandStarted returns the command that a change would run for the first
+// time.
 func (k *ServerKind) CommandStarted(ch *admin.Change) []string {
 	other := slices.ContainsFunc(ch.Fields, func(f admin.FieldChange) bool { return f.Field == "command" })
 	if ch.Kind != k.Noun() || ch.Error != "" || ch.Action != admin.ActionAdd && !other {
@@ -62,8 +64,8 @@ func (k *ServerKind) CommandStarted(ch *admin.Change) []string {
 	return k.find(ch.ID).Server.Command
 }
 
-// Present implements declare.Kind. Discovered servers and those that the caller may not know of are
-// left out: adding one says that the id is taken.
+// Present implements declare.Kind. Discovered servers and those that the caller
+// may not know of are left out: adding one fails because the id is taken.
 func (k *ServerKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
 	rows, err := k.s.o.Store.For(k.p.Tenant).Servers(ctx)
 	if err != nil {
@@ -72,8 +74,8 @@ func (k *ServerKind) Present(ctx context.Context) (map[string]declare.Holding, e
 	out := map[string]declare.Holding{}
 	for i := range rows {
 		row := &rows[i]
-		if row.Mode == junctor.ModeFound || !k.s.isVisible(k.p, row) {
-			continue // adding it will say that the id is taken
+		if row.Mode == junctor.ModeDiscovered || !k.s.isVisible(k.p, row) {
+			continue // adding it fails because the id is taken
 		}
 		out[row.ID] = declare.Holding{Declared: row.Declared, BuiltIn: row.Mode == junctor.ModeBuiltin, Foreign: !admission.Owns(k.p, row.Owner)}
 	}
@@ -87,11 +89,11 @@ func (k *ServerKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, 
 		return nil, err
 	}
 	if !admission.Owns(k.p, former.Owner) {
-		// Which members differ would tell what they are.
+		// Listing the differing members would reveal their values.
 		return []admin.FieldChange{{Field: "owner", From: former.Owner, To: k.p.ID()}}, nil
 	}
 	want := k.find(id)
-	want.Server.Command = credential.KeepCommand(want.Server.Command, former.Command)
+	want.Server.Command = upstreamauth.KeepCommandSecrets(want.Server.Command, former.Command)
 	from, to := flat(&former), flat(&want.Server)
 	g := k.ready[id]
 	if g != nil {
@@ -118,14 +120,14 @@ func (k *ServerKind) secrets(ctx context.Context, former *junctor.Server, want a
 	if len(want.Credentials) == 0 {
 		return nil, nil
 	}
-	stored, err := k.s.Auth.Stored(*former)(ctx)
+	stored, err := k.s.Auth.StoredLiterals(*former)(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
 		}
-		stored = credential.Set{} // what cannot be read has to be stored again
+		stored = upstreamauth.LiteralSet{} // unreadable credentials must be stored again
 	}
-	had := credential.Masks(former.Connection)
+	had := upstreamauth.MaskedPlaces(former.Connection)
 	var out []admin.FieldChange
 	for _, place := range slices.Sorted(maps.Keys(want.Credentials)) {
 		if slices.Contains(had, place) && !stored[place].Equal(want.Credentials[place].Reveal()) {
@@ -135,7 +137,8 @@ func (k *ServerKind) secrets(ctx context.Context, former *junctor.Server, want a
 	return out, nil
 }
 
-// fieldOf is the member of a server where a credential stands.
+// fieldOf returns the member of a server that a place of credentials belongs
+// to.
 func fieldOf(place string) string {
 	switch place {
 	case "auth":
@@ -146,51 +149,22 @@ func fieldOf(place string) string {
 	return strings.ReplaceAll(place, "/", ".")
 }
 
-// flat is what somebody can want of a server, by member, without credentials.
+// flat returns the members of a server that a definition can set, without
+// credentials.
 func flat(row *junctor.Server) map[string]string {
-	c := &row.Connection
-	out := map[string]string{
-		"title": row.Title, "transport": string(c.Transport), "url": c.URL, "cwd": c.Cwd, "credentials": string(c.Credentials), "isolation": string(c.Isolation), "views": string(c.Views), "home": string(c.Home),
-		"believe_annotations": declare.BoolText(c.BelieveAnnotations), "private": declare.BoolText(row.Private), "disabled": declare.BoolText(row.State == junctor.StateInactive),
-	}
-	if c.TimeoutMS != 0 {
-		out["timeout_ms"] = strconv.Itoa(c.TimeoutMS)
-	}
-	if c.MaxSessions != 0 {
-		out["max_sessions"] = strconv.Itoa(c.MaxSessions)
-	}
-	if len(c.Command) > 0 {
-		out["command"] = declare.JSONText(c.Command)
-	}
-	if a := c.Auth; a != nil && a.Type != junctor.AuthNone {
-		out["auth.type"], out["auth.secret"], out["auth.header"], out["auth.username"] = string(a.Type), a.Secret, a.Header, a.Username
-		out["auth.token_url"], out["auth.client_id"], out["auth.scope"], out["auth.issuer"] = a.TokenURL, a.ClientID, a.Scope, a.Issuer
-		out["auth.client_auth"] = string(a.ClientAuth)
-		out["auth.grant"], out["auth.subject"], out["auth.subject_type"], out["auth.audience"] = string(a.Grant), a.Subject, string(a.SubjectType), a.Audience
-		out["auth.idp_token_url"], out["auth.idp_client_id"], out["auth.idp_secret"] = a.IDPTokenURL, a.IDPClientID, a.IDPSecret
-	}
-	for name, text := range c.Headers {
-		out["headers."+name] = quoted(text)
-	}
-	for name, text := range c.Env {
-		out["env."+name] = quoted(text)
-	}
-	for name, o := range c.Overrides {
-		out["overrides."+name] = declare.JSONText(o)
+	out := declare.Flatten(row.Connection)
+	out["title"], out["private"], out["disabled"] = row.Title, declare.BoolText(row.Private), declare.BoolText(row.State == junctor.StateInactive)
+	delete(out, "auth")
+	if a := row.Auth; a != nil && a.Type != junctor.AuthNone {
+		for name, text := range declare.Flatten(a) {
+			out["auth."+name] = text
+		}
 	}
 	return out
 }
 
-// quoted tells an empty text from none.
-func quoted(text string) string {
-	if text == "" {
-		return `""`
-	}
-	return text
-}
-
-// Put stores a server as it is wanted. Where people want it, it is reached
-// first; what a file declares is tried until it answers.
+// Put stores a wanted server. If a user wants it, it is probed first; a server
+// in the settings file is stored and tried until it answers.
 func (k *ServerKind) Put(ctx context.Context, id string) error {
 	want := k.find(id)
 	row := want.Server
@@ -203,10 +177,10 @@ func (k *ServerKind) Put(ctx context.Context, id string) error {
 	switch had, err := k.s.OwnedServer(ctx, k.p, id); {
 	case err == nil:
 		former = &had
-		row.Command = credential.KeepCommand(row.Command, had.Command)
+		row.Command = upstreamauth.KeepCommandSecrets(row.Command, had.Command)
 		row.Owner, row.UpdatedAt = had.Owner, had.UpdatedAt
 		if had.Declared != "" && k.file == "" {
-			row.Owner = k.p.ID() // its file is not read any more
+			row.Owner = k.p.ID() // no settings file declares it any more
 		}
 	case junctor.CodeOf(err) != junctor.CodeNotFound:
 		return err
@@ -224,9 +198,9 @@ func (k *ServerKind) Put(ctx context.Context, id string) error {
 	return k.place(ctx, row, set, former)
 }
 
-// credentials are those that are wanted, and those that a mask says to keep.
-func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
-	if !slices.ContainsFunc(credential.Masks(row.Connection), func(place string) bool { return entered[place].IsZero() }) {
+// credentials returns the entered credentials and those that Masked keeps.
+func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, entered upstreamauth.LiteralSet, former *junctor.Server) (upstreamauth.LiteralSet, error) {
+	if !slices.ContainsFunc(upstreamauth.MaskedPlaces(row.Connection), func(place string) bool { return entered[place].IsZero() }) {
 		return entered, nil
 	}
 	if former == nil {
@@ -235,7 +209,9 @@ func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, enter
 	return k.s.mergeCredentials(ctx, row, entered, former)
 }
 
-func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) error {
+// place stores a wanted upstream server with its credentials, in place of
+// former unless that is nil, and attaches it unless AttachAll is still to come.
+func (k *ServerKind) place(ctx context.Context, row junctor.Server, set upstreamauth.LiteralSet, former *junctor.Server) error {
 	admitted, err := k.s.Judge.Server(ctx, k.p, row, former)
 	if err != nil {
 		return err
@@ -243,7 +219,7 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credenti
 	same := former != nil && sameConnection(&row.Connection, &former.Connection) && admitted.Row().Trusted == former.Trusted && k.sameSecrets(ctx, former, set)
 	var up *authenticatedRoute
 	if !same && !k.unseen && row.State != junctor.StateInactive {
-		if up, err = k.s.probe(ctx, admitted, set); err != nil {
+		if up, err = k.s.probeRow(ctx, admitted, set); err != nil {
 			return err
 		}
 	}
@@ -267,7 +243,7 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credenti
 	case k.still:
 		return nil
 	case stored.State == junctor.StateInactive:
-		k.s.detach(stored.Tenant, stored.ID)
+		k.s.detachServer(stored.Tenant, stored.ID)
 		return nil
 	case up == nil && !same:
 		k.s.reconnect(ctx, written)
@@ -276,8 +252,8 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credenti
 	return k.s.attachUpstream(ctx, written, up)
 }
 
-func (k *ServerKind) sameSecrets(ctx context.Context, former *junctor.Server, set credential.Set) bool {
-	stored, err := k.s.Auth.Stored(*former)(ctx)
+func (k *ServerKind) sameSecrets(ctx context.Context, former *junctor.Server, set upstreamauth.LiteralSet) bool {
+	stored, err := k.s.Auth.StoredLiterals(*former)(ctx)
 	return err == nil && maps.EqualFunc(stored, set, func(a, b seal.Secret) bool { return a.Equal(b.Reveal()) })
 }
 
@@ -286,8 +262,9 @@ func (k *ServerKind) Remove(ctx context.Context, id string) error {
 	return k.s.DeleteServer(ctx, k.p.Tenant, id)
 }
 
-// CheckApply refuses a server that p may not bring before anything is read, compared
-// or run for any of them. One of another's is told of with its own step.
+// CheckApply refuses a server that p may not define before anything is read,
+// compared or run for any of the servers. A server of another owner is reported
+// by its own step.
 func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
 	judge := s.Judge.Server
 	if row.Mode == junctor.ModeGenerated {
@@ -298,10 +275,28 @@ func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row jun
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
 		_, err = judge(ctx, p, row, nil)
 	case err == nil && former.Mode != junctor.ModeBuiltin && admission.Owns(p, former.Owner):
-		row.Command = credential.KeepCommand(row.Command, former.Command)
+		row.Command = upstreamauth.KeepCommandSecrets(row.Command, former.Command)
 		_, err = judge(ctx, p, row, &former)
 	case err == nil:
 		_, err = s.Judge.Preview(ctx, p, row)
 	}
 	return err
+}
+
+// CheckDeclared returns the problems of the servers of a settings file that reading it
+// cannot find: filters that select nothing, and references that can never be read.
+func CheckDeclared(d *config.Declared, reader upstreamauth.ReferenceReader) (problems []config.Problem) {
+	for _, s := range d.Servers {
+		if s.API != nil {
+			if _, err := apigen.NewFilter(s.API); err != nil {
+				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
+			}
+		}
+		for _, ref := range s.Connection().References() {
+			if err := reader.Check(ref); err != nil {
+				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
+			}
+		}
+	}
+	return problems
 }

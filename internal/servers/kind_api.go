@@ -5,29 +5,28 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
+	"maps"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/declare"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// generation is a server that is made of a document, as it is wanted.
+// generation is a wanted generated server, with its document read.
 type generation struct {
-	row    junctor.Server // with what the document says
-	made   *apigen.Made
-	got    fetched
-	stored junctor.APIDocument // what it is made of now; nothing where it is new
+	row    junctor.Server // now including what the document defines
+	made   *apigen.ImportedAPI
+	got    fetchedDocument
+	stored junctor.APIDocument // the stored document; empty for a new server
 	before []apigen.Tool
 }
 
-// generate reads the document of a server that is wanted. One at an address that
-// the server has already is the one that is stored: whether it has changed there
-// is asked when it is looked at, or by people.
+// generate reads the document of a wanted server. If its URL is unchanged, it
+// uses the stored document: only a re-import or polling fetches it again.
 func (k *ServerKind) generate(ctx context.Context, in admin.ServerInput, former *junctor.Server) (*generation, error) {
 	api := *in.Server.API
 	in.Server.API, in.Server.Tenant = &api, k.p.Tenant
@@ -35,7 +34,7 @@ func (k *ServerKind) generate(ctx context.Context, in admin.ServerInput, former 
 		auth := *in.Server.Auth
 		in.Server.Auth = &auth
 	}
-	admitted, err := k.s.Judge.Unread(ctx, k.p, in.Server, former) // before anything is read for it
+	admitted, err := k.s.Judge.Unread(ctx, k.p, in.Server, former) // judge before anything is read
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +43,12 @@ func (k *ServerKind) generate(ctx context.Context, in admin.ServerInput, former 
 		if g.stored, err = k.s.o.Store.For(k.p.Tenant).Document(ctx, former.ID); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 			return nil, err
 		}
-		g.before, _ = apigen.Decode(g.stored.Tools) // without them, what is stored is made anew
+		g.before, _ = apigen.DecodeTools(g.stored.Tools) // if they cannot be decoded, they are made again
 		if in.Document == "" && api.DocumentURL == former.API.DocumentURL {
 			in.Document = string(g.stored.Text)
 		}
 	}
-	if g.made, g.got, err = k.s.read(ctx, admitted, described{document: in.Document, own: k.p.Issuer == junctor.IssuerLocal, credentials: in.Credentials}, apigen.Names(g.before), ""); err != nil {
+	if g.made, g.got, err = k.s.readAPI(ctx, admitted, definitionInput{document: in.Document, own: k.p.Issuer == junctor.IssuerLocal, credentials: in.Credentials}, apigen.NamesByKey(g.before), ""); err != nil {
 		return nil, err
 	}
 	if string(g.got.text) == string(g.stored.Text) {
@@ -59,17 +58,17 @@ func (k *ServerKind) generate(ctx context.Context, in admin.ServerInput, former 
 	if err := checkUsable(g.made, g.row.API, in.AllowEmpty); err != nil {
 		return nil, orAllowEmpty(err)
 	}
-	return g, k.s.settleRow(&g.row, g.made)
+	return g, k.s.completeRow(&g.row, g.made)
 }
 
-// FindFault says why a server cannot be had, as far as its document tells: it is
-// read here, once for all that is asked about it.
+// FindFault returns why a server cannot exist, as far as its document shows.
+// The document is read once here, for all later steps.
 func (k *ServerKind) FindFault(ctx context.Context, id string) error {
 	want := k.find(id)
 	var former *junctor.Server
 	switch row, err := k.s.VisibleServer(ctx, k.p, id); {
 	case err == nil && row.Mode == junctor.ModeBuiltin:
-		return nil // which is said of every kind
+		return nil // Diff reports that for every kind
 	case err == nil && row.Mode != cmp.Or(want.Server.Mode, junctor.ModeBYO):
 		return junctor.Errorf(junctor.CodeConflict, "the server %q is %s, and one that is %s is wanted: remove it first, or choose another id", id, row.Mode, want.Server.Mode)
 	case err == nil:
@@ -91,7 +90,7 @@ func (k *ServerKind) FindFault(ctx context.Context, id string) error {
 	return nil
 }
 
-// differs says what another document changes: its tools, one by one.
+// differs lists what another document changes, tool by tool.
 func (g *generation) differs() []admin.FieldChange {
 	was, now := digest(g.stored.Text), digest(g.got.text)
 	if was == now {
@@ -104,39 +103,32 @@ func (g *generation) differs() []admin.FieldChange {
 	return out
 }
 
-// digest tells documents apart; how they end does not matter.
+// digest returns a digest of a document. Trailing white space does not count.
 func digest(text []byte) string {
 	sum := sha256.Sum256([]byte(strings.TrimSpace(string(text))))
 	return "sha256:" + hex.EncodeToString(sum[:6])
 }
 
-// flatAPI puts what somebody can want of an API into what they can want of its
-// server. The file of a document is its text to all but the file that names it.
+// flatAPI adds the members of an API to those of its server. Unless files is
+// set, a document in a file counts as its text, because only the settings file
+// that names the path can mean it.
 func flatAPI(out map[string]string, api *junctor.API, files bool) {
 	if api == nil {
 		return
 	}
 	out["base_url"] = out["url"]
 	delete(out, "url")
-	if files || !api.FromFile() {
-		out["document_url"] = api.DocumentURL
+	maps.Copy(out, declare.Flatten(api.APISettings))
+	if !files && api.FromFile() {
+		delete(out, "document_url")
 	}
-	out["format"], out["exposure"], out["mutations"], out["auth.key_in"], out["auth.key_name"] = api.Format, string(api.Exposure), api.Mutations, api.KeyIn, api.KeyName
+	out["auth.key_in"], out["auth.key_name"] = api.KeyIn, api.KeyName
 	out["auth.login_url"], out["auth.login_token_url"] = api.LoginURL, api.TokenURL
-	if len(api.Include) > 0 {
-		out["include"] = declare.JSONText(api.Include)
-	}
-	if api.Rate != 0 {
-		out["rate"] = declare.JSONText(api.Rate)
-	}
-	if api.PollMinutes != 0 {
-		out["poll_minutes"] = strconv.Itoa(api.PollMinutes)
-	}
 }
 
-// make stores a server with its document, and attaches it.
-func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server, set credential.Set, former *junctor.Server) error {
-	admitted, err := k.s.Judge.Server(ctx, k.p, row, former) // with what the document says
+// make stores a generated server with its document, and attaches it.
+func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server, set upstreamauth.LiteralSet, former *junctor.Server) error {
+	admitted, err := k.s.Judge.Server(ctx, k.p, row, former) // now including what the document defines
 	if err != nil {
 		return err
 	}
@@ -151,7 +143,7 @@ func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server
 		return err
 	}
 	stored := written.Row()
-	if err := k.s.keepDocument(ctx, &stored, g.made, g.got); err != nil {
+	if err := k.s.storeDocument(ctx, &stored, g.made, g.got); err != nil {
 		if former == nil {
 			_ = k.s.removeLocked(ctx, stored.Tenant, stored.ID)
 		}
@@ -164,7 +156,7 @@ func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server
 	case k.still:
 		return nil
 	case stored.State == junctor.StateInactive:
-		k.s.detach(stored.Tenant, stored.ID)
+		k.s.detachServer(stored.Tenant, stored.ID)
 		return nil
 	}
 	return k.s.attachGenerated(ctx, written)

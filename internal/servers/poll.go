@@ -11,22 +11,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// pollEvery is how often it is asked whether a document is to be looked at.
+// pollEvery is the interval at which due documents are looked for.
 const pollEvery = 30 * time.Second
 
-// watched is what is known of a document that is looked at now and then.
-type watched struct {
+// polledDocument is the polling state of one document.
+type polledDocument struct {
 	last time.Time
 
-	// The document that was told of and waits for a person: how its address names
-	// it, and what it is.
+	// The changed document that was announced and waits for a user's decision:
+	// its etag and its digest.
 	etag, digest string
 }
 
-// poll looks, now and then, whether documents have changed, for servers that want
-// it.
-func (s *Registry) poll() {
-	all := map[serverKey]*watched{}
+// pollDocuments checks the documents of servers with poll_minutes for changes, until the
+// registry closes.
+func (s *Registry) pollDocuments() {
+	all := map[serverKey]*polledDocument{}
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -37,18 +37,17 @@ func (s *Registry) poll() {
 			if !s.o.PollsDocuments() {
 				continue
 			}
-			for _, row := range s.due(now, all) {
+			for _, row := range s.dueDocuments(now, all) {
 				ctx, cancel := context.WithTimeout(s.ending, 2*documentTime)
-				s.look(ctx, row, all[serverKey{row.Tenant, row.ID}])
+				s.checkDocument(ctx, row, all[serverKey{row.Tenant, row.ID}])
 				cancel()
 			}
 		}
 	}
 }
 
-// due are the servers whose documents have not been looked at for as long as they
-// say.
-func (s *Registry) due(now time.Time, all map[serverKey]*watched) (rows []junctor.Server) {
+// dueDocuments returns the servers whose polling interval has passed.
+func (s *Registry) dueDocuments(now time.Time, all map[serverKey]*polledDocument) (rows []junctor.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range all {
@@ -57,13 +56,13 @@ func (s *Registry) due(now time.Time, all map[serverKey]*watched) (rows []juncto
 		}
 	}
 	for key, g := range s.made {
-		row := g.served()
+		row := g.attachedRow()
 		every := time.Duration(row.API.PollMinutes) * time.Minute
 		switch w := all[key]; {
 		case every == 0:
 			delete(all, key)
 		case w == nil:
-			all[key] = &watched{last: now} // it was read when it was added, or may be now and then
+			all[key] = &polledDocument{last: now} // it was read when it was added, so the interval begins now
 		case now.Sub(w.last) >= every:
 			w.last = now
 			rows = append(rows, row)
@@ -72,10 +71,10 @@ func (s *Registry) due(now time.Time, all map[serverKey]*watched) (rows []juncto
 	return rows
 }
 
-// look reads the document of a server again where it has changed. What may make
-// callers fail waits for a person, who is told of it once.
-func (s *Registry) look(ctx context.Context, row junctor.Server, w *watched) {
-	admitted, err := s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID) // as it is now
+// checkDocument reads the document of a server again if it changed. Changes that may
+// break callers are announced once and wait for a user.
+func (s *Registry) checkDocument(ctx context.Context, row junctor.Server, w *polledDocument) {
+	admitted, err := s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID) // the current row
 	if err != nil {
 		return
 	}
@@ -93,7 +92,7 @@ func (s *Registry) look(ctx context.Context, row junctor.Server, w *watched) {
 	log := s.o.Log.With(slog.String("server", row.ID))
 	switch {
 	case err != nil:
-		log.Warn("the document of a server could not be read again", telemetry.Err(err))
+		log.Warn("the document of a server could not be read again", telemetry.ErrorAttr(err))
 	case got.same:
 	case out.Applied:
 		w.etag, w.digest = "", ""

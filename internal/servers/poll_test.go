@@ -58,16 +58,16 @@ func TestPollTellsOnce(t *testing.T) {
 			log := &lines{}
 			s := newRegistry(t, log)
 			p := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
-			_, err := s.addGenerated(t.Context(), p, admin.ServerInput{Server: junctor.Server{ID: "cats", API: &junctor.API{DocumentURL: home.URL + "/api.yaml", PollMinutes: 1}}})
+			_, err := s.addGenerated(t.Context(), p, admin.ServerInput{Server: junctor.Server{ID: "cats", API: &junctor.API{APISettings: junctor.APISettings{DocumentURL: home.URL + "/api.yaml", PollMinutes: 1}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &watched{}
+			w := &polledDocument{}
 			look := func() (warnings, tools int) {
 				t.Helper()
 				before := strings.Count(log.String(), "breaks callers")
-				s.look(context.Background(), junctor.Server{Tenant: p.Tenant, ID: "cats"}, w)
-				offer, err := s.generatedOf(serverKey{p.Tenant, "cats"}).Offer(t.Context())
+				s.checkDocument(context.Background(), junctor.Server{Tenant: p.Tenant, ID: "cats"}, w)
+				offer, err := s.findGenerated(serverKey{p.Tenant, "cats"}).Offer(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,17 +103,17 @@ func TestPollTellsOnce(t *testing.T) {
 // not looked at any more is forgotten.
 func TestDue(t *testing.T) {
 	t.Parallel()
-	row := junctor.Server{ID: "cats", API: &junctor.API{PollMinutes: 2}}
+	row := junctor.Server{ID: "cats", API: &junctor.API{APISettings: junctor.APISettings{PollMinutes: 2}}}
 	key := serverKey{"", "cats"}
-	s := &Registry{made: map[serverKey]*generated{key: {row: row}}}
-	all, begin := map[serverKey]*watched{}, time.Now()
+	s := &Registry{made: map[serverKey]*generatedServer{key: {row: row}}}
+	all, begin := map[serverKey]*polledDocument{}, time.Now()
 	for after, want := range []int{0, 0, 1, 0, 1} {
-		if got := s.due(begin.Add(time.Duration(after)*time.Minute), all); len(got) != want {
+		if got := s.dueDocuments(begin.Add(time.Duration(after)*time.Minute), all); len(got) != want {
 			t.Errorf("after %d minutes: %d", after, len(got))
 		}
 	}
 	delete(s.made, key)
-	if s.due(begin, all); len(all) != 0 {
+	if s.dueDocuments(begin, all); len(all) != 0 {
 		t.Errorf("%d are still known", len(all))
 	}
 }

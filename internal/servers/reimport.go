@@ -10,10 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// ownGenerated gives the row of an auto-generated server that the principal may
+// ownGenerated returns the row of a generated server that the principal may
 // change.
 func (s *Registry) ownGenerated(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.OwnedServer(ctx, p, id)
@@ -23,7 +23,7 @@ func (s *Registry) ownGenerated(ctx context.Context, p *junctor.Principal, id st
 	return row, err
 }
 
-// Document gives the text that a server is made of.
+// Document returns the document that a server was made from.
 func (s *Registry) Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error) {
 	if _, err := s.ownGenerated(ctx, p, id); err != nil {
 		return junctor.APIDocument{}, err
@@ -31,8 +31,8 @@ func (s *Registry) Document(ctx context.Context, p *junctor.Principal, id string
 	return s.o.Store.For(p.Tenant).Document(ctx, id)
 }
 
-// ImportDocument makes a server of its document again. Names and people's edits
-// stay: tools are known by their method and path.
+// ImportDocument makes the tools of a server again from its document. Names and
+// edits of users are kept, because tools are matched by method and path.
 func (s *Registry) ImportDocument(ctx context.Context, p *junctor.Principal, id string, in admin.Import) (admin.Imported, error) {
 	former, err := s.ownGenerated(ctx, p, id)
 	if err != nil {
@@ -51,15 +51,15 @@ func (s *Registry) ImportDocument(ctx context.Context, p *junctor.Principal, id 
 	return out, err
 }
 
-// reimport gives what it read beside what came of it. A document that etag names
-// is not read. judge judges the row for whoever asked.
-func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (admission.Server, error), former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
+// reimport returns the result and the document that it read. A document that
+// still has the given etag is not read. judge judges the row for the caller.
+func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (admission.Server, error), former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetchedDocument, err error) {
 	rows := s.o.Store.For(former.Tenant)
 	stored, err := rows.Document(ctx, former.ID)
 	if err != nil {
 		return out, got, err
 	}
-	before, err := apigen.Decode(stored.Tools)
+	before, err := apigen.DecodeTools(stored.Tools)
 	if err != nil {
 		return out, got, err
 	}
@@ -73,14 +73,14 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	if err != nil {
 		return out, got, err
 	}
-	made, got, err := s.read(ctx, admitted, described{document: in.Document}, apigen.Names(before), etag)
+	made, got, err := s.readAPI(ctx, admitted, definitionInput{document: in.Document}, apigen.NamesByKey(before), etag)
 	if err != nil || got.same {
 		return out, got, err
 	}
 	if err := checkUsable(made, row.API, in.AllowEmpty); err != nil && !in.DryRun {
 		return out, got, orAllowEmpty(err)
 	}
-	if out.APIPreview, err = s.preview(made, &row); err != nil {
+	if out.APIPreview, err = s.previewAPI(made, &row); err != nil {
 		return out, got, err
 	}
 	out.Changes = apigen.Compare(before, made.Tools)
@@ -88,7 +88,7 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	if in.DryRun || breaks && !in.AcceptBreaking {
 		return out, got, nil
 	}
-	api.Title, api.Version = made.Document.Title, made.Document.Edition
+	api.Title, api.Version = made.Document.Title, made.Document.APIVersion
 	if admitted, err = judge(row); err != nil {
 		return out, got, err
 	}
@@ -97,7 +97,7 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 		return out, got, err
 	}
 	row = admitted.Row()
-	if err := s.keepDocument(ctx, &row, made, got); err != nil {
+	if err := s.storeDocument(ctx, &row, made, got); err != nil {
 		return out, got, err
 	}
 	out.Applied = true
@@ -107,8 +107,8 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	return out, got, s.attachGenerated(ctx, admitted)
 }
 
-// ValidateServer reads the document of a server again and says what could be
-// better.
+// ValidateServer reads the document of a server again and returns proposals to
+// improve it.
 func (s *Registry) ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error) {
 	if _, err := s.ownGenerated(ctx, p, id); err != nil {
 		return junctor.APIPreview{}, err
@@ -121,27 +121,27 @@ func (s *Registry) ValidateServer(ctx context.Context, p *junctor.Principal, id 
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	before, err := apigen.Decode(stored.Tools)
+	before, err := apigen.DecodeTools(stored.Tools)
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), own: true}, apigen.Names(before), "")
+	made, _, err := s.readAPI(ctx, admitted, definitionInput{document: string(stored.Text), own: true}, apigen.NamesByKey(before), "")
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
 	row := admitted.Row()
-	out, err := s.preview(made, &row)
+	out, err := s.previewAPI(made, &row)
 	if err != nil {
 		return out, err
 	}
-	out.Problems = append(out.Problems, made.Improvements(row.Overrides)...)
+	out.Problems = append(out.Problems, made.ProposeImprovements(row.Overrides)...)
 	learned, err := s.learnRoles(ctx, made, &row)
 	out.Problems = append(out.Problems, learned...)
 	return out, err
 }
 
-// learnRoles proposes what people said of one tool for those that are like it.
-func (s *Registry) learnRoles(ctx context.Context, made *apigen.Made, row *junctor.Server) ([]junctor.APIProblem, error) {
+// learnRoles proposes the roles that users gave to one tool for similar tools.
+func (s *Registry) learnRoles(ctx context.Context, made *apigen.ImportedAPI, row *junctor.Server) ([]junctor.APIProblem, error) {
 	all, err := s.o.Store.For(row.Tenant).Tags(ctx)
 	if err != nil {
 		return nil, err
@@ -152,13 +152,13 @@ func (s *Registry) learnRoles(ctx context.Context, made *apigen.Made, row *junct
 			tags[t.Tool] = t
 		}
 	}
-	return made.LearnRoles(row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
+	return made.ProposeRoles(row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
 		return s.o.Catalog.Classify(row.ID, definition, topic)
 	}), nil
 }
 
-// changeGenerated changes an auto-generated server in place.
-func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+// changeGenerated changes a generated server in place.
+func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (upstreamauth.LiteralSet, error)) (junctor.Server, error) {
 	if err := s.o.CheckNotDeclared("server", former.ID, former.Declared); err != nil {
 		return junctor.Server{}, err
 	}
@@ -172,16 +172,16 @@ func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, fo
 	if row.Mode != junctor.ModeGenerated || row.API == nil {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is made of a document, and stays so", former.ID)
 	}
-	if _, err := s.Judge.Unread(ctx, p, row, &former); err != nil { // before anything is read for it
+	if _, err := s.Judge.Unread(ctx, p, row, &former); err != nil { // judge before anything is read
 		return junctor.Server{}, err
 	}
 	if _, err := apigen.NewFilter(row.API); err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.complete(ctx, p, &row, &former); err != nil {
+	if err := s.completeAuth(ctx, p, &row, &former); err != nil {
 		return junctor.Server{}, err
 	}
-	admitted, err := s.Judge.Server(ctx, p, row, &former) // with what the document says
+	admitted, err := s.Judge.Server(ctx, p, row, &former) // now including what the document defines
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -190,7 +190,7 @@ func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, fo
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
 		stored, err = s.o.Store.For(former.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	} else {
-		var set credential.Set
+		var set upstreamauth.LiteralSet
 		if set, err = s.mergeCredentials(ctx, &row, entered, &former); err != nil {
 			return junctor.Server{}, err
 		}
@@ -207,9 +207,9 @@ func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, fo
 	return changed, s.attachGenerated(ctx, stored)
 }
 
-// complete takes from the document what nobody said of another way to
-// authenticate.
-func (s *Registry) complete(ctx context.Context, p *junctor.Principal, row, former *junctor.Server) error {
+// completeAuth fills members of a changed authentication that the caller left empty
+// from the document.
+func (s *Registry) completeAuth(ctx context.Context, p *junctor.Principal, row, former *junctor.Server) error {
 	if sameAuth(row.Auth, former.Auth) && row.PerUser() == former.PerUser() {
 		return nil
 	}
@@ -221,18 +221,18 @@ func (s *Registry) complete(ctx context.Context, p *junctor.Principal, row, form
 	if err != nil {
 		return err
 	}
-	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), own: true}, nil, "")
+	made, _, err := s.readAPI(ctx, admitted, definitionInput{document: string(stored.Text), own: true}, nil, "")
 	if err != nil {
 		return err
 	}
 	api := *row.API
 	api.KeyIn, api.KeyName, api.LoginURL, api.TokenURL = "", "", "", ""
 	row.API = &api
-	made.Complete(row.Auth, row.API)
+	made.CompleteAuth(row.Auth, row.API)
 	return nil
 }
 
-// sameAuth says whether two are one way to authenticate.
+// sameAuth reports whether two definitions authenticate in the same way.
 func sameAuth(a, b *junctor.Auth) bool {
 	if a == nil || b == nil {
 		return a == b

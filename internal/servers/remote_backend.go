@@ -58,7 +58,7 @@ func (s *Registry) newRemoteBackend(key serverKey, home string, known *catalog.O
 // Do implements catalog.Backend.
 func (f *remoteBackend) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	got, err := f.ask(ctx, replicaRequest{What: errandDo, Principal: req.Principal, Request: forwardedRequest{
-		Door: req.Door, CallID: req.CallID, Kind: req.Kind, Name: req.Name, Version: req.Version, Params: req.Params, Arguments: req.Arguments, Meta: req.Meta,
+		EntryPoint: req.EntryPoint, CallID: req.CallID, Kind: req.Kind, Name: req.Name, Version: req.Version, Params: req.Params, Arguments: req.Arguments, Meta: req.Meta,
 		Unsubscribe: req.Unsubscribe, Task: req.Task, Fresh: req.Fresh, Wait: req.Wait, Watch: req.Watch, Repeatable: req.Repeatable, Input: req.Input, Caller: req.Caller,
 	}}, sink)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *remoteBackend) Offer(ctx context.Context) (*catalog.Offer, error) {
 		return f.known, nil
 	}
 	f.known, f.state = offer, got.State
-	f.state.Parked = 0 // they wait there
+	f.state.ParkedCalls = 0 // they wait there
 	return offer, nil
 }
 
@@ -108,8 +108,8 @@ func (f *remoteBackend) Probe(ctx context.Context) (upstream.Report, error) {
 	return got.Report, err
 }
 
-// Begin is Probe: what the home has goes on.
-func (f *remoteBackend) Begin(ctx context.Context) (upstream.Report, error) { return f.Probe(ctx) }
+// Connect is Probe: what the home has goes on.
+func (f *remoteBackend) Connect(ctx context.Context) (upstream.Report, error) { return f.Probe(ctx) }
 
 // State is how the server was doing when its home last said so.
 func (f *remoteBackend) State() upstream.State {
@@ -118,8 +118,8 @@ func (f *remoteBackend) State() upstream.State {
 	return f.state
 }
 
-// Holds says that no call waits here.
-func (f *remoteBackend) Holds(string) bool { return false }
+// HoldsCall says that no call waits here.
+func (f *remoteBackend) HoldsCall(string) bool { return false }
 
 // EndSession does nothing: its home hears of sessions that end, too.
 func (f *remoteBackend) EndSession(string) {}
@@ -127,8 +127,8 @@ func (f *remoteBackend) EndSession(string) {}
 // EndUser does nothing: a command has the same variables for everybody.
 func (f *remoteBackend) EndUser(string) {}
 
-// RootsChanged has the home tell the server.
-func (f *remoteBackend) RootsChanged(p *junctor.Principal, client string) {
+// MarkRootsChanged has the home tell the server.
+func (f *remoteBackend) MarkRootsChanged(p *junctor.Principal, client string) {
 	f.tell(replicaRequest{What: errandRoots, Principal: p, Session: client})
 }
 
@@ -139,7 +139,7 @@ func (f *remoteBackend) tell(e replicaRequest) {
 		ctx, cancel := context.WithTimeout(s.ending, offerTime)
 		defer cancel()
 		if _, err := f.ask(ctx, e, nil); err != nil && ctx.Err() == nil {
-			f.s.o.Log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.Err(err))
+			f.s.o.Log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.ErrorAttr(err))
 		}
 	})
 }
@@ -166,7 +166,7 @@ func (f *remoteBackend) ask(ctx context.Context, e replicaRequest, sink catalog.
 		return nil, err
 	}
 	budget, who := f.s.o.Bytes, limit.PartyOf(e.Principal)
-	budget.Count(who, body.Bytes())
+	budget.CountBuffer(who, body.Bytes())
 	resp, err := f.s.o.Replicas.Post(ctx, f.home, ReplicaPath, body.Bytes(), headerParty, partyText(who))
 	switch {
 	case err == nil:
@@ -180,15 +180,15 @@ func (f *remoteBackend) ask(ctx context.Context, e replicaRequest, sink catalog.
 		return nil, f.unavailableError()
 	}
 	frames := newCountedDecoder(ctx, budget, who, resp.Body, 4*f.s.o.MaxResult)
-	defer frames.settle()
+	defer frames.releaseMessage()
 	for {
 		var got replicaReply
 		if err := frames.Decode(&got); frames.in.refused != nil {
-			return nil, notKept(frames.in.refused)
+			return nil, noRoomError(frames.in.refused)
 		} else if err != nil {
 			return nil, f.interruptedError(ctx, err)
 		}
-		frames.settle(got.Result.Body, got.Offer, got.Progress, got.Log)
+		frames.releaseMessage(got.Result.Body, got.Offer, got.Progress, got.Log)
 		switch {
 		case got.Moved:
 			return nil, f.unavailableError()

@@ -16,7 +16,7 @@ import (
 
 const (
 	// ReplicaPath is where the home of a server does what other processes ask for.
-	ReplicaPath = "/peer/errand"
+	ReplicaPath = "/replica/request"
 )
 
 // What may be asked for.
@@ -42,7 +42,7 @@ type replicaRequest struct {
 
 // forwardedRequest is a catalog.Request on its way.
 type forwardedRequest struct {
-	Door                            junctor.Door
+	EntryPoint                      junctor.EntryPoint
 	CallID                          string
 	Kind                            junctor.Kind
 	Name, Version                   string
@@ -103,13 +103,13 @@ func (f *failure) err() error {
 func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	e := &replicaRequest{}
 	from := newCountedDecoder(r.Context(), s.o.Bytes, parseParty(r.Header.Get(headerParty)), r.Body, 2*s.o.MaxResult)
-	defer from.settle()
+	defer from.releaseMessage()
 	err := from.Decode(e)
 	if err != nil && from.in.refused == nil {
 		http.Error(w, "this cannot be read: the replica that sent it is of another version", http.StatusBadRequest)
 		return
 	}
-	from.settle(e.Request.Params, e.Request.Arguments, e.Request.Meta, e.Request.Input.Responses)
+	from.releaseMessage(e.Request.Params, e.Request.Arguments, e.Request.Meta, e.Request.Input.Responses)
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Time{}) // it may take as long as its caller waits
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -138,7 +138,7 @@ func (e *replicaRequest) run(ctx context.Context, c *serverConnection, out *repl
 	case errandDo:
 		q := &e.Request
 		last.Result, err = c.up.Do(ctx, &catalog.Request{
-			Door: q.Door, CallID: q.CallID, Kind: q.Kind, Name: q.Name, Version: q.Version, Params: q.Params, Arguments: q.Arguments, Meta: q.Meta,
+			EntryPoint: q.EntryPoint, CallID: q.CallID, Kind: q.Kind, Name: q.Name, Version: q.Version, Params: q.Params, Arguments: q.Arguments, Meta: q.Meta,
 			Unsubscribe: q.Unsubscribe, Task: q.Task, Fresh: q.Fresh, Wait: q.Wait, Watch: q.Watch, Repeatable: q.Repeatable, Input: q.Input, Caller: q.Caller, Principal: e.Principal,
 		}, out)
 	case errandOffer:
@@ -150,7 +150,7 @@ func (e *replicaRequest) run(ctx context.Context, c *serverConnection, out *repl
 	case errandProbe:
 		last.Report, err = c.up.Probe(ctx)
 	case errandRoots:
-		c.up.RootsChanged(e.Principal, e.Session)
+		c.up.MarkRootsChanged(e.Principal, e.Session)
 	default:
 		err = junctor.Errorf(junctor.CodeUnavailable, "the replica that runs the server %s is of another version; upgrade all of them", e.Server)
 	}

@@ -29,13 +29,13 @@ func sent[T any](t *testing.T, in T) (out T) {
 }
 
 // What is asked of the home of a server, and what that says, arrives as it was.
-func TestErrandsArrive(t *testing.T) {
+func TestReplicaRequestsArrive(t *testing.T) {
 	t.Parallel()
 	e := replicaRequest{
 		Tenant: "acme", Server: "files", What: errandDo, Session: "s",
 		Principal: &junctor.Principal{Tenant: "acme", Issuer: "user", Subject: "u", Scopes: []junctor.Scope{junctor.ScopeToolsCall}, User: "u", Expires: time.Unix(2, 0).UTC()},
 		Request: forwardedRequest{
-			Door: junctor.DoorMCP, CallID: "c", Kind: junctor.KindTool, Name: "n", Version: "2", Params: []byte(`{"a":"<"}`), Arguments: []byte(`{}`), Meta: []byte(`{ }`),
+			EntryPoint: junctor.EntryMCP, CallID: "c", Kind: junctor.KindTool, Name: "n", Version: "2", Params: []byte(`{"a":"<"}`), Arguments: []byte(`{}`), Meta: []byte(`{ }`),
 			Unsubscribe: true, Fresh: true, Wait: true, Watch: true, Task: "t", Input: catalog.Input{Responses: []byte(`{}`), State: "p1"},
 			Caller: catalog.Caller{Protocol: "2025-11-25", Session: "s", Capabilities: []byte(`{}`), Info: []byte(`{}`), LogLevel: "info", Progress: true, Tasks: true, TaskOnly: true},
 		},
@@ -48,7 +48,7 @@ func TestErrandsArrive(t *testing.T) {
 		{Log: []byte(`{}`), Level: "info"},
 		{Done: true, Moved: true},
 		{Done: true, Result: catalog.Result{Body: []byte(`{"x": "<&>"}`), IsError: true, Input: true, Held: true, Task: true, TTL: time.Second, Public: true}},
-		{Done: true, Offer: []byte("x"), State: upstream.State{Connected: true, Name: "n", LastSeen: time.Unix(3, 0).UTC(), Processes: 2}},
+		{Done: true, Offer: []byte("x"), State: upstream.State{Connected: true, ServerName: "n", LastSeen: time.Unix(3, 0).UTC(), Processes: 2}},
 		{Done: true, Report: upstream.Report{Passed: []upstream.Step{upstream.StepAddress}, Failed: upstream.StepList, Reason: "r", Hint: "h"}},
 	} {
 		if diff := cmp.Diff(one, sent(t, one)); diff != "" {

@@ -12,8 +12,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// watcherCapabilities is what somebody at the console can be asked.
-const watcherCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"extensions":` + apps.Extensions + `}`
+// watcherCapabilities are the client capabilities of the console: what a server
+// may ask a user who watches a call.
+const watcherCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"extensions":` + apps.ClientExtensions + `}`
 
 // runParams are the parameters of a run, as a client would send them.
 type runParams struct {
@@ -24,8 +25,7 @@ type runParams struct {
 	RequestState   string          `json:"requestState,omitempty"`
 }
 
-// Run runs something for a person who watches, through the pipeline like
-// everyone.
+// Run runs an operation for a user who watches it, through the pipeline.
 func (s *Registry) Run(ctx context.Context, p *junctor.Principal, in admin.Run, sink admin.RunSink) (admin.RunResult, error) {
 	for _, part := range []struct {
 		name string
@@ -34,7 +34,7 @@ func (s *Registry) Run(ctx context.Context, p *junctor.Principal, in admin.Run, 
 		if part.text == nil {
 			continue
 		}
-		if err := wire.Check(part.text); err != nil {
+		if err := wire.CheckJSON(part.text); err != nil {
 			return admin.RunResult{}, junctor.Errorf(junctor.CodeInvalid, "%s: %w", part.name, err)
 		}
 	}
@@ -47,16 +47,17 @@ func (s *Registry) Run(ctx context.Context, p *junctor.Principal, in admin.Run, 
 		return admin.RunResult{}, err
 	}
 	op := &guard.Op{
-		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Server: in.Server, Plain: in.Server == "", Audience: catalog.Watching(p)}, Kind: in.Kind, Name: in.Name, Version: in.Version,
+		Principal: p, EntryPoint: junctor.EntryAdmin, Scope: catalog.Scope{Server: in.Server, Plain: in.Server == "", Audience: catalog.Watching(p)}, Kind: in.Kind, Name: in.Name, Version: in.Version,
 		Params: whole, Arguments: in.Arguments,
 		InputResponses: in.InputResponses, RequestState: in.RequestState, HasState: in.RequestState != "",
-		Caller: catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},
+		Caller: catalog.Caller{Protocol: wire.ModernVersion, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},
 	}
 	res, err := s.o.Pipeline.Do(ctx, op, sink)
 	return admin.RunResult{Call: op.CallID, Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
 }
 
-// Offer lists what a server has beside its tools.
+// Offer lists the resources, templates and prompts of a server that the
+// principal may see.
 func (s *Registry) Offer(_ context.Context, p *junctor.Principal, id string) (admin.Offer, error) {
 	o := admin.Offer{Resources: []json.RawMessage{}, Templates: []json.RawMessage{}, Prompts: []json.RawMessage{}}
 	for _, list := range []struct {
@@ -68,7 +69,7 @@ func (s *Registry) Offer(_ context.Context, p *junctor.Principal, id string) (ad
 		{catalog.ListTemplates, "resourceTemplates", &o.Templates},
 		{catalog.ListPrompts, "prompts", &o.Prompts},
 	} {
-		body, err := s.o.Pipeline.List(p, catalog.View{Server: id}, list.kind)
+		body, err := s.o.Pipeline.List(p, catalog.Scope{Server: id}, list.kind)
 		if err != nil {
 			return o, err
 		}

@@ -14,33 +14,33 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/guard"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Registry joins the rows of servers to the backends that run them.
+// Registry connects the stored rows of servers to the backends that run them.
 type Registry struct {
 	o       Options
 	builtin map[string]*builtin.Server
-	public  Clients // for addresses that anybody may name
+	public  Clients // for URLs that any caller may supply
 	local   Clients // for servers that the operator put on this machine
-	Auth    *visit.Desk
-	Judge   *admission.Judge // of everything that a caller defines
+	Auth    *upstreamauth.Manager
+	Judge   *admission.Judge // judges everything that a caller defines
 
-	mu         sync.Mutex // held over each change of what is attached
+	mu         sync.Mutex // held over each change of the maps below
 	live       map[serverKey]*attachedServer
-	made       map[serverKey]*generated     // auto-generated servers that are attached
-	inside     map[serverKey]junctor.Server // built-in servers that are attached
-	broken     map[serverKey]string         // why an active server could not be attached
-	homes      map[serverKey]junctor.Server // servers that run on one process, on whichever replica (single_replica.go)
-	turns      map[serverKey]uint64         // counts the changes under each key
-	changing   map[serverKey]*sync.Mutex    // held over each change of a row and of what is attached of it
+	made       map[serverKey]*generatedServer // attached generated servers
+	inside     map[serverKey]junctor.Server   // attached built-in servers
+	broken     map[serverKey]string           // why an active server could not be attached
+	homes      map[serverKey]junctor.Server   // servers that run on one replica (single_replica.go)
+	revisions  map[serverKey]uint64           // number of changes per key
+	changing   map[serverKey]*sync.Mutex      // held over each change of a row and of its attached backend
 	retiring   map[*serverConnection]struct{}
-	suggesting map[serverKey]bool // a model is being asked about them
+	suggesting map[serverKey]bool // servers with a running request for proposals
 	work       sync.WaitGroup
 	closed     bool
 
-	ending context.Context // ends with close
+	ending context.Context // ends with Close
 	end    context.CancelFunc
 }
 
@@ -49,22 +49,23 @@ type serverKey struct {
 	id     string
 }
 
-// New makes a registry without servers. AddBuiltin and AttachAll fill it, Close ends it.
+// New returns a registry without servers. AddBinaryServers and AttachAll fill
+// it, Close ends it.
 func New(o Options) *Registry {
 	ending, end := context.WithCancel(context.Background())
 	s := &Registry{
-		o: o, ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
-		live: map[serverKey]*attachedServer{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*serverConnection]struct{}{}, suggesting: map[serverKey]bool{},
+		o: o, ending: ending, end: end, revisions: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
+		live: map[serverKey]*attachedServer{}, made: map[serverKey]*generatedServer{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*serverConnection]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)
-	s.Auth = s.newDesk()
+	s.Auth = s.newAuthManager()
 	s.Judge = admission.New(admission.Options{AllowCommands: o.AllowCommands, CheckReference: o.Reader.Check, Reserved: s.reservedID, Refused: s.recordRefusal})
 	return s
 }
 
-// lockServer keeps everybody else from changing a server, until release is called: a row
-// that is stored is attached before the next one is stored, or read by a follower.
-// It is never held over a visit to the server itself.
+// lockServer locks a server against other changes until release is called: a
+// stored row is attached before the next row is stored or followed. It is never
+// held while the server itself is being reached.
 func (s *Registry) lockServer(tenant junctor.TenantID, id string) (release func()) {
 	key := serverKey{tenant, id}
 	s.mu.Lock()
@@ -78,17 +79,14 @@ func (s *Registry) lockServer(tenant junctor.TenantID, id string) (release func(
 	return one.Unlock
 }
 
-// AddBuiltin registers a server of this binary. It is attached where a row says so.
-func (s *Registry) AddBuiltin(b *builtin.Server) { s.builtin[b.ID()] = b }
-
-// AttachAll attaches every active server as its row says. No upstream server is waited
-// for: each offers what it was last seen with until it has answered.
+// AttachAll attaches every active server as its row says. It waits for no
+// upstream server: each serves its stored offer until it answers.
 func (s *Registry) AttachAll(ctx context.Context) error {
 	all, err := s.o.Store.For(junctor.DefaultTenant).Servers(ctx)
 	if err != nil {
 		return err
 	}
-	s.work.Go(s.poll)
+	s.work.Go(s.pollDocuments)
 	return s.o.Catalog.Together(func() error {
 		for _, row := range all {
 			if row.Mode == junctor.ModeBuiltin && row.State != junctor.StateInactive {
@@ -101,7 +99,7 @@ func (s *Registry) AttachAll(ctx context.Context) error {
 	})
 }
 
-// Servers lists the principal's servers.
+// Servers lists the servers that the principal may see.
 func (s *Registry) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
 	rows, err := s.o.Store.For(p.Tenant).Servers(ctx)
 	if err != nil {
@@ -114,8 +112,8 @@ func (s *Registry) Servers(ctx context.Context, p *junctor.Principal) ([]junctor
 	return rows, nil
 }
 
-// isVisible says whether a principal may know of a server: an agent of those that its
-// lists name.
+// isVisible reports whether a principal may know of a server. An agent may know
+// of the servers that its grants name.
 func (s *Registry) isVisible(p *junctor.Principal, row *junctor.Server) bool {
 	if p.Agent != "" {
 		_, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, row.ID)
@@ -124,7 +122,7 @@ func (s *Registry) isVisible(p *junctor.Principal, row *junctor.Server) bool {
 	return !row.Private || row.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
 }
 
-// VisibleServer gives the row of a server that the principal may know of.
+// VisibleServer returns the row of a server that the principal may know of.
 func (s *Registry) VisibleServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.o.Store.For(p.Tenant).Server(ctx, id)
 	if err == nil && !s.isVisible(p, &row) {
@@ -133,8 +131,9 @@ func (s *Registry) VisibleServer(ctx context.Context, p *junctor.Principal, id s
 	return row, err
 }
 
-// OwnedServer gives the row of a server that the principal may change: an admin and a
-// service every one that they see, a person what they added.
+// OwnedServer returns the row of a server that the principal may change: admins
+// and services may change every server that they see, users only those that
+// they added.
 func (s *Registry) OwnedServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.VisibleServer(ctx, p, id)
 	if err == nil && !admission.Owns(p, row.Owner) {
@@ -143,20 +142,20 @@ func (s *Registry) OwnedServer(ctx context.Context, p *junctor.Principal, id str
 	return row, err
 }
 
-// CheckOwner says whether a principal may change a server.
+// CheckOwner returns an error unless the principal may change the server.
 func (s *Registry) CheckOwner(ctx context.Context, p *junctor.Principal, id string) error {
 	_, err := s.OwnedServer(ctx, p, id)
 	return err
 }
 
-// Server gives one.
+// Server returns one server that the principal may see.
 func (s *Registry) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.VisibleServer(ctx, p, id)
 	s.addStatus(&row)
 	return row, err
 }
 
-// RemoveServer takes a server away for good.
+// RemoveServer removes a server for a principal that may change it.
 func (s *Registry) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
 	row, err := s.OwnedServer(ctx, p, id)
 	if err != nil {
@@ -168,26 +167,26 @@ func (s *Registry) RemoveServer(ctx context.Context, p *junctor.Principal, id st
 	return s.DeleteServer(ctx, p.Tenant, id)
 }
 
-// DeleteServer removes a server with its credentials. Calls that run go on to their
-// end.
+// DeleteServer removes a server with its credentials. Running calls continue to
+// their end.
 func (s *Registry) DeleteServer(ctx context.Context, tenant junctor.TenantID, id string) error {
 	defer s.lockServer(tenant, id)()
 	return s.removeLocked(ctx, tenant, id)
 }
 
-// removeLocked is takeAway for who holds the server.
+// removeLocked is DeleteServer for callers that hold the server's lock.
 func (s *Registry) removeLocked(ctx context.Context, tenant junctor.TenantID, id string) error {
 	if err := s.o.Store.For(tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
-	if err := s.o.Agents.Reload(context.WithoutCancel(ctx), tenant); err != nil { // its grants and tags went with it
+	if err := s.o.Agents.Reload(context.WithoutCancel(ctx), tenant); err != nil { // its grants and tags were deleted with it
 		return err
 	}
-	s.detach(tenant, id)
+	s.detachServer(tenant, id)
 	return s.deleteAllSealed(context.WithoutCancel(ctx), tenant, id)
 }
 
-// SetServerState switches a server off or on.
+// SetServerState enables or disables a server.
 func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState, version time.Time) error {
 	if state != junctor.StateActive && state != junctor.StateInactive {
 		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
@@ -204,7 +203,7 @@ func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id 
 	}
 	defer s.lockServer(p.Tenant, id)()
 	rows := s.o.Store.For(p.Tenant).By(p.ID())
-	if version.IsZero() { // the state alone is stored, whatever else was changed
+	if version.IsZero() { // store only the state; other changes of the row stay
 		err = rows.SetServerState(ctx, id, state, "")
 	} else {
 		err = rows.SwitchServer(ctx, id, state, version)
@@ -217,7 +216,7 @@ func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id 
 		return err
 	}
 	row = admitted.Row()
-	s.detach(p.Tenant, id)
+	s.detachServer(p.Tenant, id)
 	switch {
 	case state == junctor.StateInactive:
 		return nil
@@ -225,19 +224,19 @@ func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id 
 		return s.attachUpstream(ctx, admitted, nil)
 	case row.Mode == junctor.ModeGenerated:
 		return s.attachGenerated(ctx, admitted)
-	case row.Mode == junctor.ModeFound:
-		return s.o.Discovered(ctx, p.Tenant, row.Found) // what was held meanwhile
+	case row.Mode == junctor.ModeDiscovered:
+		return s.o.Discovered(ctx, p.Tenant, row.Discovered) // deliver what was held in the meantime
 	}
 	return s.AttachBuiltin(ctx, &row)
 }
 
-// Tools lists what the principal can see.
+// Tools lists the tools that the principal can see.
 func (s *Registry) Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
 	return s.o.Catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
 }
 
-// ToolProblems gives the tools that a server lists and that were left out or changed, to
-// those who see the server.
+// ToolProblems returns the tools of a server that were left out of the catalog
+// or changed, for principals that see the server.
 func (s *Registry) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {
 	of, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, server)
 	if err != nil {
@@ -250,7 +249,7 @@ func (s *Registry) ToolProblems(p *junctor.Principal, server string) []admin.Too
 	return found
 }
 
-// Tool gives one, and when it last changed.
+// Tool returns one tool, with the time of its last change.
 func (s *Registry) Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error) {
 	tool, err := s.o.Catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
 	if err != nil {
@@ -263,16 +262,16 @@ func (s *Registry) Tool(ctx context.Context, p *junctor.Principal, name string) 
 	return tool, err
 }
 
-// CallTool runs a tool for the admin API, through the pipeline like everyone.
+// CallTool runs a tool for the admin API, through the pipeline.
 func (s *Registry) CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (json.RawMessage, bool, error) {
 	if arguments != nil {
-		if err := wire.Check(arguments); err != nil {
+		if err := wire.CheckJSON(arguments); err != nil {
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "arguments: %w", err)
 		}
 	}
 	res, err := s.o.Pipeline.Do(ctx, &guard.Op{
-		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Plain: true, Audience: catalog.Watching(p)}, Kind: junctor.KindTool, Name: name, Version: version,
-		Params: arguments, Arguments: arguments, Caller: catalog.Caller{Protocol: wire.Modern},
+		Principal: p, EntryPoint: junctor.EntryAdmin, Scope: catalog.Scope{Plain: true, Audience: catalog.Watching(p)}, Kind: junctor.KindTool, Name: name, Version: version,
+		Params: arguments, Arguments: arguments, Caller: catalog.Caller{Protocol: wire.ModernVersion},
 	}, catalog.Discard{})
 	return res.Body, res.IsError, err
 }

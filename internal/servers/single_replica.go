@@ -14,7 +14,7 @@ import (
 
 // A server whose command is to run once for all processes has a home: whoever was
 // asked for it first. The home starts the command; the others have it do what they
-// are asked for (afar.go), by a door that processes have for each other (errands.go).
+// are asked for (afar.go), by an endpoint that processes have for each other (errands.go).
 // When the home is gone, whoever looks first is the next.
 
 const (
@@ -29,7 +29,7 @@ const (
 	homeEnd   = 2 * time.Second
 )
 
-// runsOnOneReplica says whether a server has a home.
+// runsOnOneReplica reports whether a server has a home.
 func (s *Registry) runsOnOneReplica(row *junctor.Server) bool {
 	return s.o.Replicas != nil && row.Mode == junctor.ModeBYO && row.Transport == junctor.TransportStdio && row.Home == junctor.HomeOne
 }
@@ -103,13 +103,13 @@ func (s *Registry) FindHomes(ctx context.Context) {
 	all, err := s.o.Store.Homes(ctx, heldServer, s.o.ReplicaExpiry)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.o.Log.Warn("where servers run could not be read; it is tried again", telemetry.Err(err))
+			s.o.Log.Warn("where servers run could not be read; it is tried again", telemetry.ErrorAttr(err))
 		}
 		return
 	}
 	homes := map[serverKey]string{}
 	for _, one := range all {
-		home := one.Node
+		home := one.Replica
 		if home == s.o.Replicas.Self() {
 			home = ""
 		}
@@ -117,9 +117,9 @@ func (s *Registry) FindHomes(ctx context.Context) {
 	}
 	for key := range wanted {
 		home, held := homes[key]
-		if b := s.attached(key); b != nil && held && b.current().home == home {
-			if far, ok := b.current().up.serverRoute.(*remoteBackend); ok && far.stale.Load() {
-				b.announce()
+		if b := s.findAttached(key); b != nil && held && b.currentConnection().home == home {
+			if far, ok := b.currentConnection().up.serverRoute.(*remoteBackend); ok && far.stale.Load() {
+				b.announceLists()
 			}
 			continue
 		}
@@ -138,8 +138,8 @@ func (s *Registry) findHome(ctx context.Context, key serverKey) {
 	if err := s.attachUpstream(ctx, admitted, nil); err != nil {
 		return // that is said
 	}
-	if b := s.attached(key); b != nil {
-		home := b.current().home
+	if b := s.findAttached(key); b != nil {
+		home := b.currentConnection().home
 		s.o.Log.Info("a server has another home", slog.String("server", key.id), slog.Bool("here", home == ""), slog.String("home", home))
 	}
 }
@@ -150,8 +150,8 @@ func (s *Registry) endLocalHomes(ctx context.Context, within time.Duration) {
 	s.mu.Lock()
 	here := map[serverKey]*serverConnection{}
 	for key := range s.homes {
-		if b := s.live[key]; b != nil && b.current().home == "" {
-			here[key] = b.current()
+		if b := s.live[key]; b != nil && b.currentConnection().home == "" {
+			here[key] = b.currentConnection()
 		}
 	}
 	s.mu.Unlock()
@@ -183,11 +183,11 @@ func (s *Registry) endLocalHomes(ctx context.Context, within time.Duration) {
 // atHome gives a server to another process that asks for it; nil where this one is
 // not its home.
 func (s *Registry) atHome(key serverKey, state string) *serverConnection {
-	b := s.attached(key)
+	b := s.findAttached(key)
 	if b == nil || !s.o.Replicas.Sure() {
 		return nil
 	}
-	c := b.resume(state)
+	c := b.acquireParked(state)
 	if c.home != "" || !s.runsOnOneReplica(&c.row) {
 		c.calls.Add(-1)
 		return nil
@@ -195,24 +195,24 @@ func (s *Registry) atHome(key serverKey, state string) *serverConnection {
 	return c
 }
 
-// RunsAlone says whether others have to hear of a change of a server's lists: they have
+// RunsAlone reports whether others have to hear of a change of a server's lists: they have
 // no connection to it.
 func (s *Registry) RunsAlone(ch *catalog.Change) bool {
 	if ch.Far || !ch.Tools && !ch.Prompts && !ch.Resources {
 		return false
 	}
-	b := s.attached(serverKey{ch.Tenant, ch.Server})
+	b := s.findAttached(serverKey{ch.Tenant, ch.Server})
 	if b == nil {
 		return false
 	}
-	c := b.current()
+	c := b.currentConnection()
 	return c.home == "" && s.runsOnOneReplica(&c.row)
 }
 
 // RefreshRemote reads the lists of a server again that another process runs.
 func (s *Registry) RefreshRemote(tenant junctor.TenantID, id string) {
-	if b := s.attached(serverKey{tenant, id}); b != nil && b.current().home != "" {
-		b.announce()
+	if b := s.findAttached(serverKey{tenant, id}); b != nil && b.currentConnection().home != "" {
+		b.announceLists()
 	}
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/apigen"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// How much a model is asked for suggestions: tools in all, tools at once, and
-// within which limits each time. It is told of no tool that it could call.
+// Bounds of one request for proposals: tools in total, tools per question, and
+// rejected proposals that are reported. The model gets no tools to call,
+// because it reads untrusted texts.
 const (
 	maxSuggested    = 400
 	suggestedAtOnce = 16
@@ -28,15 +29,15 @@ func suggestLimits() agent.Limits {
 	return agent.Limits{Turns: 1, Calls: 1, Seconds: 300, Tokens: 100_000}
 }
 
-// operations are the tools of a generated server that something can be suggested
-// for, as they are shown now.
-func (s *Registry) operations(ctx context.Context, row *junctor.Server) ([]apigen.Operation, error) {
+// listOperations returns the tools of a generated server that proposals are
+// possible for, as currently shown.
+func (s *Registry) listOperations(ctx context.Context, row *junctor.Server) ([]apigen.Operation, error) {
 	rows := s.o.Store.For(row.Tenant)
 	stored, err := rows.Document(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := apigen.Decode(stored.Tools)
+	tools, err := apigen.DecodeTools(stored.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (s *Registry) operations(ctx context.Context, row *junctor.Server) ([]apige
 			tags[t.Tool] = t
 		}
 	}
-	return apigen.Operations(tools, filter, row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
+	return apigen.ListOperations(tools, filter, row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
 		return s.o.Catalog.Classify(row.ID, definition, topic)
 	}), nil
 }
@@ -68,13 +69,13 @@ func (s *Registry) Suggestions(ctx context.Context, p *junctor.Principal, id str
 	return s.suggestionsOf(ctx, &row)
 }
 
-// suggestionsOf gives those for tools that are there still.
+// suggestionsOf returns the stored proposals for tools that still exist.
 func (s *Registry) suggestionsOf(ctx context.Context, row *junctor.Server) ([]junctor.ToolSuggestion, error) {
 	list, err := s.o.Store.For(row.Tenant).Suggestions(ctx, row.ID)
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
-	operations, err := s.operations(ctx, row)
+	operations, err := s.listOperations(ctx, row)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (s *Registry) suggestionsOf(ctx context.Context, row *junctor.Server) ([]ju
 	out := []junctor.ToolSuggestion{}
 	for _, one := range list {
 		if op := known[one.Tool]; op != nil {
-			one.Key, one.Now = op.Tool.Key, op.Now
+			one.Key, one.Now = op.Tool.Key, op.Current
 			out = append(out, one)
 		}
 	}
@@ -101,15 +102,15 @@ func (s *Registry) Suggest(ctx context.Context, p *junctor.Principal, id string,
 	if !p.Has(junctor.ScopeAgentsWrite) {
 		return admin.Suggested{}, junctor.Errorf(junctor.CodeDenied, "asking a model needs the scope %s", junctor.ScopeAgentsWrite)
 	}
-	operations, err := s.operations(ctx, &row)
+	operations, err := s.listOperations(ctx, &row)
 	if err != nil {
 		return admin.Suggested{}, err
 	}
 	taken := map[string]bool{}
 	for _, op := range operations {
-		taken[op.Now.Name], taken[op.Tool.Name] = true, true
+		taken[op.Current.Name], taken[op.Tool.Name] = true, true
 	}
-	if operations, err = chosen(operations, in.Tools); err != nil {
+	if operations, err = selectOperations(operations, in.Tools); err != nil {
 		return admin.Suggested{}, err
 	}
 	name, err := s.o.Models.Only(ctx, p.Tenant, in.Model)
@@ -124,7 +125,7 @@ func (s *Registry) Suggest(ctx context.Context, p *junctor.Principal, id string,
 	if err != nil {
 		return admin.Suggested{}, err
 	}
-	done, err := s.turnToSuggest(serverKey{row.Tenant, row.ID})
+	done, err := s.beginSuggesting(serverKey{row.Tenant, row.ID})
 	if err != nil {
 		return admin.Suggested{}, err
 	}
@@ -132,8 +133,8 @@ func (s *Registry) Suggest(ctx context.Context, p *junctor.Principal, id string,
 	out := admin.Suggested{Model: name, Items: []junctor.ToolSuggestion{}, LeftOut: []junctor.LeftOut{}}
 	asked := 0
 	for batch := range slices.Chunk(operations, suggestedAtOnce) {
-		q := question{provider: provider, model: model.Model, title: row.API.Title, operations: batch, roles: roles, taken: taken}
-		list, left, err := q.ask(ctx, &out.Usage)
+		q := modelQuestion{provider: provider, model: model.Model, title: row.API.Title, operations: batch, roles: roles, taken: taken}
+		list, left, err := q.askModel(ctx, &out.Usage)
 		if err != nil {
 			return admin.Suggested{}, junctor.Errorf(junctor.CodeOf(err), "the model %q was of no help after %d of %d tools (what it suggested before is kept): %s", name, asked, len(operations), junctor.AsError(err).Message)
 		}
@@ -155,8 +156,8 @@ func (s *Registry) Suggest(ctx context.Context, p *junctor.Principal, id string,
 	return out, nil
 }
 
-// chosen are the operations of the tools that are named, or all.
-func chosen(operations []apigen.Operation, tools []string) ([]apigen.Operation, error) {
+// selectOperations returns the operations of the named tools, or all.
+func selectOperations(operations []apigen.Operation, tools []string) ([]apigen.Operation, error) {
 	if len(tools) > 0 {
 		for _, name := range tools {
 			if !slices.ContainsFunc(operations, func(op apigen.Operation) bool { return op.Tool.Name == name }) {
@@ -174,8 +175,8 @@ func chosen(operations []apigen.Operation, tools []string) ([]apigen.Operation, 
 	return operations, nil
 }
 
-// turnToSuggest lets one request at a time ask about a server.
-func (s *Registry) turnToSuggest(key serverKey) (done func(), err error) {
+// beginSuggesting admits one request for proposals per server at a time.
+func (s *Registry) beginSuggesting(key serverKey) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.suggesting[key] {
@@ -198,8 +199,8 @@ func (s *Registry) roleNames(ctx context.Context, p *junctor.Principal) ([]junct
 	return out, err
 }
 
-// question is what a model is asked about some tools.
-type question struct {
+// modelQuestion is one question to a model about some tools.
+type modelQuestion struct {
 	provider   agent.Provider
 	model      string
 	title      string
@@ -208,9 +209,10 @@ type question struct {
 	taken      map[string]bool
 }
 
-// ask asks, once more where the answer was not of the form that was asked for.
-func (q *question) ask(ctx context.Context, usage *agent.Usage) ([]junctor.ToolSuggestion, []junctor.LeftOut, error) {
-	instructions, text, err := apigen.Question(q.title, q.operations, q.roles)
+// askModel asks the model, and once more if the answer does not have the requested
+// form.
+func (q *modelQuestion) askModel(ctx context.Context, usage *agent.Usage) ([]junctor.ToolSuggestion, []junctor.LeftOut, error) {
+	instructions, text, err := apigen.BuildPrompt(q.title, q.operations, q.roles)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,10 +223,10 @@ func (q *question) ask(ctx context.Context, usage *agent.Usage) ([]junctor.ToolS
 		if ctx.Err() != nil {
 			return nil, nil, junctor.AsError(ctx.Err())
 		}
-		if end.Outcome != agent.Done {
+		if end.Outcome != agent.OutcomeDone {
 			return nil, nil, junctor.Errorf(junctor.CodeUpstream, "%s", cmp.Or(end.Reason, "it did not answer"))
 		}
-		list, left, err := apigen.Suggested(end.Text(), q.operations, q.roles, q.taken)
+		list, left, err := apigen.ParseSuggestions(end.Text(), q.operations, q.roles, q.taken)
 		if err == nil {
 			return list, left, nil
 		}
@@ -252,16 +254,16 @@ func (s *Registry) DecideSuggestions(ctx context.Context, p *junctor.Principal, 
 		}
 	}
 	if approve {
-		if err := s.takeOver(ctx, p, &row, list); err != nil {
+		if err := s.applySuggestions(ctx, p, &row, list); err != nil {
 			return nil, err
 		}
 	}
 	return list, s.o.Store.For(row.Tenant).DeleteSuggestions(context.WithoutCancel(ctx), row.ID, ids)
 }
 
-// takeOver shows tools as was suggested, as if the person had written it.
-func (s *Registry) takeOver(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
-	if err := s.freeNames(ctx, row, list); err != nil {
+// applySuggestions applies proposals as if the user had made the changes.
+func (s *Registry) applySuggestions(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
+	if err := s.checkNamesFree(ctx, row, list); err != nil {
 		return err
 	}
 	for _, one := range list {
@@ -272,7 +274,7 @@ func (s *Registry) takeOver(ctx context.Context, p *junctor.Principal, row *junc
 		}
 	}
 	if slices.ContainsFunc(list, func(one junctor.ToolSuggestion) bool { return one.To.Name+one.To.Description != "" }) {
-		_, err := s.ChangeServer(ctx, p, row.ID, func(now *junctor.Server) (credential.Set, error) {
+		_, err := s.ChangeServer(ctx, p, row.ID, func(now *junctor.Server) (upstreamauth.LiteralSet, error) {
 			overrides := map[string]junctor.Override{}
 			maps.Copy(overrides, now.Overrides)
 			for _, one := range list {
@@ -287,18 +289,19 @@ func (s *Registry) takeOver(ctx context.Context, p *junctor.Principal, row *junc
 			return err
 		}
 	}
-	return s.tagAll(ctx, p, row, list)
+	return s.storeRoleTags(ctx, p, row, list)
 }
 
-// freeNames refuses names that tools have got since they were suggested.
-func (s *Registry) freeNames(ctx context.Context, row *junctor.Server, list []junctor.ToolSuggestion) error {
-	operations, err := s.operations(ctx, row)
+// checkNamesFree returns an error for proposed names that other tools have taken in
+// the meantime.
+func (s *Registry) checkNamesFree(ctx context.Context, row *junctor.Server, list []junctor.ToolSuggestion) error {
+	operations, err := s.listOperations(ctx, row)
 	if err != nil {
 		return err
 	}
 	by := map[string]string{}
 	for _, op := range operations {
-		by[op.Now.Name] = op.Tool.Name
+		by[op.Current.Name] = op.Tool.Name
 	}
 	for _, one := range list {
 		if owner, ok := by[one.To.Name]; ok && owner != one.Tool {
@@ -308,27 +311,18 @@ func (s *Registry) freeNames(ctx context.Context, row *junctor.Server, list []ju
 	return nil
 }
 
-// tagAll says what tools are for, as was suggested; what is not said of one stays.
-func (s *Registry) tagAll(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
+// storeRoleTags stores the proposed roles as tags. Members that a proposal leaves
+// empty stay unchanged.
+func (s *Registry) storeRoleTags(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
 	rows := s.o.Store.For(row.Tenant)
-	all, err := rows.Tags(ctx)
-	if err != nil {
-		return err
-	}
 	said := false
 	for _, one := range list {
 		if len(one.To.Roles) == 0 && one.To.Category == "" {
 			continue
 		}
-		tag := junctor.ToolTag{Server: row.ID, Tool: cmp.Or(one.To.Name, one.Now.Name)}
-		if i := slices.IndexFunc(all, func(t junctor.ToolTag) bool { return t.Server == tag.Server && t.Tool == tag.Tool }); i >= 0 {
-			tag = all[i]
-		}
-		if len(one.To.Roles) > 0 {
-			tag.Roles = one.To.Roles
-		}
-		tag.Category, tag.By, tag.At = cmp.Or(one.To.Category, tag.Category), p.ID(), time.Now()
-		if err := rows.PutTag(ctx, tag); err != nil {
+		if err := rows.MergeTag(ctx, junctor.ToolTag{
+			Server: row.ID, Tool: cmp.Or(one.To.Name, one.Now.Name), Roles: one.To.Roles, Category: one.To.Category, By: p.ID(), At: time.Now(),
+		}); err != nil {
 			return err
 		}
 		said = true
@@ -339,7 +333,7 @@ func (s *Registry) tagAll(ctx context.Context, p *junctor.Principal, row *juncto
 	return s.o.Agents.Reload(context.WithoutCancel(ctx), row.Tenant)
 }
 
-// cutText is the beginning of a text, for errors.
+// cutText returns the beginning of a text, for error messages.
 func cutText(text string, most int) string {
 	if text = strings.TrimSpace(text); len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"

@@ -8,15 +8,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 )
 
-// ClassifyUnknownTool says what becomes of a delivery whose tool was not known here. Where
-// others share the database, one of them may have added the server, or changed it,
-// a moment ago: then the delivery waits. A server that has not said yet what it has
-// is tried again, and so is one of which that has just been heard.
-func (s *Registry) ClassifyUnknownTool(ctx context.Context, op *guard.Op) queue.Class {
+// ClassifyUnknownTool decides what happens to a delivery whose tool is unknown
+// on this replica. If other replicas share the database, one of them may just
+// have added or changed the server, so the delivery waits. It is also retried
+// while the server has not listed its tools yet, or has listed them only just
+// now.
+func (s *Registry) ClassifyUnknownTool(ctx context.Context, op *guard.Op) queue.Outcome {
 	if !s.o.SharesDatabase {
-		return queue.Fatal
+		return queue.OutcomeFatal
 	}
-	tenant, id := op.Principal.Tenant, op.View.Server
+	tenant, id := op.Principal.Tenant, op.Scope.Server
 	key := serverKey{tenant, id}
 	row, err := s.o.Store.For(tenant).Server(ctx, id)
 	had, there := s.rowsAttached()[key]
@@ -24,17 +25,17 @@ func (s *Registry) ClassifyUnknownTool(ctx context.Context, op *guard.Op) queue.
 	_, broken := s.broken[key]
 	s.mu.Unlock()
 	switch {
-	case junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && !attachable(&row) || broken:
-		return queue.Fatal
-	case err != nil || !there || differs(&had, &row, false):
-		return queue.Unbegun
+	case junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && !isAttachable(&row) || broken:
+		return queue.OutcomeFatal
+	case err != nil || !there || needsFollowing(&had, &row, false):
+		return queue.OutcomeNotStarted
 	}
 	shelf := s.o.Catalog.Snapshot().For(tenant)
 	if at, err := shelf.Server(s.o.Operator(), id); err != nil || at.Offer.Awaited {
-		return queue.Retry // it is just being attached, or has not answered
+		return queue.OutcomeRetry // it is being attached, or has not answered yet
 	}
-	if _, err := shelf.Tool(op.Principal, op.View, op.Name, ""); err == nil {
-		return queue.Retry
+	if _, err := shelf.Tool(op.Principal, op.Scope, op.Name, ""); err == nil {
+		return queue.OutcomeRetry
 	}
-	return queue.Fatal
+	return queue.OutcomeFatal
 }

@@ -11,30 +11,32 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/proc"
+	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
-	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// Clients are the HTTP clients of one set of rules: one with bounds, and one for
-// streams, which have none.
+// Clients are the HTTP clients under one set of address rules: Plain with time
+// bounds, Stream without, for streams.
 type Clients struct{ Plain, Stream *http.Client }
 
 func (s *Registry) newClients(allow ...netip.Prefix) Clients {
 	return Clients{
-		// The deadline of a call is the guard's; this one only ends what nobody waits for.
+		// The guard sets the deadline of a call; this bound only ends abandoned
+		// requests.
 		Plain:  s.o.Egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: s.o.MaxResult, Allow: allow}),
 		Stream: s.o.Egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
 	}
 }
 
-// PublicClients are for addresses that anybody may name.
+// PublicClients returns the clients for URLs that any caller may supply. They
+// cannot reach loopback or private addresses.
 func (s *Registry) PublicClients() Clients { return s.public }
 
-// LocalClients may reach this machine, too.
+// LocalClients returns the clients that can also reach this machine.
 func (s *Registry) LocalClients() Clients { return s.local }
 
 func (c Clients) close() {
@@ -42,8 +44,9 @@ func (c Clients) close() {
 	c.Stream.CloseIdleConnections()
 }
 
-// clientsFor gives the clients for a connection. A server that the operator put
-// on this machine may be reached while only this machine reaches us.
+// clientsFor returns the clients for a connection. A server that the operator
+// put on this machine can be reached only while the instance listens on
+// loopback.
 func (s *Registry) clientsFor(row *junctor.Server) Clients {
 	if s.isLocal(row) {
 		return s.local
@@ -51,8 +54,8 @@ func (s *Registry) clientsFor(row *junctor.Server) Clients {
 	return s.public
 }
 
-// newClientsFor gives new ones under the same rules, with connections of their
-// own.
+// newClientsFor returns new clients under the same rules, with connections of
+// their own.
 func (s *Registry) newClientsFor(row *junctor.Server) Clients {
 	if s.isLocal(row) {
 		return s.newClients(egress.LoopbackPrefixes()...)
@@ -64,72 +67,74 @@ func (s *Registry) isLocal(row *junctor.Server) bool {
 	return row.Trusted && s.o.Loopback && egress.NamesLoopback(row.URL)
 }
 
-// serverRoute leads to a server: an upstream does, and another process that has one (afar).
+// serverRoute leads to a server: an upstream, or the replica that runs it
+// (remoteBackend).
 type serverRoute interface {
-	visit.Backend
+	upstreamauth.Backend
 	Watch(notify func(catalog.Event))
-	Begin(ctx context.Context) (upstream.Report, error)
+	Connect(ctx context.Context) (upstream.Report, error)
 	Probe(ctx context.Context) (upstream.Report, error)
 	State() upstream.State
-	Holds(state string) bool
+	HoldsCall(state string) bool
 	EndSession(client string)
 	EndUser(user string)
-	RootsChanged(p *junctor.Principal, client string)
+	MarkRootsChanged(p *junctor.Principal, client string)
 	Close()
 }
 
-// authenticatedRoute is a way to a server, and what its command says when it has one here.
+// authenticatedRoute is a route to a server with credentials, and the command
+// if it runs here.
 type authenticatedRoute struct {
 	serverRoute
-	command *upstream.Command // nil for a URL, and for one that runs elsewhere
-	with    *visit.Server
+	command *upstream.Command // nil for a URL, and for a command on another replica
+	with    *upstreamauth.ServerAuth
 }
 
-// Close ends the upstream, and the connections of its users.
+// Close ends the upstream and the connections of its users.
 func (r authenticatedRoute) Close() {
 	r.serverRoute.Close()
 	r.with.Close()
 }
 
-// said is the last lines that the command complained.
-func (r authenticatedRoute) said() []string {
+// lastErrorLines returns the last lines that the command wrote to standard error.
+func (r authenticatedRoute) lastErrorLines() []string {
 	if r.command == nil {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(r.with.Scrub(r.command.Said()), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(r.with.Scrub(r.command.Output()), "\n"), "\n")
 	if len(lines) == 1 && lines[0] == "" {
 		return nil
 	}
-	return lines[max(0, len(lines)-saidLines):]
+	return lines[max(0, len(lines)-maxErrorLines):]
 }
 
-// saidLines is how much of what a command complains is shown.
-const saidLines = 50
+// maxErrorLines bounds the shown lines of standard error.
+const maxErrorLines = 50
 
-// connect makes the upstream of a row. literals gives its credentials; known is
-// what it offered when it was last seen, nil where it has to answer first.
-func (s *Registry) connect(ctx context.Context, admitted admission.Server, literals visit.Literals, known *catalog.Offer, isolated string) (authenticatedRoute, error) {
+// newRoute makes the upstream of a row. literals supplies its credentials; known
+// is its stored offer, or nil if the server must answer first.
+func (s *Registry) newRoute(ctx context.Context, admitted admission.Server, literals upstreamauth.LiteralSource, known *catalog.Offer, isolated string) (authenticatedRoute, error) {
 	of := admitted.Row()
 	row := &of
 	http := s.clientsFor(row)
-	up := authenticatedRoute{with: s.Auth.Server(admitted, literals)}
+	up := authenticatedRoute{with: s.Auth.NewServerAuth(admitted, literals)}
 	o := upstream.Options{
-		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.Plain, Stream: http.Stream,
-		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
-		OnRefusedInput: func(why string) { s.recordRefusedInput(row, why) },        //nolint:contextcheck // it happens later
-		OnIsolated:     func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
+		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.Plain, StreamClient: http.Stream,
+		KnownOffer: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, IsolationReason: isolated,
+		OnRefusedInput: func(why string) { s.recordRefusedInput(row, why) },              //nolint:contextcheck // called later, outside the request
+		OnIsolated:     func(string) { s.storeIsolation(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // called later, outside the request
 		Scrub:          up.with.Scrub,
-		Version:        s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, Bytes: s.o.Bytes, Tenant: row.Tenant, Traced: s.o.Traced,
+		Version:        s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, ByteBudget: s.o.Bytes, Tenant: row.Tenant, SendTraceHeaders: s.o.Traced,
 	}
 	if row.Transport == junctor.TransportStdio {
 		program, err := admitted.Connection().Command().Resolve(programOf)
 		if err != nil {
 			return authenticatedRoute{}, err
 		}
-		secrets := credential.SecretsOf(row.Command)
+		secrets := upstreamauth.SecretsInCommand(row.Command)
 		o.Command = &upstream.Command{Program: program, Secrets: secrets, MoreEnv: up.with.Env}
-		if len(secrets) > 0 { // the server may repeat them in its answers, too
-			words := credential.NewScrubber(secrets...)
+		if len(secrets) > 0 { // the server may repeat them in its answers
+			words := seal.NewScrubber(secrets...)
 			o.Scrub = func(text string) string { return words.Scrub(up.with.Scrub(text)) }
 		}
 	} else {
@@ -137,10 +142,10 @@ func (s *Registry) connect(ctx context.Context, admitted admission.Server, liter
 		if o.URL, err = up.with.URL(ctx); err != nil {
 			return authenticatedRoute{}, err
 		}
-		o.Header, o.Refused, o.Own, o.OnDemand = up.with.Header, up.with.Refused, up.with.Own(), up.with.LogsIn()
-		if o.OnDemand {
+		o.Header, o.OnRefused, o.UserClients, o.LoginOnDemand = up.with.Header, up.with.ForgetRefused, up.with.UserClients(), up.with.UsesLogins()
+		if o.LoginOnDemand {
 			o.Login = func(ctx context.Context, p *junctor.Principal) (l upstream.Login, err error) {
-				l.Header, l.Name, l.Number, err = up.with.Login(ctx, p)
+				l.Header, l.Name, l.TokenNumber, err = up.with.LoginHeader(ctx, p)
 				return l, err
 			}
 		}
@@ -151,49 +156,52 @@ func (s *Registry) connect(ctx context.Context, admitted admission.Server, liter
 	return up, err
 }
 
-// programOf is the file that a command means. junctor is this program, wherever
-// its file lies: what it brings itself runs on every machine.
+// programOf returns the file that a command names. junctor is this program,
+// wherever its file is, so that definitions with its built-in commands work on
+// every machine.
 func programOf(word string) (string, error) {
 	if word == "junctor" {
-		return proc.Self()
+		return proc.ExecutablePath()
 	}
 	return word, nil
 }
 
-// Do is the upstream's, with a login where the server wants one.
+// Do calls the upstream, and logs in again if the server requires it.
 func (r authenticatedRoute) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	return r.with.Do(ctx, r.serverRoute, req, sink)
 }
 
-// Offer is the upstream's, with the server's own login where there is one.
+// Offer reads the lists of the upstream with the server's own login, if there
+// is one.
 func (r authenticatedRoute) Offer(ctx context.Context) (*catalog.Offer, error) {
 	return r.with.Offer(ctx, r.serverRoute)
 }
 
-// Bridge makes the backend of an endpoint that is no registered server, for one
-// call. It has no way to this machine.
-func (s *Registry) Bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
+// Bridge makes the backend of an unregistered server for one call. It cannot
+// reach loopback or private addresses.
+func (s *Registry) Bridge(e gateway.BridgeEndpoint) (catalog.Backend, func(), error) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
 		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "endpoint.url is not an address")
 	}
-	given := credential.OfRequest(e.Header, u.RawQuery)
+	given := seal.ScrubberForRequest(e.Header, u.RawQuery)
 	up, err := upstream.New(upstream.Options{
-		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.Plain, Stream: s.public.Stream,
+		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.Plain, StreamClient: s.public.Stream,
 		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
-		Version: s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, Bytes: s.o.Bytes, Scrub: given.Scrub, Traced: s.o.Traced,
+		Version: s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, ByteBudget: s.o.Bytes, Scrub: given.Scrub, SendTraceHeaders: s.o.Traced,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return &adhoc{up, given}, up.Close, nil
+	return &adhocBackend{up, given}, up.Close, nil
 }
 
-// adhoc is the backend of an endpoint, with what its caller gave for it.
-type adhoc struct {
+// adhocBackend is the backend of an unregistered server, with the credentials that its
+// caller supplied.
+type adhocBackend struct {
 	*upstream.Server
-	given *credential.Scrubber
+	given *seal.Scrubber
 }
 
 // Secrets implements junctor.Keeper.
-func (a *adhoc) Secrets() []string { return a.given.Secrets() }
+func (a *adhocBackend) Secrets() []string { return a.given.Secrets() }

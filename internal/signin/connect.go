@@ -9,96 +9,100 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Connector logs people in to the servers of others: it knows what a link to do
-// so is for, and what to do with the answer.
+// Connector logs users in to upstream servers with OAuth. internal/upstreamauth implements it.
 type Connector interface {
-	// About says what a link is for, to the person who follows it. An error says
-	// why it is not for them.
-	About(ctx context.Context, p *junctor.Principal, server, ticket string) (string, error)
-	// Start gives the address that the browser goes on to, and what it has to
-	// bring back.
-	Start(ctx context.Context, p *junctor.Principal, server, ticket string) (address, sealed string, err error)
-	// End makes a login of the answer that the browser comes back with.
-	End(ctx context.Context, p *junctor.Principal, sealed string, answer url.Values) (server string, err error)
+	// DescribeLogin returns the text that explains a link to the user who follows it. The error
+	// says why the link is not for that user.
+	DescribeLogin(ctx context.Context, p *junctor.Principal, server, ticket string) (string, error)
+	// StartLogin returns the address to which the browser goes, and the sealed state that it
+	// has to bring back.
+	StartLogin(ctx context.Context, p *junctor.Principal, server, ticket string) (address, sealed string, err error)
+	// EndLogin completes a login with the answer that the browser comes back with, and returns
+	// the server's name.
+	EndLogin(ctx context.Context, p *junctor.Principal, sealed string, answer url.Values) (server string, err error)
 }
 
-// Paths of the pages.
+// Paths of the pages. Browsers come back to ConnectedPath from the authorization server.
 const (
 	connectPath   = "/connect/"
 	ConnectedPath = "/connected" // where browsers come back to
 )
 
+// connectCookie holds the sealed state of a login, for connectLife.
 const (
 	connectCookie = "junctor-connect"
 	connectLife   = 10 * time.Minute
 )
 
-// connectRoutes puts the pages into a mux that log people in to servers.
-func (s *SignIn) connectRoutes(mux Mux) {
-	mux.HandleFunc("GET "+connectPath+"{server}", s.offer)
-	mux.HandleFunc("POST "+connectPath+"{server}", s.own(s.connect))
-	mux.HandleFunc("GET "+ConnectedPath, s.connected)
+// registerConnectRoutes registers the pages that log users in to upstream servers.
+func (s *SignIn) registerConnectRoutes(mux junctor.Mux) {
+	mux.HandleFunc("GET "+connectPath+"{server}", s.showConnectPage)
+	mux.HandleFunc("POST "+connectPath+"{server}", s.requireOwnForm(s.startConnect))
+	mux.HandleFunc("GET "+ConnectedPath, s.finishConnect)
 }
 
-// person is who is signed in with the browser that sent a request.
-func (s *SignIn) person(r *http.Request) *junctor.Principal {
-	cookie, found := s.cookie(r, sessionCookie)
+// signedInUser returns the principal of the browser that sent a request; nil if nobody is
+// signed in or a page of another origin led here.
+func (s *SignIn) signedInUser(r *http.Request) *junctor.Principal {
+	cookie, found := s.readCookie(r, sessionCookie)
 	if !found || !sameOrigin(r) {
 		return nil
 	}
-	p, err := s.Identity.Session(cookie)
+	p, err := s.Identity.AuthenticateCookie(cookie)
 	if err != nil {
 		return nil
 	}
 	return p
 }
 
-// stranger asks a browser to sign in first. A page elsewhere that led here keeps
-// the cookie back: the link leads here again, from a page of ours.
-func (s *SignIn) stranger(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, http.StatusUnauthorized, page{Again: r.URL.RequestURI()})
+// askToSignIn shows a page that asks to sign in first. After a visit from another site the
+// browser withholds the cookie; the link on this page leads here again with it.
+func (s *SignIn) askToSignIn(w http.ResponseWriter, r *http.Request) {
+	s.renderPage(w, r, http.StatusUnauthorized, pageData{RetryPath: r.URL.RequestURI()})
 }
 
-// offer says what a link to log in to a server is for. It changes nothing.
-func (s *SignIn) offer(w http.ResponseWriter, r *http.Request) {
-	p := s.person(r)
+// showConnectPage explains what a link to log in to a server is for. It changes nothing.
+func (s *SignIn) showConnectPage(w http.ResponseWriter, r *http.Request) {
+	p := s.signedInUser(r)
 	if p == nil {
-		s.stranger(w, r)
+		s.askToSignIn(w, r)
 		return
 	}
-	about, err := s.Connector.About(r.Context(), p, r.PathValue("server"), r.URL.Query().Get("ticket"))
+	about, err := s.Connector.DescribeLogin(r.Context(), p, r.PathValue("server"), r.URL.Query().Get("ticket"))
 	if err != nil {
-		s.unconnected(w, r, err)
+		s.renderConnectError(w, r, err)
 		return
 	}
-	s.render(w, r, http.StatusOK, page{About: about, Person: p.Name, Ticket: r.URL.Query().Get("ticket"), Server: r.PathValue("server")})
+	s.renderPage(w, r, http.StatusOK, pageData{ConnectPurpose: about, SignedInName: p.Name, Ticket: r.URL.Query().Get("ticket"), Server: r.PathValue("server")})
 }
 
-// connect sends a person to the authorization server.
-func (s *SignIn) connect(w http.ResponseWriter, r *http.Request) {
-	p := s.person(r)
+// startConnect sends a user to the authorization server.
+func (s *SignIn) startConnect(w http.ResponseWriter, r *http.Request) {
+	p := s.signedInUser(r)
 	if p == nil {
-		s.stranger(w, r)
+		s.askToSignIn(w, r)
 		return
 	}
-	address, sealed, err := s.Connector.Start(r.Context(), p, r.PathValue("server"), r.PostForm.Get("ticket"))
+	address, sealed, err := s.Connector.StartLogin(r.Context(), p, r.PathValue("server"), r.PostForm.Get("ticket"))
 	if err != nil {
-		s.unconnected(w, r, err)
+		s.renderConnectError(w, r, err)
 		return
 	}
 	// The other page is of another site: on the way back only a lax cookie is
 	// shown.
 	s.setCookie(w, r, connectCookie, sealed, connectLife, http.SameSiteLaxMode)
-	s.render(w, r, http.StatusOK, page{Away: address})
+	s.renderPage(w, r, http.StatusOK, pageData{RedirectTo: address})
 }
 
-// connected takes a person back from the authorization server.
-func (s *SignIn) connected(w http.ResponseWriter, r *http.Request) {
-	sealed, found := s.cookie(r, connectCookie)
-	p := s.person(r)
+// finishConnect takes a user back from the authorization server. The browser withholds the
+// session cookie on the way back from another site, so the page reloads itself once with
+// here=1.
+func (s *SignIn) finishConnect(w http.ResponseWriter, r *http.Request) {
+	sealed, found := s.readCookie(r, connectCookie)
+	p := s.signedInUser(r)
 	switch {
 	case !found:
-		s.render(w, r, http.StatusForbidden, page{Paste: true})
+		s.renderPage(w, r, http.StatusForbidden, pageData{PasteIntoTerminal: true})
 		return
 	case p == nil && r.URL.Query().Get("here") == "":
 		// The cookie of the session is not shown to who comes from another site.
@@ -106,25 +110,25 @@ func (s *SignIn) connected(w http.ResponseWriter, r *http.Request) {
 		query := to.Query()
 		query.Set("here", "1")
 		to.RawQuery = query.Encode()
-		s.render(w, r, http.StatusOK, page{Away: to.RequestURI()})
+		s.renderPage(w, r, http.StatusOK, pageData{RedirectTo: to.RequestURI()})
 		return
 	case p == nil:
-		s.refuse(w, r, http.StatusUnauthorized, "You are not signed in any more. Sign in, and log in to the server again.")
+		s.renderRefusal(w, r, http.StatusUnauthorized, "You are not signed in any more. Sign in, and log in to the server again.")
 		return
 	}
 	s.setCookie(w, r, connectCookie, "", 0, http.SameSiteLaxMode)
 	answer := r.URL.Query()
 	answer.Del("here")
-	server, err := s.Connector.End(r.Context(), p, sealed, answer)
+	server, err := s.Connector.EndLogin(r.Context(), p, sealed, answer)
 	if err != nil {
-		s.unconnected(w, r, err)
+		s.renderConnectError(w, r, err)
 		return
 	}
-	s.render(w, r, http.StatusOK, page{Connected: server})
+	s.renderPage(w, r, http.StatusOK, pageData{ConnectedServer: server})
 }
 
-// unconnected says why a login did not come about.
-func (s *SignIn) unconnected(w http.ResponseWriter, r *http.Request, err error) {
+// renderConnectError shows why a login failed.
+func (s *SignIn) renderConnectError(w http.ResponseWriter, r *http.Request, err error) {
 	e := junctor.AsError(err)
 	status := http.StatusBadGateway
 	switch e.Code {
@@ -137,5 +141,5 @@ func (s *SignIn) unconnected(w http.ResponseWriter, r *http.Request, err error) 
 	default:
 	}
 	s.Log.WarnContext(r.Context(), "a person could not log in to a server", "why", e.Message)
-	s.render(w, r, status, page{Trouble: e.Message})
+	s.renderPage(w, r, status, pageData{ConnectError: e.Message})
 }

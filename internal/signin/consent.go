@@ -8,87 +8,88 @@ import (
 	"net/url"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/authority"
+	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
 )
 
-// Authority lets programs act for people who consent. What it says of where a
-// browser goes it has judged.
+// Authority lets OAuth clients act for users who consent. It has judged every address that
+// it returns. internal/oauth/server implements it.
 type Authority interface {
-	// Ask says what a program wants of a person.
-	Ask(ctx context.Context, p *junctor.Principal, request url.Values) (*authority.Question, error)
-	// Answer takes what the person said, and gives the address that the browser
-	// goes back to.
-	Answer(ctx context.Context, p *junctor.Principal, sealed string, yes bool) (back string, err error)
+	// PromptConsent returns the question to the user: what a client wants to do.
+	PromptConsent(ctx context.Context, p *junctor.Principal, request url.Values) (*oauthserver.ConsentPrompt, error)
+	// AnswerConsent takes the user's answer and returns the address to which the browser goes
+	// back.
+	AnswerConsent(ctx context.Context, p *junctor.Principal, sealed string, yes bool) (back string, err error)
 }
 
-func (s *SignIn) consentRoutes(mux Mux) {
-	mux.HandleFunc("GET "+authority.AuthorizePath, s.ask)
-	mux.HandleFunc("POST "+authority.AuthorizePath, s.own(s.answer))
+// registerConsentRoutes registers the page that asks for consent.
+func (s *SignIn) registerConsentRoutes(mux junctor.Mux) {
+	mux.HandleFunc("GET "+oauthserver.AuthorizePath, s.showConsentPage)
+	mux.HandleFunc("POST "+oauthserver.AuthorizePath, s.requireOwnForm(s.submitConsent))
 }
 
-// ask asks a person whether a program may act for them. Nothing is looked up
-// before it is known who they are. A page elsewhere that led here keeps the
-// cookie back, so the page leads once to itself. Programs want the page at the
-// address where they reach us; people sign in at the console's.
-func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
+// showConsentPage asks a user whether an OAuth client may act for them. Nothing is looked
+// up before the user is known. A browser that comes from another site withholds the
+// cookie, so the page reloads itself once with here=1. Clients use the address at which
+// they reach the instance; users sign in at that of the console.
+func (s *SignIn) showConsentPage(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	here := query.Has("here")
 	query.Del("here")
-	again := authority.AuthorizePath + "?" + query.Encode()
-	p := s.person(r)
+	again := oauthserver.AuthorizePath + "?" + query.Encode()
+	p := s.signedInUser(r)
 	switch {
 	case len(again) > maxNext:
-		s.render(w, r, http.StatusBadRequest, page{Wrong: "The address that the program made is too long."})
+		s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: "The address that the program made is too long."})
 		return
-	case !s.home(r):
+	case !s.isHomeAddress(r):
 		http.Redirect(w, r, s.URL()+again, http.StatusSeeOther) //nolint:gosec // the same instance
 		return
 	case p == nil && !here:
-		s.render(w, r, http.StatusOK, page{Away: again + "&here=1"})
+		s.renderPage(w, r, http.StatusOK, pageData{RedirectTo: again + "&here=1"})
 		return
 	case p == nil:
 		http.Redirect(w, r, "/login?"+url.Values{"next": {again}}.Encode(), http.StatusSeeOther)
 		return
 	}
-	q, err := s.Authority.Ask(r.Context(), p, query)
+	q, err := s.Authority.PromptConsent(r.Context(), p, query)
 	if err != nil {
-		s.unasked(w, r, err)
+		s.renderConsentError(w, r, err)
 		return
 	}
-	if q.Back != "" {
-		http.Redirect(w, r, q.Back, http.StatusSeeOther) //nolint:gosec // an address of the program that the person knows
+	if q.RedirectURL != "" {
+		http.Redirect(w, r, q.RedirectURL, http.StatusSeeOther) //nolint:gosec // an address of the program that the person knows
 		return
 	}
-	s.render(w, r, http.StatusOK, page{Ask: q, Person: p.Name, Tenant: foreign(p.Tenant)})
+	s.renderPage(w, r, http.StatusOK, pageData{Question: q, SignedInName: p.Name, Tenant: tenantLabel(p.Tenant)})
 }
 
-// answer takes what a person said. The browser goes on by a page: forms may not
-// lead to another site.
-func (s *SignIn) answer(w http.ResponseWriter, r *http.Request) {
-	p := s.person(r)
+// submitConsent takes the user's answer. The browser continues by a page, because the
+// content security policy does not let a form lead to another site.
+func (s *SignIn) submitConsent(w http.ResponseWriter, r *http.Request) {
+	p := s.signedInUser(r)
 	if p == nil {
-		s.render(w, r, http.StatusUnauthorized, page{Wrong: "You are not signed in any more. Go back to the program, and begin again."})
+		s.renderPage(w, r, http.StatusUnauthorized, pageData{ConsentError: "You are not signed in any more. Go back to the program, and begin again."})
 		return
 	}
-	back, err := s.Authority.Answer(r.Context(), p, r.PostForm.Get("question"), r.PostForm.Get("answer") == "yes")
+	back, err := s.Authority.AnswerConsent(r.Context(), p, r.PostForm.Get("question"), r.PostForm.Get("answer") == "yes")
 	if err != nil {
-		s.unasked(w, r, err)
+		s.renderConsentError(w, r, err)
 		return
 	}
-	s.render(w, r, http.StatusOK, page{Return: template.URL(back)}) //nolint:gosec // judged by the authority
+	s.renderPage(w, r, http.StatusOK, pageData{ClientURL: template.URL(back)}) //nolint:gosec // judged by the authority
 }
 
-// unasked says why a program does not get an answer.
-func (s *SignIn) unasked(w http.ResponseWriter, r *http.Request, err error) {
-	if t, ok := errors.AsType[*authority.RequestError](err); ok {
-		s.render(w, r, http.StatusBadRequest, page{Wrong: "The program asked for something that cannot be: " + t.Text + ".", Return: template.URL(t.Back), SentTo: t.SentTo}) //nolint:gosec // as above
+// renderConsentError shows why a client gets no answer.
+func (s *SignIn) renderConsentError(w http.ResponseWriter, r *http.Request, err error) {
+	if t, ok := errors.AsType[*oauthserver.RequestError](err); ok {
+		s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: "The program asked for something that cannot be: " + t.Text + ".", ClientURL: template.URL(t.RedirectURL), SentTo: t.SentTo}) //nolint:gosec // as above
 		return
 	}
 	e := junctor.AsError(err)
 	if e.Code != junctor.CodeInvalid {
-		s.fault(w, r, err)
+		s.renderFault(w, r, err)
 		return
 	}
 	s.Log.WarnContext(r.Context(), "a program that wants to act for somebody was refused", "why", e.Message)
-	s.render(w, r, http.StatusBadRequest, page{Wrong: e.Message})
+	s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: e.Message})
 }

@@ -10,7 +10,7 @@ func TestOurs(t *testing.T) {
 		"": "", "calls": "", "//evil.example": "", "/\\evil.example": "", "\\\\evil.example": "", "https://evil.example/": "", "javascript:alert(1)": "",
 		"/\t/evil.example": "", "/\n/evil.example": "", "/login": "", "/login/oidc": "", "http:/evil.example": "", "///evil.example": "",
 	} {
-		if got := ours(next); got != want {
+		if got := localPath(next); got != want {
 			t.Errorf("ours(%q) = %q, want %q", next, got, want)
 		}
 	}

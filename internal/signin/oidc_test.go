@@ -237,7 +237,7 @@ func TestProviderLinks(t *testing.T) {
 	refused("switched off")
 }
 
-func TestProviderAway(t *testing.T) {
+func TestProviderUnreachable(t *testing.T) {
 	t.Parallel()
 	p := newIDP(t)
 	i := withProvider(t, p, create())

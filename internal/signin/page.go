@@ -8,52 +8,57 @@ import (
 	"html/template"
 	"net/http"
 
-	"github.com/junctor-mcp/junctor/internal/authority"
+	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
 )
 
 //go:embed page.css
-var style string
+var pageStyle string
 
 //go:embed page.html
-var markup string
+var pageTemplate string
 
-// page is what the page shows: a program's question, logging in to a server, or the first of Onward, Token, Person, and else the
-// ways to sign in.
-type page struct {
-	Alert  string // what went wrong
-	Onward string // where to go on to
-	Token  string // of a link, to be confirmed
-	Person string // who is signed in
-	Tenant string
-	Name   string // what was typed
-	Next   string // where to go on to once signed in; "" is the console
+// pageData is the input of page.html. The page shows the first part that is set: a
+// client's question, then logging in to a server, then ContinueTo, Token and
+// SignedInName, and otherwise the ways to sign in.
+type pageData struct {
+	Alert        string // why signing in failed
+	ContinueTo   string // path to which the browser continues by itself
+	Token        string // of a link, to be confirmed
+	SignedInName string // name of the user who is signed in
+	Tenant       string // id of the user's tenant, unless it is the default one
+	TypedName    string // name that the user typed, to fill the form again
+	Next         string // path to continue to after signing in; "" is the console
 
-	// Of logging in to a server, before all these.
-	About     string // what a link is for, with Ticket and Server
-	Ticket    string
-	Server    string
-	Away      string // where the browser goes on to
-	Again     string // where to come back to, once signed in
-	Connected string // the server that was logged in to
-	Trouble   string // why it was not
-	Paste     bool   // the answer belongs into a terminal
+	// Logging in to a server. These have precedence over the members above.
 
-	// Of a program that wants to act for a person, before all these.
-	Ask    *authority.Question
-	Wrong  string       // why it cannot be asked
-	Return template.URL // where a program waits; it was judged
-	SentTo string       // to whom that leads
+	ConnectPurpose    string // what a link is for, with Ticket and Server
+	Ticket            string
+	Server            string
+	RedirectTo        string // address to which the browser continues by itself
+	RetryPath         string // path to come back to after signing in
+	ConnectedServer   string // the server to which the user is logged in now
+	ConnectError      string // why the login failed
+	PasteIntoTerminal bool   // the address of this page has to be pasted into a terminal
 
-	Provider string // what the identity provider is called; "" where there is none
+	// Consent to an OAuth client. These have precedence over all others.
+
+	Question     *oauthserver.ConsentPrompt
+	ConsentError string       // why the client's request was refused
+	ClientURL    template.URL // where the client waits; the authority has judged it
+	SentTo       string       // the host of ClientURL, for the user to see
+
+	Provider string // name of the identity provider; "" if there is none
 	Style    template.CSS
 }
 
-func (s *SignIn) render(w http.ResponseWriter, r *http.Request, status int, p page) {
+// renderPage writes the page. Its policy allows no script and only the embedded style, by
+// its hash.
+func (s *SignIn) renderPage(w http.ResponseWriter, r *http.Request, status int, p pageData) {
 	if s.Provider != nil {
 		p.Provider = s.Provider.Name()
 	}
-	p.Style = template.CSS(style) //nolint:gosec // our own file
-	t, err := template.New("page").Parse(markup)
+	p.Style = template.CSS(pageStyle) //nolint:gosec // our own file
+	t, err := template.New("page").Parse(pageTemplate)
 	var body bytes.Buffer
 	if err == nil {
 		err = t.Execute(&body, p)
@@ -63,7 +68,7 @@ func (s *SignIn) render(w http.ResponseWriter, r *http.Request, status int, p pa
 		http.Error(w, "the sign-in page cannot be made", http.StatusInternalServerError)
 		return
 	}
-	sum := sha256.Sum256([]byte(style))
+	sum := sha256.Sum256([]byte(pageStyle))
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")

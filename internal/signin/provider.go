@@ -16,46 +16,50 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
-// ProviderConfig says who vouches for people, and whom of them to let in as
-// what. Without a Name people call it by its issuer's host.
+// ProviderConfig describes an identity provider, and which of its users are admitted in
+// which role. Without a Name, the provider is called by its issuer's host.
 type ProviderConfig struct {
-	identity.Admission
+	identity.AdmissionPolicy
 	ClientID string
-	// Secret reads the client's secret whenever it is needed; nil where the
-	// client has none.
+	// Secret reads the client's secret whenever it is needed; nil if the client has none.
 	Secret func(context.Context) (string, error)
 	Scopes []string // asked for beside openid
-	// Pin keeps where codes and the client's secret were sent; nil keeps nothing.
+	// Pin remembers where codes and the client's secret were sent; nil remembers nothing.
 	Pin TokenPin
 }
 
-// TokenPin keeps the origin of the token endpoint at which somebody signed in first. The
+// TokenPin keeps the origin of the token endpoint at which the first user signed in. The
 // provider's discovery document names that endpoint, often on another host than the
-// issuer's (Google's is oauth2.googleapis.com), so nothing in it says which is right:
-// whoever changes the document later would get the secret.
+// issuer's (Google's is oauth2.googleapis.com), so nothing in it shows which one is right.
+// Without the pin, anybody who changes the document later would receive the client's
+// secret.
 type TokenPin interface {
+	// Origin returns the pinned origin.
 	Origin(ctx context.Context) (string, error) // "" where there is none
+	// PinTo pins an origin.
 	PinTo(ctx context.Context, origin string) error
-	// Remedy says what an admin does to allow another one.
+	// Remedy returns the instruction for an admin who wants to allow another origin.
 	Remedy() string
 }
 
-// Provider is an identity provider. It is asked what it offers when it is first
-// needed.
+// Provider is an identity provider. Its discovery document is read when it is first
+// needed, so that an unreachable provider does not prevent a start.
 type Provider struct {
-	cfg    ProviderConfig
+	config ProviderConfig
 	client *http.Client
 
-	mu    sync.Mutex
-	found *discovered
+	mu sync.Mutex
+	// discovery is nil until the document was read.
+	discovery *discoveredProvider
 }
 
-type discovered struct {
+// discoveredProvider is a provider with its endpoints.
+type discoveredProvider struct {
 	*oidc.Provider
-	saysIssuer bool // its answers name it
+	namesIssuer bool // its answers name it
 }
 
-// NewProvider checks the configuration. All requests go through client.
+// NewProvider checks the configuration and sends nothing. All requests go through client.
 func NewProvider(cfg ProviderConfig, client *http.Client) (*Provider, error) {
 	switch u, err := url.Parse(cfg.Issuer); {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
@@ -73,51 +77,53 @@ func NewProvider(cfg ProviderConfig, client *http.Client) (*Provider, error) {
 	if !slices.Contains(cfg.Scopes, oidc.ScopeOpenID) {
 		cfg.Scopes = append([]string{oidc.ScopeOpenID}, cfg.Scopes...)
 	}
-	return &Provider{cfg: cfg, client: client}, nil
+	return &Provider{config: cfg, client: client}, nil
 }
 
-// Name is what people call the provider.
-func (p *Provider) Name() string { return p.cfg.Name }
+// Name returns the name of the provider for users.
+func (p *Provider) Name() string { return p.config.Name }
 
-// discover asks the provider what it offers, once.
-func (p *Provider) discover(ctx context.Context) (*discovered, error) {
+// discoverEndpoints reads the discovery document, once. A failure is not kept: the next
+// call tries again.
+func (p *Provider) discoverEndpoints(ctx context.Context) (*discoveredProvider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != nil {
-		return p.found, nil
+	if p.discovery != nil {
+		return p.discovery, nil
 	}
-	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.cfg.Issuer)
+	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
 	if err != nil {
-		return nil, p.away("says not what it offers", err)
+		return nil, p.failWith("says not what it offers", err)
 	}
 	var more struct {
 		SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := found.Claims(&more); err != nil {
-		return nil, p.away("says not what it offers", err)
+		return nil, p.failWith("says not what it offers", err)
 	}
-	if e := found.Endpoint(); !isWeb(e.AuthURL) || !isWeb(e.TokenURL) {
-		return nil, p.away("says not where to sign in", nil)
+	if e := found.Endpoint(); !isWebAddress(e.AuthURL) || !isWebAddress(e.TokenURL) {
+		return nil, p.failWith("says not where to sign in", nil)
 	}
-	p.found = &discovered{found, more.SaysIssuer}
-	return p.found, nil
+	p.discovery = &discoveredProvider{found, more.SaysIssuer}
+	return p.discovery, nil
 }
 
-func isWeb(text string) bool {
+// isWebAddress reports whether text is an http or https address with a host.
+func isWebAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
-// away says that the provider does not do its part. What it answered is not
-// repeated: it may hold what was sent.
-func (p *Provider) away(what string, err error) error {
-	e := junctor.Errorf(junctor.CodeUnavailable, "the identity provider %s %s", p.cfg.Issuer, what)
+// failWith returns the error for a provider that does not do its part; what completes the
+// sentence. The provider's answer is not repeated, because it may contain what was sent.
+func (p *Provider) failWith(what string, err error) error {
+	e := junctor.Errorf(junctor.CodeUnavailable, "the identity provider %s %s", p.config.Issuer, what)
 	var refused *oauth2.RetrieveError
 	var known *junctor.Error
 	var wrong *oidc.IssuerMismatchError
 	switch {
 	case errors.As(err, &refused) && refused.Response != nil:
-		e.Cause = errors.New("it answered " + refused.Response.Status + " " + word(refused.ErrorCode))
+		e.Cause = errors.New("it answered " + refused.Response.Status + " " + sanitizeErrorCode(refused.ErrorCode))
 	case errors.As(err, &known):
 		e.Cause = known
 	case errors.As(err, &wrong):
@@ -126,8 +132,9 @@ func (p *Provider) away(what string, err error) error {
 	return e
 }
 
-// word is a short code of somebody else, fit for a log.
-func word(s string) string {
+// sanitizeErrorCode returns an error code of another party without characters that could
+// forge a log line or a page.
+func sanitizeErrorCode(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r == '_' {
 			return r
@@ -136,7 +143,7 @@ func word(s string) string {
 	}, s[:min(len(s), 40)])
 }
 
-// originOf is the scheme, host and port of an address of the web.
+// originOf returns the scheme, host and port of a web address.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -145,39 +152,40 @@ func originOf(address string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// checkPin refuses to send anything to a token endpoint of another origin than the one
-// where people signed in until now.
-func (p *Provider) checkPin(ctx context.Context, d *discovered) error {
-	if p.cfg.Pin == nil {
+// checkTokenOrigin refuses to send anything to a token endpoint of another origin than the
+// pinned one.
+func (p *Provider) checkTokenOrigin(ctx context.Context, d *discoveredProvider) error {
+	if p.config.Pin == nil {
 		return nil
 	}
-	pinned, err := p.cfg.Pin.Origin(ctx)
+	pinned, err := p.config.Pin.Origin(ctx)
 	if err != nil {
 		return err
 	}
 	if now := originOf(d.Endpoint().TokenURL); pinned != "" && pinned != now {
 		return junctor.Errorf(junctor.CodeUnavailable, "the identity provider %s names a token endpoint at %s, and people signed in with the one at %s until now: the client's secret is not sent there; if the provider's operator says that this is right, %s",
-			p.cfg.Issuer, now, pinned, p.cfg.Pin.Remedy())
+			p.config.Issuer, now, pinned, p.config.Pin.Remedy())
 	}
 	return nil
 }
 
-// pin remembers the token endpoint that somebody signed in with.
-func (p *Provider) pin(ctx context.Context, d *discovered) error {
-	if p.cfg.Pin == nil {
+// pinTokenOrigin pins the token endpoint at which a user signed in.
+func (p *Provider) pinTokenOrigin(ctx context.Context, d *discoveredProvider) error {
+	if p.config.Pin == nil {
 		return nil
 	}
-	return p.cfg.Pin.PinTo(ctx, originOf(d.Endpoint().TokenURL))
+	return p.config.Pin.PinTo(ctx, originOf(d.Endpoint().TokenURL))
 }
 
-// oauth is the client that this instance is to the provider.
-func (p *Provider) oauth(ctx context.Context, d *discovered, redirect string) (*oauth2.Config, error) {
-	if err := p.checkPin(ctx, d); err != nil {
+// oauthConfig returns the OAuth client of this instance at the provider, with its secret.
+// It checks the pin first, so that no caller can send the secret to another origin.
+func (p *Provider) oauthConfig(ctx context.Context, d *discoveredProvider, redirect string) (*oauth2.Config, error) {
+	if err := p.checkTokenOrigin(ctx, d); err != nil {
 		return nil, err
 	}
-	c := &oauth2.Config{ClientID: p.cfg.ClientID, Endpoint: d.Endpoint(), RedirectURL: redirect, Scopes: p.cfg.Scopes}
-	if p.cfg.Secret != nil {
-		secret, err := p.cfg.Secret(ctx)
+	c := &oauth2.Config{ClientID: p.config.ClientID, Endpoint: d.Endpoint(), RedirectURL: redirect, Scopes: p.config.Scopes}
+	if p.config.Secret != nil {
+		secret, err := p.config.Secret(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -186,64 +194,65 @@ func (p *Provider) oauth(ctx context.Context, d *discovered, redirect string) (*
 	return c, nil
 }
 
-// exchange turns the code that came back into what the provider says of the
-// person. nonce is what it had to repeat.
-func (p *Provider) exchange(ctx context.Context, redirect, code, verifier, nonce string) (identity.Claims, error) {
-	d, err := p.discover(ctx)
+// exchangeCode exchanges a code for the provider's claims about the user. verifier is that
+// of PKCE. nonce is the one that the ID token has to repeat.
+func (p *Provider) exchangeCode(ctx context.Context, redirect, code, verifier, nonce string) (identity.Claims, error) {
+	d, err := p.discoverEndpoints(ctx)
 	if err != nil {
 		return identity.Claims{}, err
 	}
-	c, err := p.oauth(ctx, d, redirect)
+	c, err := p.oauthConfig(ctx, d, redirect)
 	if err != nil {
 		return identity.Claims{}, err
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return identity.Claims{}, p.away("gives nothing for its code", err)
+		return identity.Claims{}, p.failWith("gives nothing for its code", err)
 	}
 	raw, _ := token.Extra("id_token").(string)
-	id, err := d.Verifier(&oidc.Config{ClientID: p.cfg.ClientID}).Verify(ctx, raw)
+	id, err := d.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return identity.Claims{}, p.away("gives an ID token that is not valid", nil)
+		return identity.Claims{}, p.failWith("gives an ID token that is not valid", nil)
 	}
 	out := identity.Claims{Subject: id.Subject}
-	if err := id.Claims(&out.All); err != nil {
-		return identity.Claims{}, p.away("gives an ID token that cannot be read", nil)
+	if err := id.Claims(&out.Values); err != nil {
+		return identity.Claims{}, p.failWith("gives an ID token that cannot be read", nil)
 	}
-	switch azp, named := out.All["azp"]; {
-	case !same(id.Nonce, nonce):
-		return identity.Claims{}, p.away("gives an ID token for another sign-in", nil)
+	switch azp, named := out.Values["azp"]; {
+	case !equalSecrets(id.Nonce, nonce):
+		return identity.Claims{}, p.failWith("gives an ID token for another sign-in", nil)
 	case id.Subject == "":
-		return identity.Claims{}, p.away("gives an ID token of nobody", nil)
-	case named && azp != p.cfg.ClientID, !named && len(id.Audience) > 1:
-		return identity.Claims{}, p.away("gives an ID token for another client", nil)
+		return identity.Claims{}, p.failWith("gives an ID token of nobody", nil)
+	case named && azp != p.config.ClientID, !named && len(id.Audience) > 1:
+		return identity.Claims{}, p.failWith("gives an ID token for another client", nil)
 	}
-	if err := p.pin(ctx, d); err != nil {
+	if err := p.pinTokenOrigin(ctx, d); err != nil {
 		return identity.Claims{}, err
 	}
-	return out, p.more(ctx, d, token, &out)
+	return out, p.addUserInfo(ctx, d, token, &out)
 }
 
-// more asks for what providers with short ID tokens say elsewhere.
-func (p *Provider) more(ctx context.Context, d *discovered, token *oauth2.Token, c *identity.Claims) error {
-	if _, has := c.All["email"]; has || d.UserInfoEndpoint() == "" {
+// addUserInfo adds claims from the UserInfo endpoint, for providers whose ID tokens have
+// no email. Claims of the ID token, which are signed, are not replaced.
+func (p *Provider) addUserInfo(ctx context.Context, d *discoveredProvider, token *oauth2.Token, c *identity.Claims) error {
+	if _, has := c.Values["email"]; has || d.UserInfoEndpoint() == "" {
 		return nil
 	}
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return p.away("says nothing of the person", err)
+		return p.failWith("says nothing of the person", err)
 	}
 	if info.Subject != c.Subject {
-		return p.away("speaks of another person", nil)
+		return p.failWith("speaks of another person", nil)
 	}
 	all := map[string]any{}
 	if err := info.Claims(&all); err != nil {
-		return p.away("says of the person what cannot be read", nil)
+		return p.failWith("says of the person what cannot be read", nil)
 	}
 	for name, value := range all {
-		if _, has := c.All[name]; !has { // what is signed holds
-			c.All[name] = value
+		if _, has := c.Values[name]; !has { // what is signed holds
+			c.Values[name] = value
 		}
 	}
 	return nil

@@ -12,44 +12,45 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// agentColumns are the columns that scanAgent reads.
 const agentColumns = `tenant_id, name, role, tier, owner, disabled, config, created_at, updated_at, updated_by`
 
-// agentConfig is what the column config holds: all of an agent that is not asked
-// for by queries.
+// agentConfig is the JSON of the column config: the members of an agent that no query
+// filters by.
 type agentConfig struct {
 	Title    string          `json:"title,omitempty"`
 	Limits   *junctor.Limits `json:"limits,omitempty"`
 	Declared string          `json:"declared,omitempty"`
 	Brain    *junctor.Brain  `json:"brain,omitempty"`
-	// Published is told by a row of published_agents too, for those who know
-	// nothing but the name.
+	// Published is also a row of published_agents, for requests that know nothing but the
+	// name.
 	Published bool `json:"published,omitempty"`
 }
 
-// Agents lists the tenant's agents by name, with what they may use.
+// Agents lists the tenant's agents by name, with their grants.
 func (t *Tenant) Agents(ctx context.Context) ([]junctor.Agent, error) {
-	list, err := all(ctx, t.s, scanAgent, `SELECT `+agentColumns+` FROM agents WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	list, err := readAll(ctx, t.s, scanAgent, `SELECT `+agentColumns+` FROM agents WHERE tenant_id = ? ORDER BY name`, string(t.id))
 	if err == nil {
 		err = t.fillGrants(ctx, list, "")
 	}
 	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the agents")
+		return nil, t.s.wrapError(ctx, err, "list the agents")
 	}
 	return list, nil
 }
 
-// Agent gives one agent; not_found when the tenant has none of that name.
+// Agent returns one agent with its grants; not_found if the tenant has none of that name.
 func (t *Tenant) Agent(ctx context.Context, name string) (junctor.Agent, error) {
-	a, err := one(ctx, t.s, scanAgent, `SELECT `+agentColumns+` FROM agents WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+	a, err := readOne(ctx, t.s, scanAgent, `SELECT `+agentColumns+` FROM agents WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Agent{}, noAgent(name)
+		return junctor.Agent{}, agentNotFound(name)
 	}
 	list := []junctor.Agent{a}
 	if err == nil {
 		err = t.fillGrants(ctx, list, name)
 	}
 	if err != nil {
-		return junctor.Agent{}, t.s.fail(ctx, err, "read the agent %q", name)
+		return junctor.Agent{}, t.s.wrapError(ctx, err, "read the agent %q", name)
 	}
 	return list[0], nil
 }
@@ -60,14 +61,14 @@ type grantRow struct {
 	grant       junctor.Grant
 }
 
-// fillGrants reads what the agents may use; name is the only one of them, or "".
-// A list is in the order of its text.
+// fillGrants reads the grants of the agents in list. name is the only agent in it, or ""
+// for all of the tenant. Grants are sorted by their text.
 func (t *Tenant) fillGrants(ctx context.Context, list []junctor.Agent, name string) error {
 	query, args := `SELECT agent, kind, server, item FROM agent_grants WHERE tenant_id = ?`, []any{string(t.id)}
 	if name != "" {
 		query, args = query+` AND agent = ?`, append(args, name)
 	}
-	rows, err := all(ctx, t.s, func(row scanner) (r grantRow, err error) {
+	rows, err := readAll(ctx, t.s, func(row scanner) (r grantRow, err error) {
 		err = row.Scan(&r.agent, &r.kind, &r.grant.Server, &r.grant.Item)
 		return r, err
 	}, query, args...)
@@ -100,66 +101,68 @@ func (t *Tenant) fillGrants(ctx context.Context, list []junctor.Agent, name stri
 	return nil
 }
 
-// AddAgent stores a new agent with what it may use, under this tenant, and gives
-// it back as stored: its times are set here. Conflict when the name is taken,
-// not_found when a grant names a server that is not there.
+// AddAgent stores a new agent with its grants and returns it as stored: its times are set
+// here. It is a conflict if the name is taken, and not_found if a grant names a server
+// that does not exist.
 func (t *Tenant) AddAgent(ctx context.Context, a junctor.Agent) (junctor.Agent, error) {
-	config, err := agentConfigOf(&a)
+	config, err := encodeAgentConfig(&a)
 	if err != nil {
 		return junctor.Agent{}, err
 	}
-	now := micros(time.Now())
-	err = t.s.tx(ctx, func(tx *sql.Tx) error {
-		if err := t.hold(ctx, tx); err != nil {
+	now := toMicros(time.Now())
+	err = t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.lockTenant(ctx, tx); err != nil {
 			return err
 		}
 		if _, err := t.s.exec(ctx, tx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			string(t.id), a.Name, string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config, now, now, t.by); err != nil {
+			string(t.id), a.Name, string(a.Role), a.Tier, a.Owner, boolToInt(a.Disabled), config, now, now, t.changedBy); err != nil {
 			return err
 		}
-		if err := t.publish(ctx, tx, &a, now); err != nil {
+		if err := t.setPublished(ctx, tx, &a, now); err != nil {
 			return err
 		}
 		return t.insertGrants(ctx, tx, &a)
 	})
 	if err != nil {
-		return junctor.Agent{}, t.s.fail(ctx, err, "add the agent %q", a.Name)
+		return junctor.Agent{}, t.s.wrapError(ctx, err, "add the agent %q", a.Name)
 	}
 	return t.Agent(ctx, a.Name)
 }
 
-// UpdateAgent stores what a says of an agent other than its name and when it was
-// made, and gives it back as stored. a is what Agent gave, changed: precondition
-// where somebody else changed it meanwhile, and nothing is stored. not_found
-// when there is no such agent, or a grant names a server that is not there.
+// UpdateAgent stores all members of an agent except its name and CreatedAt, and returns it
+// as stored. a is a changed copy of what Agent returned. If somebody else changed the
+// agent since then, the error is precondition and nothing is stored. It is not_found if
+// there is no such agent, or a grant names a server that does not exist.
 func (t *Tenant) UpdateAgent(ctx context.Context, a junctor.Agent) (junctor.Agent, error) {
-	config, err := agentConfigOf(&a)
+	config, err := encodeAgentConfig(&a)
 	if err != nil {
 		return junctor.Agent{}, err
 	}
-	err = t.s.tx(ctx, func(tx *sql.Tx) error {
-		if err := t.hold(ctx, tx); err != nil {
+	err = t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.lockTenant(ctx, tx); err != nil {
 			return err
 		}
-		row := &versionedRow{table: "agents", where: "name = ?", key: []any{a.Name}, version: a.UpdatedAt, called: fmt.Sprintf("the agent %q", a.Name), missing: noAgent(a.Name)}
-		next, err := t.updateRow(ctx, tx, row, `role = ?, tier = ?, owner = ?, disabled = ?, config = ?`, string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config)
+		row := &versionedRow{table: "agents", where: "name = ?", key: []any{a.Name}, version: a.UpdatedAt, label: fmt.Sprintf("the agent %q", a.Name), notFound: agentNotFound(a.Name)}
+		next, err := t.updateRow(ctx, tx, row, `role = ?, tier = ?, owner = ?, disabled = ?, config = ?`, string(a.Role), a.Tier, a.Owner, boolToInt(a.Disabled), config)
 		if err != nil {
 			return err
 		}
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM agent_grants WHERE tenant_id = ? AND agent = ?`, string(t.id), a.Name); err != nil {
 			return err
 		}
-		if err := t.publish(ctx, tx, &a, micros(next)); err != nil {
+		if err := t.setPublished(ctx, tx, &a, toMicros(next)); err != nil {
 			return err
 		}
 		return t.insertGrants(ctx, tx, &a)
 	})
 	if err != nil {
-		return junctor.Agent{}, t.s.fail(ctx, err, "change the agent %q", a.Name)
+		return junctor.Agent{}, t.s.wrapError(ctx, err, "change the agent %q", a.Name)
 	}
 	return t.Agent(ctx, a.Name)
 }
 
+// insertGrants stores the grants of an agent. The caller has deleted the former ones in
+// the same transaction.
 func (t *Tenant) insertGrants(ctx context.Context, tx *sql.Tx, a *junctor.Agent) error {
 	for _, of := range []struct {
 		kind junctor.Kind
@@ -169,7 +172,7 @@ func (t *Tenant) insertGrants(ctx context.Context, tx *sql.Tx, a *junctor.Agent)
 			_, err := t.s.exec(ctx, tx, `INSERT INTO agent_grants (tenant_id, agent, kind, server, item) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 				string(t.id), a.Name, string(of.kind), g.Server, g.Item)
 			if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-				return missing("there is no server %q; junctor server ls lists them", g.Server)
+				return notFound("there is no server %q; junctor server ls lists them", g.Server)
 			}
 			if err != nil {
 				return err
@@ -179,41 +182,43 @@ func (t *Tenant) insertGrants(ctx context.Context, tx *sql.Tx, a *junctor.Agent)
 	return nil
 }
 
-// DeleteAgent deletes an agent in one transaction: its keys are revoked, its
-// lists and secrets go, its records stay. not_found when the tenant has none of
-// that name.
+// DeleteAgent deletes an agent in one transaction: it revokes the keys, deletes grants and
+// secrets, and takes the agent out of rooms. Records of calls stay. It is not_found if the
+// tenant has no such agent.
 func (t *Tenant) DeleteAgent(ctx context.Context, name string, at time.Time) error {
-	err := t.s.tx(ctx, func(tx *sql.Tx) error {
-		if err := t.hold(ctx, tx); err != nil {
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.lockTenant(ctx, tx); err != nil {
 			return err
 		}
 		if _, err := t.s.exec(ctx, tx, `UPDATE keys SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND agent = ?`,
-			micros(at), string(t.id), name); err != nil {
+			toMicros(at), string(t.id), name); err != nil {
 			return err
 		}
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND owner = ?`, string(t.id), junctor.AgentOwner(name)); err != nil {
 			return err
 		}
-		if err := t.leaveWorkspaces(ctx, tx, "agent", name); err != nil {
+		if err := t.leaveRooms(ctx, tx, "agent", name); err != nil {
 			return err
 		}
 		n, err := t.s.exec(ctx, tx, `DELETE FROM agents WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 		if err == nil && n == 0 {
-			return noAgent(name)
+			return agentNotFound(name)
 		}
 		return err
 	})
 	if err != nil {
-		return t.s.fail(ctx, err, "delete the agent %q", name)
+		return t.s.wrapError(ctx, err, "delete the agent %q", name)
 	}
 	return nil
 }
 
-func noAgent(name string) error {
-	return missing("there is no agent %q; junctor agent ls lists them", name)
+// agentNotFound is the error for an agent that the tenant does not have.
+func agentNotFound(name string) error {
+	return notFound("there is no agent %q; junctor agent ls lists them", name)
 }
 
-func agentConfigOf(a *junctor.Agent) (string, error) {
+// encodeAgentConfig returns the column config of an agent.
+func encodeAgentConfig(a *junctor.Agent) (string, error) {
 	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain, Published: a.Published})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be stored: %w", a.Name, err)
@@ -221,6 +226,8 @@ func agentConfigOf(a *junctor.Agent) (string, error) {
 	return string(config), nil
 }
 
+// scanAgent reads the columns of agentColumns. The grants are empty and not nil;
+// fillGrants reads them.
 func scanAgent(row scanner) (junctor.Agent, error) {
 	a := junctor.Agent{Tools: []junctor.Grant{}, Resources: []junctor.Grant{}, Prompts: []junctor.Grant{}}
 	var disabled, created, updated int64

@@ -8,48 +8,50 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// AuditHead gives the highest signed head that is kept of a node's journal, as it
-// was given; "" when there is none.
-func (s *Store) AuditHead(ctx context.Context, node string) (string, error) {
-	head, err := one(ctx, s, func(row scanner) (text string, err error) { return text, row.Scan(&text) },
-		`SELECT head FROM audit_heads WHERE node = ?`, node)
+// AuditHead returns the highest signed head that is stored for a replica's journal,
+// unchanged; "" if there is none.
+func (s *Store) AuditHead(ctx context.Context, replica string) (string, error) {
+	head, err := readOne(ctx, s, func(row scanner) (text string, err error) { return text, row.Scan(&text) },
+		`SELECT head FROM audit_heads WHERE replica = ?`, replica)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
 	if err != nil {
-		return "", s.fail(ctx, err, "read the journal's highest head")
+		return "", s.wrapError(ctx, err, "read the journal's highest head")
 	}
 	return head, nil
 }
 
-// KeepAuditHead keeps a signed head of a node's journal that names the record seq,
-// unless one of a higher record is kept. replace keeps it whatever there is.
-func (s *Store) KeepAuditHead(ctx context.Context, node string, seq uint64, head string, replace bool) error {
-	if node == "" || seq == 0 || head == "" {
-		return junctor.Errorf(junctor.CodeInvalid, "a head of the journal names a node and a record")
+// KeepAuditHead stores a signed head of a replica's journal that names the record seq,
+// unless the stored head names a higher record. With replace it stores the head in any
+// case. The stored head shows whether the files of a journal were put back to an older
+// state.
+func (s *Store) KeepAuditHead(ctx context.Context, replica string, seq uint64, head string, replace bool) error {
+	if replica == "" || seq == 0 || head == "" {
+		return junctor.Errorf(junctor.CodeInvalid, "a head of the journal names a replica and a record")
 	}
-	query := `INSERT INTO audit_heads (node, seq, head) VALUES (?, ?, ?)
-		ON CONFLICT (node) DO UPDATE SET seq = excluded.seq, head = excluded.head`
+	query := `INSERT INTO audit_heads (replica, seq, head) VALUES (?, ?, ?)
+		ON CONFLICT (replica) DO UPDATE SET seq = excluded.seq, head = excluded.head`
 	if !replace {
 		query += ` WHERE excluded.seq > audit_heads.seq`
 	}
-	if _, err := s.do(ctx, query, node, int64(seq), head); err != nil { //nolint:gosec // counts from 1
-		return s.fail(ctx, err, "keep the journal's highest head")
+	if _, err := s.execWrite(ctx, query, replica, int64(seq), head); err != nil { //nolint:gosec // counts from 1
+		return s.wrapError(ctx, err, "keep the journal's highest head")
 	}
 	return nil
 }
 
-// AuditLast gives the last stored record of a node: its number, and its hash where
-// it can be read. The number is 0 when nothing is stored.
-func (s *Store) AuditLast(ctx context.Context, node string) (seq uint64, hash string, err error) {
-	page, err := one(ctx, s, scanPage, `SELECT last, records FROM audit_pages WHERE node = ? ORDER BY last DESC LIMIT 1`, node)
+// AuditLast returns the number of the last stored record of a replica, and its hash if it
+// can be read. The number is 0 if nothing is stored.
+func (s *Store) AuditLast(ctx context.Context, replica string) (seq uint64, hash string, err error) {
+	page, err := readOne(ctx, s, scanAuditPage, `SELECT last, records FROM audit_pages WHERE replica = ? ORDER BY last DESC LIMIT 1`, replica)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, "", nil
 	}
 	if err != nil {
-		return 0, "", s.fail(ctx, err, "read the last stored record of the journal")
+		return 0, "", s.wrapError(ctx, err, "read the last stored record of the journal")
 	}
-	for r := range auditLines(node, 0, page.records) {
+	for r := range parseAuditPage(replica, 0, page.records) {
 		if r.Seq == page.last {
 			hash = r.Hash
 		}

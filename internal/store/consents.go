@@ -11,14 +11,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// AddClient stores a program that registered itself. Of those that nobody has
-// consented to yet the newest are kept, as many as keep says.
+// AddClient stores an OAuth client that registered itself. Of the clients that no user has
+// consented to, it keeps the newest keep ones: registration is open to everybody, and must
+// not fill the table.
 func (t *Tenant) AddClient(ctx context.Context, c junctor.Client, keep int) error {
 	redirects, err := json.Marshal(c.Redirects)
 	if err == nil {
-		err = t.s.tx(ctx, func(tx *sql.Tx) error {
+		err = t.s.runTx(ctx, func(tx *sql.Tx) error {
 			_, err := t.s.exec(ctx, tx, `INSERT INTO clients (tenant_id, id, name, redirects, created_at) VALUES (?, ?, ?, ?, ?)`,
-				string(t.id), c.ID, c.Name, string(redirects), micros(c.CreatedAt))
+				string(t.id), c.ID, c.Name, string(redirects), toMicros(c.CreatedAt))
 			if err != nil {
 				return err
 			}
@@ -29,74 +30,74 @@ func (t *Tenant) AddClient(ctx context.Context, c junctor.Client, keep int) erro
 		})
 	}
 	if err != nil {
-		return t.s.fail(ctx, err, "store a client")
+		return t.s.wrapError(ctx, err, "store a client")
 	}
 	return nil
 }
 
-// Client gives a program that registered itself; not_found when there is none
-// with that id.
+// Client returns a registered client; not_found if there is none with that id.
 func (t *Tenant) Client(ctx context.Context, id string) (junctor.Client, error) {
-	c, err := one(ctx, t.s, scanClient, `SELECT id, name, redirects, created_at FROM clients WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	c, err := readOne(ctx, t.s, scanClient, `SELECT id, name, redirects, created_at FROM clients WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Client{}, missing("no client with this id is registered here")
+		return junctor.Client{}, notFound("no client with this id is registered here")
 	}
 	if err != nil {
-		return junctor.Client{}, t.s.fail(ctx, err, "read a client")
+		return junctor.Client{}, t.s.wrapError(ctx, err, "read a client")
 	}
 	return c, nil
 }
 
-// TouchClient notes that somebody consented to a registered program. That there
-// is none is no error.
+// TouchClient records that a user consented to a registered client. A missing client is
+// not an error.
 func (t *Tenant) TouchClient(ctx context.Context, id string, at time.Time) error {
-	if _, err := t.s.do(ctx, `UPDATE clients SET used_at = ? WHERE tenant_id = ? AND id = ?`, micros(at), string(t.id), id); err != nil {
-		return t.s.fail(ctx, err, "note the use of a client")
+	if _, err := t.s.execWrite(ctx, `UPDATE clients SET used_at = ? WHERE tenant_id = ? AND id = ?`, toMicros(at), string(t.id), id); err != nil {
+		return t.s.wrapError(ctx, err, "note the use of a client")
 	}
 	return nil
 }
 
+// consentColumns are the columns that scanConsentTo reads, of a table with the alias c.
 const consentColumns = `c.tenant_id, c.id, c.user_id, c.client_id, c.client_name, c.redirect, c.resource, c.scopes, c.created_at, c.updated_at, c.last_used_at`
 
-// Consents lists the tenant's consents, oldest first, or those of one user.
+// Consents lists the consents of one user, or with "" of all users, oldest first.
 func (t *Tenant) Consents(ctx context.Context, user string) ([]junctor.Consent, error) {
-	list, err := all(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND (? = '' OR user_id = ?)
+	list, err := readAll(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND (? = '' OR user_id = ?)
 		ORDER BY created_at, id`, string(t.id), user, user)
 	if err != nil {
-		return nil, t.s.fail(ctx, err, "list consents")
+		return nil, t.s.wrapError(ctx, err, "list consents")
 	}
 	return list, nil
 }
 
-// ConsentOf gives what a user lets a program do at a door; not_found when they
-// have not consented.
+// ConsentOf returns the consent of a user to a client at an endpoint; not_found if there
+// is none.
 func (t *Tenant) ConsentOf(ctx context.Context, user, client, resource string) (junctor.Consent, error) {
-	c, err := one(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND user_id = ? AND client_id = ? AND resource = ?`,
+	c, err := readOne(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND user_id = ? AND client_id = ? AND resource = ?`,
 		string(t.id), user, client, resource)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Consent{}, missing("there is no such consent")
+		return junctor.Consent{}, notFound("there is no such consent")
 	}
 	if err != nil {
-		return junctor.Consent{}, t.s.fail(ctx, err, "read a consent")
+		return junctor.Consent{}, t.s.wrapError(ctx, err, "read a consent")
 	}
 	return c, nil
 }
 
-// Allow stores a consent under this tenant, in place of one of the same user,
-// program and door, and a code for it. It gives the id that the consent has.
-// not_found when the tenant has no such user.
+// Allow stores a consent and a code for it, in one transaction. It replaces a consent of
+// the same user, client and endpoint, whose id stays. It returns the id of the consent;
+// not_found if the tenant has no such user.
 func (t *Tenant) Allow(ctx context.Context, c junctor.Consent, code ConsentToken) (id string, err error) {
 	scopes, err := json.Marshal(c.Scopes)
 	if err != nil {
-		return "", t.s.fail(ctx, err, "store a consent")
+		return "", t.s.wrapError(ctx, err, "store a consent")
 	}
-	err = t.s.tx(ctx, func(tx *sql.Tx) error {
+	err = t.s.runTx(ctx, func(tx *sql.Tx) error {
 		row := tx.QueryRowContext(ctx, t.s.dialect.Bind(`INSERT INTO consents
 			(tenant_id, id, user_id, client_id, client_name, redirect, resource, scopes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (tenant_id, user_id, client_id, resource) DO UPDATE SET client_name = excluded.client_name, redirect = excluded.redirect,
 				scopes = excluded.scopes, updated_at = excluded.updated_at
 			RETURNING id`),
-			string(t.id), c.ID, c.User, c.Client, c.ClientName, c.Redirect, c.Resource, string(scopes), micros(c.CreatedAt), micros(c.UpdatedAt))
+			string(t.id), c.ID, c.User, c.Client, c.ClientName, c.Redirect, c.Resource, string(scopes), toMicros(c.CreatedAt), toMicros(c.UpdatedAt))
 		if err := row.Scan(&id); err != nil {
 			return err
 		}
@@ -104,27 +105,28 @@ func (t *Tenant) Allow(ctx context.Context, c junctor.Consent, code ConsentToken
 		return t.insertToken(ctx, tx, code)
 	})
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return "", noUser(c.User)
+		return "", userNotFound(c.User)
 	}
 	if err != nil {
-		return "", t.s.fail(ctx, err, "store a consent")
+		return "", t.s.wrapError(ctx, err, "store a consent")
 	}
 	return id, nil
 }
 
-// RevokeConsent forgets a consent and all tokens for it; not_found when the
-// tenant has none with that id.
+// RevokeConsent deletes a consent and all its tokens; not_found if the tenant has none
+// with that id.
 func (t *Tenant) RevokeConsent(ctx context.Context, id string) error {
-	n, err := t.s.do(ctx, `DELETE FROM consents WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	n, err := t.s.execWrite(ctx, `DELETE FROM consents WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if err != nil {
-		return t.s.fail(ctx, err, "revoke the consent %q", id)
+		return t.s.wrapError(ctx, err, "revoke the consent %q", id)
 	}
 	if n == 0 {
-		return missing("there is no such consent; junctor consent ls shows their ids")
+		return notFound("there is no such consent; junctor consent ls shows their ids")
 	}
 	return nil
 }
 
+// scanClient reads the columns of a client.
 func scanClient(row scanner) (junctor.Client, error) {
 	var c junctor.Client
 	var redirects string
@@ -139,12 +141,14 @@ func scanClient(row scanner) (junctor.Client, error) {
 	return c, nil
 }
 
+// scanConsent reads the columns of consentColumns.
 func scanConsent(row scanner) (junctor.Consent, error) {
 	var c junctor.Consent
 	return c, scanConsentTo(row, &c)
 }
 
-// scanConsentTo reads the columns of a consent, and what stands behind them.
+// scanConsentTo reads the columns of consentColumns into c, and the columns after them
+// into behind.
 func scanConsentTo(row scanner, c *junctor.Consent, behind ...any) error {
 	var scopes string
 	var created, updated int64
@@ -155,7 +159,7 @@ func scanConsentTo(row scanner, c *junctor.Consent, behind ...any) error {
 	if err != nil {
 		return err
 	}
-	c.CreatedAt, c.UpdatedAt, c.LastUsedAt = fromMicros(created), fromMicros(updated), fromMaybeMicros(used)
+	c.CreatedAt, c.UpdatedAt, c.LastUsedAt = fromMicros(created), fromMicros(updated), fromNullMicros(used)
 	if err := json.Unmarshal([]byte(scopes), &c.Scopes); err != nil {
 		return fmt.Errorf("decode the scopes of a consent: %w", err)
 	}

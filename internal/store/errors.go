@@ -9,10 +9,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// fail turns an error of the database into one that may cross packages. doing
-// says what was being done, as a verb phrase ("save the setting \"x\""). The
-// database's own words stay in the cause: they can quote values.
-func (s *Store) fail(ctx context.Context, err error, doing string, args ...any) error {
+// wrapError turns an error of the database into a junctor.Error, and passes a
+// junctor.Error on. doing is a verb phrase that completes "cannot ...", such as `save the
+// setting "x"`. The database's own text stays in the cause, because it can quote stored
+// values.
+func (s *Store) wrapError(ctx context.Context, err error, doing string, args ...any) error {
 	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
 	}
@@ -38,6 +39,8 @@ func (s *Store) fail(ctx context.Context, err error, doing string, args ...any) 
 	return e
 }
 
+// codeOf returns the code of an error that the database gave for a statement with this
+// context.
 func (s *Store) codeOf(ctx context.Context, err error) junctor.Code {
 	// A driver that was interrupted may answer in its own words, so the
 	// context is asked as well as the error.
@@ -58,12 +61,12 @@ func (s *Store) codeOf(ctx context.Context, err error) junctor.Code {
 	return junctor.CodeInternal
 }
 
-// isClosed knows the error of a *sql.DB after Close, which database/sql does
-// not export.
+// isClosed recognises the error of a *sql.DB after Close, which database/sql does not
+// export.
 func isClosed(err error) bool { return err.Error() == "sql: database is closed" }
 
-// missing is the answer for what is not there, or belongs to another tenant:
-// the two cannot be told apart.
-func missing(format string, args ...any) error {
+// notFound is the error for a row that does not exist or belongs to another tenant. The
+// two cannot be told apart.
+func notFound(format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeNotFound, format, args...)
 }

@@ -13,43 +13,47 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Statements is a transaction of somebody else, in which events are stored
-// together with what they lead to. Placeholders are question marks.
+// Statements is a transaction in which events are stored together with the deliveries that
+// they lead to. Package queue has one, and Store.Together makes one. Placeholders are
+// question marks.
 type Statements interface {
+	// Exec runs a statement and returns the number of changed rows.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Query runs a query. The caller has to close the rows before the next statement.
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// eventColumns are the columns that scanEvent reads.
 const eventColumns = `tenant_id, id, source, type, agent, dedupe_key, data, depth, raised, faults, received_at, type_unsigned`
 
-// AddEvent stores an event within a transaction. Where one of the same source and
-// key is there it stores nothing, and gives that one's id and false.
+// AddEvent stores an event within a transaction. If an event of the same source and key is
+// stored already, it stores nothing, and returns that event's id and false.
 func (t *Tenant) AddEvent(ctx context.Context, on Statements, e *junctor.Event) (id string, added bool, err error) {
 	data := []byte(e.Data)
 	if data == nil {
 		data = []byte{}
 	}
-	faults, err := configText(slices.Concat([]string{}, e.Faults))
+	faults, err := encodeConfig(slices.Concat([]string{}, e.Faults))
 	if err != nil {
 		return "", false, err
 	}
 	n, err := on.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, source, dedupe_key) DO NOTHING`,
-		string(t.id), e.ID, e.Source, e.Type, e.Agent, e.DedupeKey, data, e.Depth, e.Raised, faults, micros(e.ReceivedAt), number(e.TypeUnsigned))
+		string(t.id), e.ID, e.Source, e.Type, e.Agent, e.DedupeKey, data, e.Depth, e.Raised, faults, toMicros(e.ReceivedAt), boolToInt(e.TypeUnsigned))
 	if err != nil {
-		return "", false, t.s.fail(ctx, err, "store an event")
+		return "", false, t.s.wrapError(ctx, err, "store an event")
 	}
 	if n > 0 {
 		return e.ID, true, nil
 	}
-	ids, err := inside(ctx, on, scanText, `SELECT id FROM events WHERE tenant_id = ? AND source = ? AND dedupe_key = ?`, string(t.id), e.Source, e.DedupeKey)
+	ids, err := readAllWithin(ctx, on, scanText, `SELECT id FROM events WHERE tenant_id = ? AND source = ? AND dedupe_key = ?`, string(t.id), e.Source, e.DedupeKey)
 	if err != nil || len(ids) != 1 {
-		return "", false, t.s.fail(ctx, errors.Join(err, sql.ErrNoRows), "store an event")
+		return "", false, t.s.wrapError(ctx, errors.Join(err, sql.ErrNoRows), "store an event")
 	}
 	return ids[0], false, nil
 }
 
-// inside reads every row of a query within a transaction.
-func inside[T any](ctx context.Context, on Statements, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+// readAllWithin reads every row of a query within a transaction of the caller.
+func readAllWithin[T any](ctx context.Context, on Statements, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := on.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -66,12 +70,13 @@ func inside[T any](ctx context.Context, on Statements, scan func(scanner) (T, er
 	return list, rows.Err()
 }
 
+// scanText reads a single column of text.
 func scanText(row scanner) (s string, err error) {
 	err = row.Scan(&s)
 	return s, err
 }
 
-// EventFilter says which events are wanted; zero members do not filter.
+// EventFilter selects events. Zero members do not filter.
 type EventFilter struct {
 	Source, Type, Agent string
 	Since               time.Time
@@ -79,7 +84,7 @@ type EventFilter struct {
 	Limit               int
 }
 
-// Events lists events, newest first.
+// Events lists events, newest first. Ids are in the order of time.
 func (t *Tenant) Events(ctx context.Context, f EventFilter) ([]junctor.Event, error) {
 	where, args := []string{`tenant_id = ?`}, []any{string(t.id)}
 	for _, one := range []struct{ column, text string }{{`source = ?`, f.Source}, {`type = ?`, f.Type}, {`agent = ?`, f.Agent}, {`id < ?`, f.Before}} {
@@ -88,68 +93,68 @@ func (t *Tenant) Events(ctx context.Context, f EventFilter) ([]junctor.Event, er
 		}
 	}
 	if !f.Since.IsZero() {
-		where, args = append(where, `received_at >= ?`), append(args, micros(f.Since))
+		where, args = append(where, `received_at >= ?`), append(args, toMicros(f.Since))
 	}
-	list, err := all(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE `+strings.Join(where, ` AND `)+` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...)
+	list, err := readAll(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE `+strings.Join(where, ` AND `)+` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...)
 	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the events")
+		return nil, t.s.wrapError(ctx, err, "list the events")
 	}
 	return list, nil
 }
 
-// Event gives one event; not_found when the tenant has none with that id.
+// Event returns one event; not_found if the tenant has none with that id.
 func (t *Tenant) Event(ctx context.Context, id string) (junctor.Event, error) {
-	e, err := one(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	e, err := readOne(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, missing("there is no event %q", id)
+		return e, notFound("there is no event %q", id)
 	}
 	if err != nil {
-		return e, t.s.fail(ctx, err, "read the event %q", id)
+		return e, t.s.wrapError(ctx, err, "read the event %q", id)
 	}
 	return e, nil
 }
 
-// EventOf gives the event that a source sent under a key; not_found where there
-// is none.
+// EventOf returns the event that a source sent under a key; not_found if there is none.
 func (t *Tenant) EventOf(ctx context.Context, source, key string) (junctor.Event, error) {
-	e, err := one(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND source = ? AND dedupe_key = ?`, string(t.id), source, key)
+	e, err := readOne(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND source = ? AND dedupe_key = ?`, string(t.id), source, key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, missing("the source %q sent no event with this key", source)
+		return e, notFound("the source %q sent no event with this key", source)
 	}
 	if err != nil {
-		return e, t.s.fail(ctx, err, "read an event")
+		return e, t.s.wrapError(ctx, err, "read an event")
 	}
 	return e, nil
 }
 
-// SetEventOutcome stores within a transaction what an event led to, where its
-// triggers were asked again.
+// SetEventOutcome stores the number of deliveries and the faults of an event whose
+// triggers were evaluated again, within a transaction.
 func (t *Tenant) SetEventOutcome(ctx context.Context, on Statements, id string, raised int, faults []string) error {
-	text, err := configText(slices.Concat([]string{}, faults))
+	text, err := encodeConfig(slices.Concat([]string{}, faults))
 	if err != nil {
 		return err
 	}
 	n, err := on.Exec(ctx, `UPDATE events SET raised = ?, faults = ? WHERE tenant_id = ? AND id = ?`, raised, text, string(t.id), id)
 	if err == nil && n == 0 {
-		err = missing("there is no event %q", id)
+		err = notFound("there is no event %q", id)
 	}
 	if err != nil {
-		return t.s.fail(ctx, err, "store what the event %q led to", id)
+		return t.s.wrapError(ctx, err, "store what the event %q led to", id)
 	}
 	return nil
 }
 
-// PruneEvents forgets the events of all tenants that were taken before a moment
-// and wait for nothing.
+// PruneEvents deletes the events of all tenants that were received before a time, except
+// those that wait to be batched. It returns their number.
 func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error) {
-	n, err := s.do(ctx, `DELETE FROM events WHERE received_at < ? AND NOT EXISTS
-		(SELECT 1 FROM event_waits WHERE event_waits.tenant_id = events.tenant_id AND event_waits.event_id = events.id)`, micros(before))
+	n, err := s.execWrite(ctx, `DELETE FROM events WHERE received_at < ? AND NOT EXISTS
+		(SELECT 1 FROM event_waits WHERE event_waits.tenant_id = events.tenant_id AND event_waits.event_id = events.id)`, toMicros(before))
 	if err != nil {
-		return 0, s.fail(ctx, err, "forget old events")
+		return 0, s.wrapError(ctx, err, "forget old events")
 	}
 	return n, nil
 }
 
+// scanEvent reads the columns of eventColumns.
 func scanEvent(row scanner) (junctor.Event, error) {
 	var e junctor.Event
 	var received, unsigned int64
@@ -171,7 +176,7 @@ func scanEvent(row scanner) (junctor.Event, error) {
 	return e, nil
 }
 
-// EventWait is an event that waits for others, to go out in one call with them.
+// EventWait is an event that waits for others, to be delivered in one call with them.
 type EventWait struct {
 	Tenant        junctor.TenantID
 	Trigger, Line string
@@ -179,35 +184,37 @@ type EventWait struct {
 	Since         time.Time
 }
 
-// AddEventWait stores within a transaction that an event waits.
+// AddEventWait stores an event that waits, within a transaction. Storing it twice is not
+// an error.
 func (t *Tenant) AddEventWait(ctx context.Context, on Statements, w EventWait) error {
 	_, err := on.Exec(ctx, `INSERT INTO event_waits (tenant_id, trigger_name, line, event_id, since) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		string(t.id), w.Trigger, w.Line, w.Event, micros(w.Since))
+		string(t.id), w.Trigger, w.Line, w.Event, toMicros(w.Since))
 	if err != nil {
-		return t.s.fail(ctx, err, "store that an event waits")
+		return t.s.wrapError(ctx, err, "store that an event waits")
 	}
 	return nil
 }
 
-// EventWaits lists what waits, in the order in which it came.
+// EventWaits lists the events of all tenants that wait, in the order in which they came.
 func (s *Store) EventWaits(ctx context.Context, limit int) ([]EventWait, error) {
-	list, err := all(ctx, s, scanWait, `SELECT tenant_id, trigger_name, line, event_id, since FROM event_waits ORDER BY event_id LIMIT ?`, limit)
+	list, err := readAll(ctx, s, scanWait, `SELECT tenant_id, trigger_name, line, event_id, since FROM event_waits ORDER BY event_id LIMIT ?`, limit)
 	if err != nil {
-		return nil, s.fail(ctx, err, "list the events that wait")
+		return nil, s.wrapError(ctx, err, "list the events that wait")
 	}
 	return list, nil
 }
 
-// EndEventWait takes an event out of those that wait, within a transaction; false
-// where somebody else has.
+// EndEventWait removes an event from those that wait, within a transaction. It returns
+// false if another replica has removed it.
 func (t *Tenant) EndEventWait(ctx context.Context, on Statements, w EventWait) (bool, error) {
 	n, err := on.Exec(ctx, `DELETE FROM event_waits WHERE tenant_id = ? AND trigger_name = ? AND event_id = ?`, string(t.id), w.Trigger, w.Event)
 	if err != nil {
-		return false, t.s.fail(ctx, err, "take up an event that waits")
+		return false, t.s.wrapError(ctx, err, "take up an event that waits")
 	}
 	return n > 0, nil
 }
 
+// scanWait reads the columns of a wait.
 func scanWait(row scanner) (EventWait, error) {
 	var w EventWait
 	var since int64
@@ -216,28 +223,29 @@ func scanWait(row scanner) (EventWait, error) {
 	return w, err
 }
 
-// Together runs fn in one transaction of the store's own, for those who have
-// none. fn may run more than once, each time on what the transaction before it
-// left.
+// Together runs fn in one transaction of the store's own, for callers that have none. fn
+// may run more than once, each time on a new transaction.
 func (s *Store) Together(ctx context.Context, fn func(Statements) error) error {
-	err := s.tx(ctx, func(tx *sql.Tx) error { return fn(statements{s, tx}) })
+	err := s.runTx(ctx, func(tx *sql.Tx) error { return fn(txStatements{s, tx}) })
 	if err != nil {
-		return s.fail(ctx, err, "store events")
+		return s.wrapError(ctx, err, "store events")
 	}
 	return nil
 }
 
-// statements is a transaction of the store's own.
-type statements struct {
+// txStatements implements Statements on a transaction of the store.
+type txStatements struct {
 	s  *Store
 	tx *sql.Tx
 }
 
-func (st statements) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+// Exec implements Statements.
+func (st txStatements) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return st.s.exec(ctx, st.tx, query, args...)
 }
 
-func (st statements) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	st.s.begins(ctx)
+// Query implements Statements.
+func (st txStatements) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	st.s.notifyObserver(ctx)
 	return st.tx.QueryContext(ctx, st.s.dialect.Bind(query), args...)
 }

@@ -9,59 +9,60 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Home gives the process that holds something for all processes, by a name, for as
-// long as it lives. Where nobody does, or who did was not seen for as long as gone,
-// it is node from now on.
-func (t *Tenant) Home(ctx context.Context, name, node string, gone time.Duration) (string, error) {
-	alive := `SELECT 1 FROM nodes WHERE nodes.tenant_id = ? AND nodes.id = homes.node AND nodes.seen_at > ` + t.s.dialect.Now() + ` - ?`
+// Home returns the replica that holds a resource, by its name, for all replicas. If no
+// replica holds it, or its holder was not seen for as long as gone, replica becomes the
+// holder. Several replicas that ask at the same time get the same answer.
+func (t *Tenant) Home(ctx context.Context, name, replica string, gone time.Duration) (string, error) {
+	alive := `SELECT 1 FROM replicas WHERE replicas.tenant_id = ? AND replicas.id = homes.replica AND replicas.seen_at > ` + t.s.dialect.Now() + ` - ?`
 	text := func(row scanner) (home string, err error) { return home, row.Scan(&home) }
 	for range 3 {
-		home, err := one(ctx, t.s, text, `SELECT node FROM homes WHERE tenant_id = ? AND name = ? AND EXISTS (`+alive+`)`,
+		home, err := readOne(ctx, t.s, text, `SELECT replica FROM homes WHERE tenant_id = ? AND name = ? AND EXISTS (`+alive+`)`,
 			string(t.id), name, string(junctor.DefaultTenant), gone.Microseconds())
 		if err == nil {
 			return home, nil
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			var taken int64
-			taken, err = t.s.do(ctx, `INSERT INTO homes (tenant_id, name, node) VALUES (?, ?, ?)
-				ON CONFLICT (tenant_id, name) DO UPDATE SET node = excluded.node WHERE NOT EXISTS (`+alive+`)`,
-				string(t.id), name, node, string(junctor.DefaultTenant), gone.Microseconds())
+			taken, err = t.s.execWrite(ctx, `INSERT INTO homes (tenant_id, name, replica) VALUES (?, ?, ?)
+				ON CONFLICT (tenant_id, name) DO UPDATE SET replica = excluded.replica WHERE NOT EXISTS (`+alive+`)`,
+				string(t.id), name, replica, string(junctor.DefaultTenant), gone.Microseconds())
 			if err == nil && taken > 0 {
-				return node, nil
+				return replica, nil
 			}
 		}
 		if err != nil {
-			return "", t.s.fail(ctx, err, "find who holds %q", name)
+			return "", t.s.wrapError(ctx, err, "find who holds %q", name)
 		}
 		// Another has taken it a moment ago.
 	}
 	return "", junctor.Errorf(junctor.CodeUnavailable, "who holds %q changes again and again; try again", name)
 }
 
-// Held is something that a process holds for all of them.
+// Held is a resource and the replica that holds it.
 type Held struct {
-	Tenant     junctor.TenantID
-	Name, Node string
+	Tenant        junctor.TenantID
+	Name, Replica string
 }
 
-// Homes lists what processes that live hold, of all tenants, by the beginning of its
-// name.
+// Homes lists the resources of all tenants that live replicas hold and whose names begin
+// with prefix.
 func (s *Store) Homes(ctx context.Context, prefix string, gone time.Duration) ([]Held, error) {
-	found, err := all(ctx, s, func(row scanner) (h Held, err error) {
-		return h, row.Scan(&h.Tenant, &h.Name, &h.Node)
-	}, `SELECT tenant_id, name, node FROM homes WHERE substr(name, 1, ?) = ? AND EXISTS (
-			SELECT 1 FROM nodes WHERE nodes.tenant_id = ? AND nodes.id = homes.node AND nodes.seen_at > `+s.dialect.Now()+` - ?)`,
+	found, err := readAll(ctx, s, func(row scanner) (h Held, err error) {
+		return h, row.Scan(&h.Tenant, &h.Name, &h.Replica)
+	}, `SELECT tenant_id, name, replica FROM homes WHERE substr(name, 1, ?) = ? AND EXISTS (
+			SELECT 1 FROM replicas WHERE replicas.tenant_id = ? AND replicas.id = homes.replica AND replicas.seen_at > `+s.dialect.Now()+` - ?)`,
 		len(prefix), prefix, string(junctor.DefaultTenant), gone.Microseconds())
 	if err != nil {
-		return nil, s.fail(ctx, err, "list what processes hold")
+		return nil, s.wrapError(ctx, err, "list what processes hold")
 	}
 	return found, nil
 }
 
-// LeaveHomes lets go of all that a process holds.
-func (s *Store) LeaveHomes(ctx context.Context, node string) error {
-	if _, err := s.do(ctx, `DELETE FROM homes WHERE node = ?`, node); err != nil {
-		return s.fail(ctx, err, "let go of what this process holds")
+// LeaveHomes releases all resources that a replica holds, so that others need not wait
+// until it counts as gone.
+func (s *Store) LeaveHomes(ctx context.Context, replica string) error {
+	if _, err := s.execWrite(ctx, `DELETE FROM homes WHERE replica = ?`, replica); err != nil {
+		return s.wrapError(ctx, err, "let go of what this process holds")
 	}
 	return nil
 }

@@ -12,57 +12,60 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// loginColumns are the columns that scanLogin reads. The column kind tells a session of a
+// browser from a link that becomes one.
 const loginColumns = `tenant_id, id, user_id, how, hash, created_at, expires_at, revoked_at, last_used_at`
 
-// Logins lists the logins of all tenants that were not revoked and have not
-// expired at now: what identity builds its snapshot from.
+// Logins lists the live logins of all tenants: not revoked, and not expired at now.
+// identity builds its snapshot from it.
 func (s *Store) Logins(ctx context.Context, now time.Time) ([]junctor.Login, error) {
-	list, err := all(ctx, s, scanLogin, `SELECT `+loginColumns+` FROM logins
-		WHERE kind = 'session' AND revoked_at IS NULL AND expires_at > ? ORDER BY created_at, tenant_id, id`, micros(now))
+	list, err := readAll(ctx, s, scanLogin, `SELECT `+loginColumns+` FROM logins
+		WHERE kind = 'session' AND revoked_at IS NULL AND expires_at > ? ORDER BY created_at, tenant_id, id`, toMicros(now))
 	if err != nil {
-		return nil, s.fail(ctx, err, "read the logins")
+		return nil, s.wrapError(ctx, err, "read the logins")
 	}
 	return list, nil
 }
 
-// AddLogin stores a login under this tenant; not_found when it has no such
-// user.
+// AddLogin stores a login under this tenant; not_found if it has no such user.
 func (t *Tenant) AddLogin(ctx context.Context, l junctor.Login) error {
 	return t.addLogin(ctx, l, "session")
 }
 
-// AddLink stores a link that UseLink makes into a login, once.
+// AddLink stores a link that UseLink turns into a login, once.
 func (t *Tenant) AddLink(ctx context.Context, l junctor.Login) error {
 	return t.addLogin(ctx, l, "link")
 }
 
+// addLogin stores a row of either kind in a transaction of its own.
 func (t *Tenant) addLogin(ctx context.Context, l junctor.Login, kind string) error {
-	err := t.s.tx(ctx, func(tx *sql.Tx) error { return t.insertLogin(ctx, tx, l, kind) })
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error { return t.insertLogin(ctx, tx, l, kind) })
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return noUser(l.User)
+		return userNotFound(l.User)
 	}
 	if err != nil {
-		return t.s.fail(ctx, err, "store a login")
+		return t.s.wrapError(ctx, err, "store a login")
 	}
 	return nil
 }
 
+// insertLogin stores a row of either kind.
 func (t *Tenant) insertLogin(ctx context.Context, tx *sql.Tx, l junctor.Login, kind string) error {
 	_, err := t.s.exec(ctx, tx, `INSERT INTO logins (kind, `+loginColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		kind, string(t.id), l.ID, l.User, l.How, l.Hash[:], micros(l.CreatedAt), micros(l.ExpiresAt), maybeMicros(l.RevokedAt), maybeMicros(l.LastUsedAt))
+		kind, string(t.id), l.ID, l.User, l.How, l.Hash[:], toMicros(l.CreatedAt), toMicros(l.ExpiresAt), toNullMicros(l.RevokedAt), toNullMicros(l.LastUsedAt))
 	return err
 }
 
-// UseLink uses up the link with that hash and stores l as the login that it
-// becomes, for the user of the link, in one transaction: of any number of
-// callers, in any number of processes, one gets it. not_found when there is no
-// such link, or it was used or has expired, or its user is disabled.
+// UseLink uses up the link with that hash and stores l as the login of the link's user, in
+// one transaction. Of any number of concurrent callers, on any number of replicas, one
+// succeeds. It is not_found if there is no such link, it was used or has expired, or its
+// user is disabled.
 func (s *Store) UseLink(ctx context.Context, hash [32]byte, l junctor.Login, now time.Time) (junctor.Login, error) {
-	err := s.tx(ctx, func(tx *sql.Tx) error {
+	err := s.runTx(ctx, func(tx *sql.Tx) error {
 		row := tx.QueryRowContext(ctx, s.dialect.Bind(`UPDATE logins SET revoked_at = ?
 			WHERE hash = ? AND kind = 'link' AND revoked_at IS NULL AND expires_at > ? AND EXISTS
 				(SELECT 1 FROM users u WHERE u.tenant_id = logins.tenant_id AND u.id = logins.user_id AND u.disabled = 0)
-			RETURNING tenant_id, user_id`), micros(now), hash[:], micros(now))
+			RETURNING tenant_id, user_id`), toMicros(now), hash[:], toMicros(now))
 		if err := row.Scan(&l.Tenant, &l.User); err != nil {
 			return err
 		}
@@ -70,52 +73,51 @@ func (s *Store) UseLink(ctx context.Context, hash [32]byte, l junctor.Login, now
 		return s.For(l.Tenant).insertLogin(ctx, tx, l, "session")
 	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Login{}, missing("this link is not valid: it was used, or has expired")
+		return junctor.Login{}, notFound("this link is not valid: it was used, or has expired")
 	}
 	if err != nil {
-		return junctor.Login{}, s.fail(ctx, err, "use a link")
+		return junctor.Login{}, s.wrapError(ctx, err, "use a link")
 	}
 	return l, nil
 }
 
-// RevokeLogin ends a login. Revoking twice keeps the first time; not_found when
-// the tenant has no such login.
+// RevokeLogin ends a login. Revoking it twice keeps the first time. It is not_found if the
+// tenant has no such login.
 func (t *Tenant) RevokeLogin(ctx context.Context, id string, at time.Time) error {
-	n, err := t.s.do(ctx, `UPDATE logins SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND id = ? AND kind = 'session'`,
-		micros(at), string(t.id), id)
+	n, err := t.s.execWrite(ctx, `UPDATE logins SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND id = ? AND kind = 'session'`,
+		toMicros(at), string(t.id), id)
 	if err != nil {
-		return t.s.fail(ctx, err, "end the login %q", id)
+		return t.s.wrapError(ctx, err, "end the login %q", id)
 	}
 	if n == 0 {
-		return missing("there is no such login; junctor login ls shows their ids")
+		return notFound("there is no such login; junctor login ls shows their ids")
 	}
 	return nil
 }
 
-// RevokeLogins ends all logins and links of a user but the one with the id
-// except, which may be "".
+// RevokeLogins ends all logins and links of a user, except the one with the id except,
+// which may be "".
 func (t *Tenant) RevokeLogins(ctx context.Context, user, except string, at time.Time) error {
-	_, err := t.s.do(ctx, `UPDATE logins SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND user_id = ? AND id <> ?`,
-		micros(at), string(t.id), user, except)
+	_, err := t.s.execWrite(ctx, `UPDATE logins SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND user_id = ? AND id <> ?`,
+		toMicros(at), string(t.id), user, except)
 	if err != nil {
-		return t.s.fail(ctx, err, "end the logins of %q", user)
+		return t.s.wrapError(ctx, err, "end the logins of %q", user)
 	}
 	return nil
 }
 
-// TouchLogins notes when logins were last used, as TouchKeys does.
+// TouchLogins stores when logins were last used, as touchRows does.
 func (t *Tenant) TouchLogins(ctx context.Context, used map[string]time.Time) error {
-	return t.touch(ctx, "logins", used)
+	return t.touchRows(ctx, "logins", used)
 }
 
-// touch notes when rows of a table were last used, in one transaction. A time
-// older than the stored one changes nothing, and ids that the tenant does not
-// have are passed over.
-func (t *Tenant) touch(ctx context.Context, table string, used map[string]time.Time) error {
+// touchRows stores when rows of a table were last used, in one transaction. A time older
+// than the stored one changes nothing, and ids that the tenant does not have are skipped.
+func (t *Tenant) touchRows(ctx context.Context, table string, used map[string]time.Time) error {
 	if len(used) == 0 {
 		return nil
 	}
-	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
 		stmt, err := tx.PrepareContext(ctx, t.s.dialect.Bind(`UPDATE `+table+` SET last_used_at = ?
 			WHERE tenant_id = ? AND id = ? AND (last_used_at IS NULL OR last_used_at < ?)`))
 		if err != nil {
@@ -123,7 +125,7 @@ func (t *Tenant) touch(ctx context.Context, table string, used map[string]time.T
 		}
 		defer stmt.Close()                                  // it ends with its transaction
 		for _, id := range slices.Sorted(maps.Keys(used)) { // in one order, so that no two wait for each other
-			at := micros(used[id])
+			at := toMicros(used[id])
 			if _, err := stmt.ExecContext(ctx, at, string(t.id), id, at); err != nil {
 				return err
 			}
@@ -131,11 +133,12 @@ func (t *Tenant) touch(ctx context.Context, table string, used map[string]time.T
 		return nil
 	})
 	if err != nil {
-		return t.s.fail(ctx, err, "note the last use of %d %s", len(used), table)
+		return t.s.wrapError(ctx, err, "note the last use of %d %s", len(used), table)
 	}
 	return nil
 }
 
+// scanLogin reads the columns of loginColumns.
 func scanLogin(row scanner) (junctor.Login, error) {
 	var l junctor.Login
 	var hash []byte
@@ -148,6 +151,6 @@ func scanLogin(row scanner) (junctor.Login, error) {
 		return l, fmt.Errorf("the hash of login %q has %d bytes", l.ID, len(hash))
 	}
 	l.CreatedAt, l.ExpiresAt = fromMicros(created), fromMicros(expires)
-	l.RevokedAt, l.LastUsedAt = fromMaybeMicros(revoked), fromMaybeMicros(used)
+	l.RevokedAt, l.LastUsedAt = fromNullMicros(revoked), fromNullMicros(used)
 	return l, nil
 }

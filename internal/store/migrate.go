@@ -15,7 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Schema is how the tables of a database come to be.
+// Schema is the migrations of a database.
 type Schema struct {
 	Files  fs.FS         // the migrations: numbered SQL files in its root
 	Format goose.Dialect // whose SQL they are
@@ -25,35 +25,35 @@ type Schema struct {
 	Lock func(ctx context.Context, db *sql.DB) (release func(), err error)
 }
 
-// VersionTable and HistoryVersionTable are where goose notes the migrations of
-// the store and of the call history, which share a database on PostgreSQL.
+// VersionTable and HistoryVersionTable are the tables in which goose records the
+// migrations of the store and of the call history, which share a database on PostgreSQL.
 const (
 	VersionTable        = "schema_version"
 	HistoryVersionTable = "history_version"
 )
 
-// migrateAttempts is how often Migrate begins anew when another process is
-// migrating the same database.
+// migrateAttempts is how often a migration starts again while another process migrates the
+// same database.
 const migrateAttempts = 10
 
-// Migrate brings the schema of db up to its newest migration; drivers call it
-// when they open. Where nothing is to be done it costs one query. A database
-// that a newer Junctor has migrated is refused with conflict.
+// Migrate brings the schema of db to its newest migration. Drivers call it when they open
+// a database. If nothing is to be done, it costs one query. A database that a newer
+// Junctor has migrated is refused with conflict.
 func Migrate(ctx context.Context, db *sql.DB, dialect Dialect, schema Schema) error {
-	newest, err := schema.newest()
+	newest, err := schema.newestVersion()
 	if err != nil {
 		return err
 	}
-	return schema.migrate(ctx, db, dialect, newest)
+	return schema.migrateTo(ctx, db, dialect, newest)
 }
 
-// migrate brings the schema of db to a version, never back.
-func (s Schema) migrate(ctx context.Context, db *sql.DB, dialect Dialect, target int64) error {
+// migrateTo brings the schema of db up to a version, never back.
+func (s Schema) migrateTo(ctx context.Context, db *sql.DB, dialect Dialect, target int64) error {
 	// Two processes may open a fresh database at the same time. Each migration
 	// is one transaction, so without a lock the slower one fails on a step that
 	// is done already; it looks again how far the other has come.
 	for attempt := 1; ; attempt++ {
-		version := s.version(ctx, db)
+		version := s.readVersion(ctx, db)
 		if version == target {
 			return nil
 		}
@@ -61,17 +61,18 @@ func (s Schema) migrate(ctx context.Context, db *sql.DB, dialect Dialect, target
 			return junctor.Errorf(junctor.CodeConflict,
 				"the database has schema version %d, which a newer Junctor gave it, and this one knows %d at most: start that newer Junctor; to go back, restore a backup from before the upgrade, or name another data directory or database", version, target)
 		}
-		err := untilFree(ctx, dialect, func() error { return s.up(ctx, db, target) })
+		err := retryWhileBusy(ctx, dialect, func() error { return s.runMigrations(ctx, db, target) })
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() != nil || attempt == migrateAttempts || s.version(ctx, db) == version {
+		if ctx.Err() != nil || attempt == migrateAttempts || s.readVersion(ctx, db) == version {
 			return fmt.Errorf("migrate the schema from version %d to %d: %w", version, target, err)
 		}
 	}
 }
 
-func (s Schema) up(ctx context.Context, db *sql.DB, target int64) error {
+// runMigrations runs the missing migrations up to target, under Lock if there is one.
+func (s Schema) runMigrations(ctx context.Context, db *sql.DB, target int64) error {
 	if s.Lock != nil {
 		release, err := s.Lock(ctx, db)
 		if err != nil {
@@ -88,9 +89,9 @@ func (s Schema) up(ctx context.Context, db *sql.DB, target int64) error {
 	return err
 }
 
-// version is the newest migration that was run; -1 when there was none or it
-// cannot be told, which the attempt to migrate will explain.
-func (s Schema) version(ctx context.Context, db *sql.DB) int64 {
+// readVersion returns the newest migration that was run. It returns -1 if there was none
+// or it cannot be read; the attempt to migrate then gives the reason.
+func (s Schema) readVersion(ctx context.Context, db *sql.DB) int64 {
 	var v int64
 	if err := db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), -1) FROM `+s.Table).Scan(&v); err != nil {
 		return -1
@@ -98,8 +99,8 @@ func (s Schema) version(ctx context.Context, db *sql.DB) int64 {
 	return v
 }
 
-// newest is the number of the last migration.
-func (s Schema) newest() (int64, error) {
+// newestVersion returns the number of the last migration that this program has.
+func (s Schema) newestVersion() (int64, error) {
 	files, err := fs.Glob(s.Files, "*.sql")
 	if err != nil {
 		return 0, fmt.Errorf("list the migrations: %w", err)
@@ -117,4 +118,13 @@ func (s Schema) newest() (int64, error) {
 		newest = max(newest, v)
 	}
 	return newest, nil
+}
+
+// SchemaVersion returns the number of the newest migration that was run.
+func (s *Store) SchemaVersion(ctx context.Context) (int64, error) {
+	version, err := readOne(ctx, s, scanCount, `SELECT MAX(version_id) FROM `+VersionTable)
+	if err != nil {
+		return 0, s.wrapError(ctx, err, "read the version of the schema")
+	}
+	return version, nil
 }

@@ -80,9 +80,9 @@ func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 }
 
 const (
-	one   = "-- +goose Up\nCREATE TABLE one (a TEXT);\nINSERT INTO one VALUES ('kept');\n"
-	two   = "-- +goose Up\nALTER TABLE one ADD COLUMN b TEXT NOT NULL DEFAULT 'new';\n"
-	three = "-- +goose Up\nCREATE TABLE three (a TEXT);\nCREATE TABLE one (a TEXT);\n"
+	readOne = "-- +goose Up\nCREATE TABLE one (a TEXT);\nINSERT INTO one VALUES ('kept');\n"
+	two     = "-- +goose Up\nALTER TABLE one ADD COLUMN b TEXT NOT NULL DEFAULT 'new';\n"
+	three   = "-- +goose Up\nCREATE TABLE three (a TEXT);\nCREATE TABLE one (a TEXT);\n"
 )
 
 func schema(files fs.FS) store.Schema {
@@ -92,7 +92,7 @@ func schema(files fs.FS) store.Schema {
 func TestMigrateStepByStep(t *testing.T) {
 	t.Parallel()
 	db, statements := database(t, filepath.Join(t.TempDir(), "a.db"))
-	fsys := fstest.MapFS{"00001_one.sql": {Data: []byte(one)}}
+	fsys := fstest.MapFS{"00001_one.sql": {Data: []byte(readOne)}}
 	migrate := func() error { return store.Migrate(t.Context(), db, calm{}, schema(fsys)) }
 	if err := migrate(); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestMigrateRefusesOddFiles(t *testing.T) {
 	db, _ := database(t, filepath.Join(t.TempDir(), "a.db"))
 	for name, fsys := range map[string]fstest.MapFS{
 		"none":      {},
-		"no number": {"first.sql": {Data: []byte(one)}},
+		"no number": {"first.sql": {Data: []byte(readOne)}},
 	} {
 		if err := store.Migrate(t.Context(), db, calm{}, schema(fsys)); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -11,44 +11,45 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Raw is a database as tables and rows, whatever its schema's version: for what
-// copies it whole. Drivers make it.
+// Raw is a database as tables and rows, whatever the version of its schema. Backup and
+// restore use it to copy a database whole. Drivers make it.
 type Raw struct {
 	Database
 	Engine string
 	Schema Schema
-	// Catalog is a query that gives table, column, and the column's place in
-	// the primary key or 0, of all tables: in the order in which they were made.
+	// Catalog is a query that returns table, column, and the column's position in the
+	// primary key or 0, of all tables in the order in which they were created.
 	Catalog string
-	// Isolation is what a read needs to see one moment of all tables.
+	// Isolation is the isolation level at which a transaction sees one moment of all
+	// tables.
 	Isolation sql.IsolationLevel
-	// Absent says that there is no database yet, and Make makes an empty one;
-	// both may be nil where it is always there.
+	// Absent reports that there is no database yet, and Make creates an empty one. Both
+	// are nil for an engine where the database always exists.
 	Absent func() bool
 	Make   func() error
 }
 
-// Version is the version of the schema; 0 where there is none.
+// Version returns the version of the schema; 0 if there is none.
 func (r *Raw) Version(ctx context.Context) (int64, error) {
 	if r.Absent != nil && r.Absent() {
 		return 0, nil
 	}
-	if v := r.Schema.version(ctx, r.Read); v > 0 {
+	if v := r.Schema.readVersion(ctx, r.Read); v > 0 {
 		return v, nil
 	}
 	if err := r.Read.PingContext(ctx); err != nil {
-		return 0, r.fail(ctx, err, "open the database")
+		return 0, r.wrapError(ctx, err, "open the database")
 	}
 	return 0, nil
 }
 
-// MigrateTo brings the schema to a version, making the database where there is
-// none; 0 is the newest. Conflict when it is beyond that, or there is no such
-// version yet.
+// MigrateTo brings the schema to a version, and creates the database if there is none; 0
+// means the newest version. It is a conflict if the database is newer, or this program
+// does not know the version.
 func (r *Raw) MigrateTo(ctx context.Context, version int64) error {
-	newest, err := r.Schema.newest()
+	newest, err := r.Schema.newestVersion()
 	if err != nil {
-		return r.fail(ctx, err, "read the migrations")
+		return r.wrapError(ctx, err, "read the migrations")
 	}
 	if version > newest {
 		return junctor.Errorf(junctor.CodeConflict, "this is of schema version %d, and this Junctor knows %d at most: use a newer Junctor", version, newest)
@@ -61,36 +62,36 @@ func (r *Raw) MigrateTo(ctx context.Context, version int64) error {
 			return junctor.Errorf(junctor.CodeUnavailable, "the database cannot be made; the log says why: %w", err)
 		}
 	}
-	if err := r.Schema.migrate(ctx, r.Write, r.Dialect, version); err != nil {
-		return r.fail(ctx, err, "make the tables")
+	if err := r.Schema.migrateTo(ctx, r.Write, r.Dialect, version); err != nil {
+		return r.wrapError(ctx, err, "make the tables")
 	}
 	return nil
 }
 
-// Snapshot begins a transaction that sees one moment of the database, and keeps
-// nobody waiting.
+// Snapshot begins a read-only transaction that sees one moment of the database and blocks
+// nobody. The caller has to end it.
 func (r *Raw) Snapshot(ctx context.Context) (*sql.Tx, error) {
 	tx, err := r.Read.BeginTx(ctx, &sql.TxOptions{Isolation: r.Isolation, ReadOnly: true})
 	if err != nil {
-		return nil, r.fail(ctx, err, "read the database")
+		return nil, r.wrapError(ctx, err, "read the database")
 	}
 	return tx, nil
 }
 
-// Begin begins a transaction that writes.
+// Begin begins a transaction that writes. The caller has to end it.
 func (r *Raw) Begin(ctx context.Context) (*sql.Tx, error) {
 	tx, err := r.Write.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, r.fail(ctx, err, "write the database")
+		return nil, r.wrapError(ctx, err, "write the database")
 	}
 	return tx, nil
 }
 
-// Tables lists the tables.
+// Tables lists the names of the tables, in the order in which they were created.
 func (r *Raw) Tables(ctx context.Context, tx *sql.Tx) ([]string, error) {
-	tables, err := r.tables(ctx, tx)
+	tables, err := r.readTables(ctx, tx)
 	if err != nil {
-		return nil, r.fail(ctx, err, "list the tables")
+		return nil, r.wrapError(ctx, err, "list the tables")
 	}
 	names := make([]string, len(tables))
 	for i, t := range tables {
@@ -99,21 +100,22 @@ func (r *Raw) Tables(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	return names, nil
 }
 
-// Rows reads a table in the order of its primary key.
+// Rows reads a table in the order of its primary key. The caller has to close the rows.
 func (r *Raw) Rows(ctx context.Context, tx *sql.Tx, name string) (*sql.Rows, error) {
-	t, err := r.table(ctx, tx, name)
+	t, err := r.findTable(ctx, tx, name)
 	if err != nil {
-		return nil, r.fail(ctx, err, "read the table %s", name)
+		return nil, r.wrapError(ctx, err, "read the table %s", name)
 	}
 	rows, err := tx.QueryContext(ctx, `SELECT `+strings.Join(t.columns, ", ")+` FROM `+t.name+` ORDER BY `+strings.Join(t.key, ", ")) //nolint:gosec // names from the catalog
 	if err != nil {
-		return nil, r.fail(ctx, err, "read the table %s", name)
+		return nil, r.wrapError(ctx, err, "read the table %s", name)
 	}
 	return rows, nil
 }
 
-// Clear empties all tables and lists them, each after those it refers to. It is
-// for a database that migrations have made: only there is that order known.
+// Clear empties all tables and lists them, each after those it refers to. It is only for a
+// database that migrations have made, where the order of creation is the order of
+// references.
 func (r *Raw) Clear(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	tables, err := r.Tables(ctx, tx)
 	if err != nil {
@@ -121,18 +123,19 @@ func (r *Raw) Clear(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	}
 	for _, t := range slices.Backward(tables) {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+t); err != nil { //nolint:gosec // names from the catalog
-			return nil, r.fail(ctx, err, "empty the table %s", t)
+			return nil, r.wrapError(ctx, err, "empty the table %s", t)
 		}
 	}
 	return tables, nil
 }
 
-// Fill adds rows to a table, with values in the order of columns: int64,
-// string, []byte or nil. Invalid where the table or a column is not there.
+// Fill inserts rows into a table. Values are int64, string, []byte or nil, in the order of
+// columns. It is invalid if the table or a column does not exist. An error of the sequence
+// ends it and is returned.
 func (r *Raw) Fill(ctx context.Context, tx *sql.Tx, name string, columns []string, rows iter.Seq2[[]any, error]) error {
-	t, err := r.table(ctx, tx, name)
+	t, err := r.findTable(ctx, tx, name)
 	if err != nil {
-		return r.fail(ctx, err, "fill the table %s", name)
+		return r.wrapError(ctx, err, "fill the table %s", name)
 	}
 	for _, c := range columns {
 		if !slices.Contains(t.columns, c) {
@@ -146,10 +149,10 @@ func (r *Raw) Fill(ctx context.Context, tx *sql.Tx, name string, columns []strin
 	var args []any
 	flush := func() error {
 		for n := len(args) / len(columns); n > 0; n = len(args) / len(columns) {
-			n = chunk(n, most)
-			_, err := tx.ExecContext(ctx, r.Dialect.Bind(`INSERT INTO `+t.name+` (`+strings.Join(columns, ", ")+`) VALUES `+rowsOf(len(columns), n)), args[:n*len(columns)]...)
+			n = chunkSize(n, most)
+			_, err := tx.ExecContext(ctx, r.Dialect.Bind(`INSERT INTO `+t.name+` (`+strings.Join(columns, ", ")+`) VALUES `+valuesClause(len(columns), n)), args[:n*len(columns)]...)
 			if err != nil {
-				return r.fail(ctx, err, "fill the table %s", name)
+				return r.wrapError(ctx, err, "fill the table %s", name)
 			}
 			args = args[n*len(columns):]
 		}
@@ -172,42 +175,47 @@ func (r *Raw) Fill(ctx context.Context, tx *sql.Tx, name string, columns []strin
 	return flush()
 }
 
-// Close ends all use of the database.
+// Close closes all connections.
 func (r *Raw) Close() error {
 	return (&Store{write: r.Write, read: r.Read, dialect: r.Dialect}).Close()
 }
 
-func (r *Raw) fail(ctx context.Context, err error, doing string, args ...any) error {
-	return (&Store{dialect: r.Dialect}).fail(ctx, err, doing, args...)
+// wrapError is Store.wrapError for a database without a Store.
+func (r *Raw) wrapError(ctx context.Context, err error, doing string, args ...any) error {
+	return (&Store{dialect: r.Dialect}).wrapError(ctx, err, doing, args...)
 }
 
-type table struct {
+// tableInfo is a table with its columns, and those of its primary key in their order.
+type tableInfo struct {
 	name         string
 	columns, key []string
 }
 
-func (r *Raw) table(ctx context.Context, tx *sql.Tx, name string) (table, error) {
-	tables, err := r.tables(ctx, tx)
+// findTable returns one table; invalid if there is none. Names are checked here because
+// they become part of statements.
+func (r *Raw) findTable(ctx context.Context, tx *sql.Tx, name string) (tableInfo, error) {
+	tables, err := r.readTables(ctx, tx)
 	if err != nil {
-		return table{}, err
+		return tableInfo{}, err
 	}
 	for _, t := range tables {
 		if t.name == name {
 			return t, nil
 		}
 	}
-	return table{}, junctor.Errorf(junctor.CodeInvalid, "there is no table %q", name)
+	return tableInfo{}, junctor.Errorf(junctor.CodeInvalid, "there is no table %q", name)
 }
 
-// tables reads the catalog. The tables of the history have a prefix, as they
-// may lie in the store's database.
-func (r *Raw) tables(ctx context.Context, tx *sql.Tx) ([]table, error) {
+// readTables reads the catalog. It returns the tables of the store or those of the call
+// history, whose names have a prefix: the two may be in one database. It leaves out the
+// tables of goose.
+func (r *Raw) readTables(ctx context.Context, tx *sql.Tx) ([]tableInfo, error) {
 	rows, err := tx.QueryContext(ctx, r.Catalog)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []table
+	var list []tableInfo
 	for rows.Next() {
 		var name, column string
 		var key int
@@ -219,7 +227,7 @@ func (r *Raw) tables(ctx context.Context, tx *sql.Tx) ([]table, error) {
 			continue
 		}
 		if len(list) == 0 || list[len(list)-1].name != name {
-			list = append(list, table{name: name})
+			list = append(list, tableInfo{name: name})
 		}
 		t := &list[len(list)-1]
 		t.columns = append(t.columns, column)

@@ -11,30 +11,31 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// serverColumns are the columns that scanServer reads.
 const serverColumns = `tenant_id, id, mode, title, state, last_error, config, created_at, updated_at, updated_by`
 
-// serverConfig is what the column config holds: all of a server that is not
-// asked for by queries.
+// serverConfig is the JSON of the column config: the members of a server that no query
+// filters by.
 type serverConfig struct {
 	Owner      string              `json:"owner,omitempty"`
 	Private    bool                `json:"private,omitempty"`
 	Credential string              `json:"credential,omitempty"`
 	Trusted    bool                `json:"trusted,omitempty"`
 	Declared   string              `json:"declared,omitempty"`
-	Found      string              `json:"found,omitempty"`
+	Discovered string              `json:"discovered,omitempty"`
 	Connection *junctor.Connection `json:"connection,omitempty"`
 	API        *junctor.API        `json:"api,omitempty"`
 }
 
-// EnsureBuiltin creates the row of a built-in server, active, unless that id is
-// taken or was ever removed: what the operator removed stays away.
+// EnsureBuiltin stores a built-in server, active, unless its id is taken or was ever
+// removed: a server that an operator removed does not come back with the next start.
 func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 	if err := junctor.CheckServerID(id); err != nil {
 		return err
 	}
-	now := micros(time.Now())
-	err := t.s.tx(ctx, func(tx *sql.Tx) error {
-		if err := t.hold(ctx, tx); err != nil {
+	now := toMicros(time.Now())
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.lockTenant(ctx, tx); err != nil {
 			return err
 		}
 		// The casts are for databases that take a bare parameter in a SELECT for text.
@@ -46,34 +47,34 @@ func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 		return err
 	})
 	if err != nil {
-		return t.s.fail(ctx, err, "create the built-in server %q", id)
+		return t.s.wrapError(ctx, err, "create the built-in server %q", id)
 	}
 	return nil
 }
 
 // Servers lists the tenant's servers by id.
 func (t *Tenant) Servers(ctx context.Context) ([]junctor.Server, error) {
-	list, err := all(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? ORDER BY id`, string(t.id))
+	list, err := readAll(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? ORDER BY id`, string(t.id))
 	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the servers")
+		return nil, t.s.wrapError(ctx, err, "list the servers")
 	}
 	return list, nil
 }
 
-// Server gives one server; not_found when the tenant has none with that id.
+// Server returns one server; not_found if the tenant has none with that id.
 func (t *Tenant) Server(ctx context.Context, id string) (junctor.Server, error) {
-	srv, err := one(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	srv, err := readOne(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Server{}, missing("there is no server %q", id)
+		return junctor.Server{}, notFound("there is no server %q", id)
 	}
 	if err != nil {
-		return junctor.Server{}, t.s.fail(ctx, err, "read the server %q", id)
+		return junctor.Server{}, t.s.wrapError(ctx, err, "read the server %q", id)
 	}
 	return srv, nil
 }
 
-// SetServerState stores how a server is doing; lastError is kept with
-// StateError only. not_found when the tenant has no such server.
+// SetServerState stores the state of a server, whatever version it has. lastError is kept
+// with StateError only. It is not_found if the tenant has no such server.
 func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.ServerState, lastError string) error {
 	switch state {
 	case junctor.StateError:
@@ -82,38 +83,38 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 	default:
 		return junctor.Errorf(junctor.CodeInvalid, "%q is not a state of a server: use active, inactive or error", string(state))
 	}
-	now := micros(time.Now())
-	n, err := t.s.do(ctx, `UPDATE servers SET state = ?, last_error = ?, updated_at = `+laterVersion+`, updated_by = ? WHERE tenant_id = ? AND id = ?`,
-		string(state), lastError, now, now, t.by, string(t.id), id)
+	now := toMicros(time.Now())
+	n, err := t.s.execWrite(ctx, `UPDATE servers SET state = ?, last_error = ?, updated_at = `+nextVersionSQL+`, updated_by = ? WHERE tenant_id = ? AND id = ?`,
+		string(state), lastError, now, now, t.changedBy, string(t.id), id)
 	if err != nil {
-		return t.s.fail(ctx, err, "set the state of the server %q", id)
+		return t.s.wrapError(ctx, err, "set the state of the server %q", id)
 	}
 	if n == 0 {
-		return missing("there is no server %q", id)
+		return notFound("there is no server %q", id)
 	}
 	return nil
 }
 
-// SwitchServer is SetServerState of a server that was read: precondition where somebody
-// else changed it meanwhile.
+// SwitchServer stores the state of a server that was read before. If somebody else changed
+// the server since version, the error is precondition.
 func (t *Tenant) SwitchServer(ctx context.Context, id string, state junctor.ServerState, version time.Time) error {
-	row := &versionedRow{table: "servers", where: "id = ?", key: []any{id}, version: version, called: fmt.Sprintf("the server %q", id), missing: missing("there is no server %q", id)}
-	_, err := t.update(ctx, row, `state = ?, last_error = ''`, string(state))
+	row := &versionedRow{table: "servers", where: "id = ?", key: []any{id}, version: version, label: fmt.Sprintf("the server %q", id), notFound: notFound("there is no server %q", id)}
+	_, err := t.updateVersioned(ctx, row, `state = ?, last_error = ''`, string(state))
 	return err
 }
 
-// RemoveServer deletes a server for good, with what users entered for it, and
-// notes that it was removed and whose it was, so that EnsureBuiltin does not bring
-// it back and nobody takes its name over. not_found when the tenant has no such
+// RemoveServer deletes a server for good, with the credentials that users entered for it.
+// It records the removal and the owner, so that EnsureBuiltin does not bring the server
+// back and nobody else takes its name over. It is not_found if the tenant has no such
 // server.
 func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
-	err := t.s.tx(ctx, func(tx *sql.Tx) error {
-		if err := t.hold(ctx, tx); err != nil {
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.lockTenant(ctx, tx); err != nil {
 			return err
 		}
 		row, err := scanServer(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`), string(t.id), id))
 		if errors.Is(err, sql.ErrNoRows) {
-			return missing("there is no server %q", id)
+			return notFound("there is no server %q", id)
 		}
 		if err != nil {
 			return err
@@ -123,7 +124,7 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 			return err
 		}
 		if n == 0 {
-			return missing("there is no server %q", id)
+			return notFound("there is no server %q", id)
 		}
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND name IN (?, ?) AND owner LIKE ?`,
 			string(t.id), junctor.UserSecret(id), junctor.UserPins(id), junctor.UserOwner("%")); err != nil {
@@ -131,37 +132,38 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 		}
 		_, err = t.s.exec(ctx, tx, `INSERT INTO removed_servers (tenant_id, id, removed_at, owner) VALUES (?, ?, ?, ?)
 			ON CONFLICT (tenant_id, id) DO UPDATE SET removed_at = excluded.removed_at, owner = excluded.owner`,
-			string(t.id), id, micros(time.Now()), row.Owner)
+			string(t.id), id, toMicros(time.Now()), row.Owner)
 		return err
 	})
 	if err != nil {
-		return t.s.fail(ctx, err, "remove the server %q", id)
+		return t.s.wrapError(ctx, err, "remove the server %q", id)
 	}
 	return nil
 }
 
-// RemovedServer tells when a server of that id was last removed, and who owned it;
-// not_found where none was.
+// RemovedServer returns the owner of the server of that id that was last removed, and
+// when; not_found if none was.
 func (t *Tenant) RemovedServer(ctx context.Context, id string) (owner string, at time.Time, err error) {
 	type removed struct {
 		owner string
 		at    time.Time
 	}
-	found, err := one(ctx, t.s, func(row scanner) (r removed, err error) {
+	found, err := readOne(ctx, t.s, func(row scanner) (r removed, err error) {
 		var at int64
 		err = row.Scan(&r.owner, &at)
 		r.at = fromMicros(at)
 		return r, err
 	}, `SELECT owner, removed_at FROM removed_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", time.Time{}, missing("no server %q was removed", id)
+		return "", time.Time{}, notFound("no server %q was removed", id)
 	}
 	if err != nil {
-		return "", time.Time{}, t.s.fail(ctx, err, "read whether the server %q was removed", id)
+		return "", time.Time{}, t.s.wrapError(ctx, err, "read whether the server %q was removed", id)
 	}
 	return found.owner, found.at, nil
 }
 
+// scanServer reads the columns of serverColumns.
 func scanServer(row scanner) (junctor.Server, error) {
 	var srv junctor.Server
 	var created, updated int64
@@ -176,7 +178,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
 	}
 	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
-	srv.Trusted, srv.Declared, srv.Found, srv.API = config.Trusted, config.Declared, config.Found, config.API
+	srv.Trusted, srv.Declared, srv.Discovered, srv.API = config.Trusted, config.Declared, config.Discovered, config.API
 	if config.Connection != nil {
 		srv.Connection = *config.Connection
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Session is what has to be kept of a legacy MCP session beyond what its
-// sealed id says. It is bound to the principal that made it.
+// Session is the part of a legacy MCP session that its sealed id does not hold. It is
+// bound to the principal that opened it.
 type Session struct {
 	ID            string
 	Issuer        string
@@ -21,87 +21,86 @@ type Session struct {
 	ExpiresAt     time.Time
 }
 
-// SaveSession stores a session, in place of what was stored under its id.
-// not_found when it was revoked, or belongs to another principal: a late write
-// brings no session back, and nobody writes into another's.
+// SaveSession stores a session, in place of the one with its id. It is not_found if the
+// session was revoked or belongs to another principal: a late write must not bring a
+// session back, and nobody writes into the session of somebody else.
 func (t *Tenant) SaveSession(ctx context.Context, ses Session) error {
 	subscriptions, err := json.Marshal(ses.Subscriptions)
 	if err != nil {
-		return t.s.fail(ctx, err, "encode the subscriptions of a session")
+		return t.s.wrapError(ctx, err, "encode the subscriptions of a session")
 	}
-	n, err := t.s.do(ctx, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
+	n, err := t.s.execWrite(ctx, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
 		ON CONFLICT (tenant_id, id) DO UPDATE SET log_level = excluded.log_level, subscriptions = excluded.subscriptions,
 			capabilities = excluded.capabilities, expires_at = excluded.expires_at
 		WHERE sessions.revoked = 0 AND sessions.issuer = excluded.issuer AND sessions.subject = excluded.subject`,
-		string(t.id), ses.ID, ses.Issuer, ses.Subject, ses.LogLevel, string(subscriptions), ses.Capabilities, micros(ses.ExpiresAt))
+		string(t.id), ses.ID, ses.Issuer, ses.Subject, ses.LogLevel, string(subscriptions), ses.Capabilities, toMicros(ses.ExpiresAt))
 	if err != nil {
-		return t.s.fail(ctx, err, "save a session")
+		return t.s.wrapError(ctx, err, "save a session")
 	}
 	if n == 0 {
-		return missing("the session has ended, or is not yours; start a new one")
+		return notFound("the session has ended, or is not yours; start a new one")
 	}
 	return nil
 }
 
-// Session gives what is stored of a session; not_found when nothing is, or the
-// session was revoked. Whether it has expired, and whose it is, the caller
-// judges.
+// Session returns the stored part of a session; not_found if there is none, or the session
+// was revoked. The caller judges expiry and principal.
 func (t *Tenant) Session(ctx context.Context, id string) (Session, error) {
-	ses, err := one(ctx, t.s, scanSession, `SELECT id, issuer, subject, log_level, subscriptions, capabilities, expires_at FROM sessions
+	ses, err := readOne(ctx, t.s, scanSession, `SELECT id, issuer, subject, log_level, subscriptions, capabilities, expires_at FROM sessions
 		WHERE tenant_id = ? AND id = ? AND revoked = 0`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Session{}, missing("nothing is stored for this session")
+		return Session{}, notFound("nothing is stored for this session")
 	}
 	if err != nil {
-		return Session{}, t.s.fail(ctx, err, "read a session")
+		return Session{}, t.s.wrapError(ctx, err, "read a session")
 	}
 	return ses, nil
 }
 
-// RevokeSession ends a session, stored or not. That it ended is remembered
-// until expires, when its sealed id stops being valid by itself; what was
-// stored of it is dropped.
+// RevokeSession ends a session, whether or not something is stored for it, and deletes the
+// stored part. The revocation is kept until expires, when the sealed id stops being valid
+// by itself.
 func (t *Tenant) RevokeSession(ctx context.Context, id string, expires time.Time) error {
-	_, err := t.s.do(ctx, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
+	_, err := t.s.execWrite(ctx, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
 		VALUES (?, ?, '', '', '', '[]', NULL, ?, 1)
 		ON CONFLICT (tenant_id, id) DO UPDATE SET issuer = '', subject = '', log_level = '', subscriptions = '[]', capabilities = NULL,
 			expires_at = CASE WHEN sessions.expires_at > excluded.expires_at THEN sessions.expires_at ELSE excluded.expires_at END, revoked = 1`,
-		string(t.id), id, micros(expires))
+		string(t.id), id, toMicros(expires))
 	if err != nil {
-		return t.s.fail(ctx, err, "end a session")
+		return t.s.wrapError(ctx, err, "end a session")
 	}
 	return nil
 }
 
-// Revoked says whether a session was ended before its time.
+// Revoked reports whether a session was ended before it expired.
 func (t *Tenant) Revoked(ctx context.Context, id string) (bool, error) {
-	n, err := one(ctx, t.s, scanCount, `SELECT COUNT(*) FROM sessions WHERE tenant_id = ? AND id = ? AND revoked = 1`, string(t.id), id)
+	n, err := readOne(ctx, t.s, scanCount, `SELECT COUNT(*) FROM sessions WHERE tenant_id = ? AND id = ? AND revoked = 1`, string(t.id), id)
 	if err != nil {
-		return false, t.s.fail(ctx, err, "look up whether a session has ended")
+		return false, t.s.wrapError(ctx, err, "look up whether a session has ended")
 	}
 	return n > 0, nil
 }
 
-// UseState notes that a state, handed out for one use, was used, and says
-// whether this was the first time. Of any number of callers, in any number of
-// processes, one is the first. The note is kept until expires, when the state
-// must no longer be valid by itself.
+// UseState records that a state for one use was used, and reports whether this was the
+// first time. Of any number of concurrent callers, on any number of replicas, exactly one
+// is the first. The record is kept until expires, when the state has to be invalid by
+// itself.
 func (t *Tenant) UseState(ctx context.Context, id string, expires time.Time) (first bool, err error) {
-	n, err := t.s.do(ctx, `INSERT INTO used_states (tenant_id, id, expires_at) VALUES (?, ?, ?)
-		ON CONFLICT (tenant_id, id) DO NOTHING`, string(t.id), id, micros(expires))
+	n, err := t.s.execWrite(ctx, `INSERT INTO used_states (tenant_id, id, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (tenant_id, id) DO NOTHING`, string(t.id), id, toMicros(expires))
 	if err != nil {
-		return false, t.s.fail(ctx, err, "note the use of a state")
+		return false, t.s.wrapError(ctx, err, "note the use of a state")
 	}
 	return n == 1, nil
 }
 
-// ClientLife is how long a program that registered itself is remembered before
-// somebody consents to it.
+// ClientLife is how long a registered OAuth client is kept if no user consents to it.
 const ClientLife = 24 * time.Hour
 
-// Sweep deletes the sessions, used states, logins, tasks and tokens of all tenants that expired at or
-// before now, and programs that nobody wanted, and says how many rows that were.
+// Sweep deletes the sessions, used states, logins, tasks and tokens of all tenants that
+// expired at or before now, and OAuth clients that no user consented to. It returns the
+// number of deleted rows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	var swept int64
 	for _, old := range []struct {
@@ -115,19 +114,20 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 		{`DELETE FROM consent_tokens WHERE expires_at <= ?`, now},
 		{`DELETE FROM clients WHERE used_at IS NULL AND created_at <= ?`, now.Add(-ClientLife)},
 	} {
-		n, err := s.do(ctx, old.query, micros(old.at))
+		n, err := s.execWrite(ctx, old.query, toMicros(old.at))
 		if err != nil {
-			return swept, s.fail(ctx, err, "sweep what has expired")
+			return swept, s.wrapError(ctx, err, "sweep what has expired")
 		}
 		swept += n
 	}
 	n, err := s.sweepAgentTasks(ctx, now)
 	if err != nil {
-		return swept, s.fail(ctx, err, "sweep old tasks of agents")
+		return swept, s.wrapError(ctx, err, "sweep old tasks of agents")
 	}
 	return swept + n, nil
 }
 
+// scanSession reads the columns of a session.
 func scanSession(row scanner) (Session, error) {
 	var ses Session
 	var subscriptions string
@@ -142,6 +142,7 @@ func scanSession(row scanner) (Session, error) {
 	return ses, nil
 }
 
+// scanCount reads a single number.
 func scanCount(row scanner) (int64, error) {
 	var n int64
 	err := row.Scan(&n)

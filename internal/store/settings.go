@@ -18,20 +18,20 @@ type Setting struct {
 	UpdatedBy string // who put it, as Principal.ID says; "" is unknown
 }
 
-// Setting gives one setting; not_found when it was never put.
+// Setting returns one setting; not_found if it was never stored.
 func (t *Tenant) Setting(ctx context.Context, key string) (Setting, error) {
-	set, err := one(ctx, t.s, scanSetting, `SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? AND name = ?`, string(t.id), key)
+	set, err := readOne(ctx, t.s, scanSetting, `SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? AND name = ?`, string(t.id), key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Setting{}, missing("the setting %q is not set", key)
+		return Setting{}, notFound("the setting %q is not set", key)
 	}
 	if err != nil {
-		return Setting{}, t.s.fail(ctx, err, "read the setting %q", key)
+		return Setting{}, t.s.wrapError(ctx, err, "read the setting %q", key)
 	}
 	return set, nil
 }
 
-// PutSetting stores a setting in place of a former one; invalid when the key is
-// empty or the value is not JSON.
+// PutSetting stores a setting, in place of a former one; invalid if the key is empty or
+// the value is not JSON.
 func (t *Tenant) PutSetting(ctx context.Context, key string, value json.RawMessage) error {
 	if key == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "a setting needs a key")
@@ -39,24 +39,27 @@ func (t *Tenant) PutSetting(ctx context.Context, key string, value json.RawMessa
 	if !json.Valid(value) {
 		return junctor.Errorf(junctor.CodeInvalid, "the value of the setting %q is not JSON", key)
 	}
-	err := untilFree(ctx, t.s.dialect, func() error { return t.putSetting(ctx, t.s.write, key, value) })
+	err := retryWhileBusy(ctx, t.s.dialect, func() error { return t.putSetting(ctx, t.s.write, key, value) })
 	if err != nil {
-		return t.s.fail(ctx, err, "store the setting %q", key)
+		return t.s.wrapError(ctx, err, "store the setting %q", key)
 	}
 	return nil
 }
 
+// putSetting stores a setting on a connection or within a transaction. UpdatedAt always
+// grows, since it is the version.
 func (t *Tenant) putSetting(ctx context.Context, on execer, key string, value json.RawMessage) error {
 	_, err := t.s.exec(ctx, on, `INSERT INTO settings (tenant_id, name, value, updated_at, updated_by) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value, updated_by = excluded.updated_by,
 			updated_at = CASE WHEN settings.updated_at < excluded.updated_at THEN excluded.updated_at ELSE settings.updated_at + 1 END`,
-		string(t.id), key, string(value), micros(time.Now()), t.by)
+		string(t.id), key, string(value), toMicros(time.Now()), t.changedBy)
 	return err
 }
 
-// ChangeSetting stores what change makes of a setting, and gives it back. change gets
-// the setting as it is, without a value where it was never put; nobody else changes it
-// meanwhile. It may run more than once.
+// ChangeSetting runs change on a setting, stores the value that it returns, and returns
+// the stored setting. If the setting was never stored, change gets one without a value.
+// Nobody else changes the setting meanwhile. change may run more than once and must not
+// use the store.
 func (t *Tenant) ChangeSetting(ctx context.Context, key string, change func(Setting) (json.RawMessage, error)) (Setting, error) {
 	read := func(tx *sql.Tx) (Setting, error) {
 		set, err := scanSetting(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? AND name = ?`), string(t.id), key))
@@ -66,8 +69,8 @@ func (t *Tenant) ChangeSetting(ctx context.Context, key string, change func(Sett
 		return set, err
 	}
 	var stored Setting
-	err := t.s.tx(ctx, func(tx *sql.Tx) error {
-		if err := t.hold(ctx, tx); err != nil {
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.lockTenant(ctx, tx); err != nil {
 			return err
 		}
 		now, err := read(tx)
@@ -88,20 +91,21 @@ func (t *Tenant) ChangeSetting(ctx context.Context, key string, change func(Sett
 		return err
 	})
 	if err != nil {
-		return Setting{}, t.s.fail(ctx, err, "change the setting %q", key)
+		return Setting{}, t.s.wrapError(ctx, err, "change the setting %q", key)
 	}
 	return stored, nil
 }
 
 // Settings lists the tenant's settings by key.
 func (t *Tenant) Settings(ctx context.Context) ([]Setting, error) {
-	list, err := all(ctx, t.s, scanSetting, `SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	list, err := readAll(ctx, t.s, scanSetting, `SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? ORDER BY name`, string(t.id))
 	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the settings")
+		return nil, t.s.wrapError(ctx, err, "list the settings")
 	}
 	return list, nil
 }
 
+// scanSetting reads the columns of a setting.
 func scanSetting(row scanner) (Setting, error) {
 	var set Setting
 	var value string

@@ -10,9 +10,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// sourceColumns are the columns that scanSource reads.
 const sourceColumns = `tenant_id, id, config, disabled, declared, created_at, updated_at, updated_by`
 
-// sourceConfig is what the column config holds.
+// sourceConfig is the JSON of the column config.
 type sourceConfig struct {
 	Style      junctor.SourceStyle `json:"style"`
 	Title      string              `json:"title,omitempty"`
@@ -22,13 +23,14 @@ type sourceConfig struct {
 	Key        string              `json:"key,omitempty"`
 }
 
-func sourceText(s *junctor.Source) (string, error) {
-	return configText(sourceConfig{s.Style, s.Title, s.Header, s.TypeField, s.AgentField, s.Key})
+// encodeSource returns the column config of a source.
+func encodeSource(s *junctor.Source) (string, error) {
+	return encodeConfig(sourceConfig{s.Style, s.Title, s.Header, s.TypeField, s.AgentField, s.Key})
 }
 
-// sourceKey is the id of a source in the database, which is one for all tenants:
-// that of another tenant than the default one begins with the tenant, so that
-// nobody learns from a conflict which ids others have.
+// sourceKey returns the id of a source in the database, which is unique over all tenants
+// because it is also a path below /hooks/. For another tenant than the default one it
+// begins with the tenant, so that a conflict does not reveal the ids of others.
 func (t *Tenant) sourceKey(id string) string {
 	if t.id == junctor.DefaultTenant {
 		return id
@@ -38,79 +40,80 @@ func (t *Tenant) sourceKey(id string) string {
 
 // AllSources lists the sources of every tenant by id.
 func (s *Store) AllSources(ctx context.Context) ([]junctor.Source, error) {
-	return list(ctx, s, aSource, scanSource, `SELECT `+sourceColumns+` FROM sources ORDER BY id`)
+	return listNamed(ctx, s, kindSource, scanSource, `SELECT `+sourceColumns+` FROM sources ORDER BY id`)
 }
 
-// SourceAt gives the source whose messages come in at a path below /hooks/;
-// not_found where there is none.
+// SourceAt returns the source that receives messages at a path below /hooks/; not_found if
+// there is none.
 func (s *Store) SourceAt(ctx context.Context, path string) (junctor.Source, error) {
-	src, err := one(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE id = ?`, path)
+	src, err := readOne(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE id = ?`, path)
 	if errors.Is(err, sql.ErrNoRows) {
-		return src, missing("there is no source %q", path)
+		return src, notFound("there is no source %q", path)
 	}
 	if err != nil {
-		return src, s.fail(ctx, err, "read the source %q", path)
+		return src, s.wrapError(ctx, err, "read the source %q", path)
 	}
 	return src, nil
 }
 
 // Sources lists the tenant's sources by id.
 func (t *Tenant) Sources(ctx context.Context) ([]junctor.Source, error) {
-	return list(ctx, t.s, aSource, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? ORDER BY id`, string(t.id))
+	return listNamed(ctx, t.s, kindSource, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? ORDER BY id`, string(t.id))
 }
 
-// Source gives one; not_found when the tenant has none with that id.
+// Source returns one source; not_found if the tenant has none with that id.
 func (t *Tenant) Source(ctx context.Context, id string) (junctor.Source, error) {
 	// An earlier version stored the ids of every tenant as they are.
-	src, err := one(ctx, t.s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? AND id IN (?, ?)`, string(t.id), t.sourceKey(id), id)
+	src, err := readOne(ctx, t.s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? AND id IN (?, ?)`, string(t.id), t.sourceKey(id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return src, aSource.missing(id)
+		return src, kindSource.notFound(id)
 	}
 	if err != nil {
-		return src, t.s.fail(ctx, err, "read the %s %q", aSource, id)
+		return src, t.s.wrapError(ctx, err, "read the %s %q", kindSource, id)
 	}
 	return src, nil
 }
 
-// AddSource stores a new source and gives it back; conflict where the tenant has
-// one with that id.
+// AddSource stores a new source and returns it; conflict if the tenant has one with that
+// id.
 func (t *Tenant) AddSource(ctx context.Context, src junctor.Source) (junctor.Source, error) {
-	now := fromMicros(micros(time.Now()))
-	src.Tenant, src.CreatedAt, src.UpdatedAt, src.UpdatedBy = t.id, now, now, t.by
-	config, err := sourceText(&src)
+	now := fromMicros(toMicros(time.Now()))
+	src.Tenant, src.CreatedAt, src.UpdatedAt, src.UpdatedBy = t.id, now, now, t.changedBy
+	config, err := encodeSource(&src)
 	if err != nil {
 		return src, err
 	}
 	src.Path = hookPath(&src, t.sourceKey(src.ID))
-	_, err = t.s.do(ctx, `INSERT INTO sources (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), t.sourceKey(src.ID), config, number(src.Disabled), src.Declared, micros(now), micros(now), t.by)
+	_, err = t.s.execWrite(ctx, `INSERT INTO sources (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), t.sourceKey(src.ID), config, boolToInt(src.Disabled), src.Declared, toMicros(now), toMicros(now), t.changedBy)
 	if err != nil {
-		return src, t.s.fail(ctx, err, "add the source %q", src.ID)
+		return src, t.s.wrapError(ctx, err, "add the source %q", src.ID)
 	}
 	return src, nil
 }
 
-// UpdateSource stores a source that Source gave, changed, in place of the one with its
-// id, and gives it back. Precondition where somebody else changed it meanwhile,
-// not_found where the tenant has none.
+// UpdateSource stores a changed copy of what Source returned, and returns it. The error is
+// precondition if somebody else changed the source meanwhile, and not_found if the tenant
+// has none.
 func (t *Tenant) UpdateSource(ctx context.Context, src junctor.Source) (junctor.Source, error) {
-	config, err := sourceText(&src)
+	config, err := encodeSource(&src)
 	if err != nil {
 		return src, err
 	}
-	src.Tenant, src.UpdatedBy = t.id, t.by
-	row := aSource.row("sources", "id IN (?, ?)", src.ID, src.UpdatedAt)
+	src.Tenant, src.UpdatedBy = t.id, t.changedBy
+	row := kindSource.versionedRow("sources", "id IN (?, ?)", src.ID, src.UpdatedAt)
 	row.key = []any{t.sourceKey(src.ID), src.ID}
-	src.UpdatedAt, err = t.update(ctx, row, `config = ?, disabled = ?, declared = ?`, config, number(src.Disabled), src.Declared)
+	src.UpdatedAt, err = t.updateVersioned(ctx, row, `config = ?, disabled = ?, declared = ?`, config, boolToInt(src.Disabled), src.Declared)
 	return src, err
 }
 
-// DeleteSource forgets a source; its events stay. not_found where the tenant has
-// none with that id.
+// DeleteSource deletes a source. Its events stay. It is not_found if the tenant has none
+// with that id.
 func (t *Tenant) DeleteSource(ctx context.Context, id string) error {
-	return t.change(ctx, "delete", aSource, id, `DELETE FROM sources WHERE tenant_id = ? AND id IN (?, ?)`, string(t.id), t.sourceKey(id), id)
+	return t.changeNamed(ctx, "delete", kindSource, id, `DELETE FROM sources WHERE tenant_id = ? AND id IN (?, ?)`, string(t.id), t.sourceKey(id), id)
 }
 
+// scanSource reads the columns of sourceColumns, and takes the tenant off the id.
 func scanSource(row scanner) (junctor.Source, error) {
 	var s junctor.Source
 	var text string
@@ -119,7 +122,7 @@ func scanSource(row scanner) (junctor.Source, error) {
 		return s, err
 	}
 	var c sourceConfig
-	if err := aSource.read(s.ID, text, &c); err != nil {
+	if err := kindSource.decodeConfig(s.ID, text, &c); err != nil {
 		return s, err
 	}
 	key := s.ID
@@ -130,7 +133,8 @@ func scanSource(row scanner) (junctor.Source, error) {
 	return s, nil
 }
 
-// hookPath is where the messages of a source come in.
+// hookPath returns the path at which a source receives messages; "" for a source that
+// Junctor polls.
 func hookPath(s *junctor.Source, key string) string {
 	if s.Pulled() {
 		return ""

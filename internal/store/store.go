@@ -10,73 +10,75 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Dialect is what a database does in its own way.
+// Dialect is the part of SQL that differs between databases. Drivers implement it, and so
+// may rely on everything else being the same.
 type Dialect interface {
-	// Bind gives the query with the database's own placeholders instead of
-	// question marks. No query has a question mark inside a literal.
+	// Bind returns the query with the database's own placeholders in place of question
+	// marks. No query has a question mark inside a literal.
 	Bind(query string) string
-	// Code says what an error of the driver means: conflict for a uniqueness
-	// that is broken, not_found for a foreign key that points nowhere,
-	// invalid for text it cannot keep, unavailable for what may pass, "" for the rest.
+	// Code returns the meaning of a driver's error: conflict for a broken uniqueness,
+	// not_found for a foreign key without a row, invalid for text that the database cannot
+	// keep, unavailable for a state that may pass, and "" for everything else.
 	Code(err error) junctor.Code
-	// Busy says that a statement did nothing because another writer was at
-	// work, for which it has waited a moment: it may be tried again.
+	// Busy reports that a statement did nothing because another writer was active, after
+	// waiting a moment: the statement may be tried again.
 	Busy(err error) bool
-	// SelectRows is a SELECT that reads rows from one parameter, a list of lists
-	// in JSON: t stands for a column of text, i for one of whole numbers.
+	// SelectRows returns a SELECT that reads rows from one parameter, a JSON list of
+	// lists. columns has a letter for each column: t for text, i for whole numbers.
 	SelectRows(columns string) string
-	// Zip is a SELECT that reads rows from columns of the same length, each a
-	// []string or an []int64, and its arguments.
+	// Zip returns a SELECT that reads rows from columns of the same length, each a
+	// []string or an []int64, and the arguments of that SELECT.
 	Zip(columns ...any) (query string, args []any, err error)
-	// Stuck is the condition that a job is held or dead, and in the state that is given
-	// where that is not "", in the words of the index that has those jobs.
+	// Stuck returns the condition that a job is held or dead, and in the given state if
+	// that is not "". It uses the expression of the index over those jobs.
 	Stuck(state string) string
-	// Members is a table of the members of a JSON object, for a FROM: key and value. The
-	// object is an expression, of what stands before it in the FROM.
+	// Members returns a table of the members of a JSON object, for a FROM, with the
+	// columns key and value. object is an expression over the tables before it in the
+	// FROM.
 	Members(object string) string
-	// Sync is the statement after which what was committed outlasts a power
-	// cut; "" where that holds anyway.
+	// Sync returns the statement after which committed data survives a power cut; "" if
+	// every commit does.
 	Sync() string
-	// Durably are the statements around a transaction after which its commit, and
-	// all before it, outlasts a power cut; "" where that holds anyway.
+	// Durably returns the statements around a transaction that make its commit, and all
+	// commits before it, survive a power cut; "" if every commit does.
 	Durably() (before, after string)
-	// Skip is what makes a SELECT lock its rows and leave out those that another
-	// holds; Wait is the same for one that waits for them. "" where there is one
-	// writer.
+	// Skip returns the suffix that makes a SELECT lock its rows and leave out those that
+	// another transaction has locked. Wait returns the suffix that waits for them. Both
+	// are "" for a database with one writer.
 	Skip() string
 	Wait() string
-	// Row is the column that says where a row lies, while nobody changes it; Among
-	// is the condition that a row is one of those that a SELECT of it gives, which
-	// never makes a database read the rest.
+	// Row returns the column with the physical position of a row, which is valid while
+	// nobody changes the row. Among returns the condition that a row is one of those that
+	// a SELECT of that column returns, in a form that never makes the database read the
+	// whole table.
 	Row() string
 	Among(rows string) string
-	// Notify is a statement that tells other processes of new jobs once its
-	// transaction is committed; "" where there are none.
+	// Notify returns a statement that notifies other processes of new jobs when its
+	// transaction is committed; "" if there are no other processes.
 	Notify() string
-	// Tell is a statement that tells other processes its one parameter, a text of
-	// less than 8000 bytes; "" where there are none.
+	// Tell returns a statement that sends its one parameter, a text of less than 8000
+	// bytes, to all replicas; "" if there are no others.
 	Tell() string
-	// Now is an expression for the database's own time, in microseconds: processes
-	// with clocks of their own agree on it.
+	// Now returns an expression for the database's own time in microseconds, on which
+	// replicas with different clocks agree.
 	Now() string
-	// Writers is how many transactions write at a time.
+	// Writers returns how many transactions may usefully write at the same time.
 	Writers() int
 }
 
-// Database is an opened database whose schema is up to date, without queries:
-// what drivers hand to packages that keep their own. Writes and transactions go
-// to Write, lone reads to Read; they may be the same.
+// Database is an open database whose schema is up to date, without queries. Drivers pass
+// it to packages that have queries of their own, such as history and queue. Writes and
+// transactions go to Write, single reads to Read; the two may be the same.
 type Database struct {
 	Write, Read *sql.DB
 	Dialect     Dialect
 }
 
-// Durably runs fn in one transaction on the writer, which outlasts a power cut
-// once nil comes back. fn may run more than once, each time on what the
-// transaction before it left.
+// Durably runs fn in one transaction on the writer. When it returns nil, the transaction
+// survives a power cut. fn may run more than once, each time in a new transaction.
 func (d Database) Durably(ctx context.Context, fn func(*sql.Tx) error) error {
 	before, after := d.Dialect.Durably()
-	return untilFree(ctx, d.Dialect, func() error {
+	return retryWhileBusy(ctx, d.Dialect, func() error {
 		conn, err := d.Write.Conn(ctx)
 		if err != nil {
 			return err
@@ -101,15 +103,15 @@ func (d Database) Durably(ctx context.Context, fn func(*sql.Tx) error) error {
 	})
 }
 
-// Fail turns an error of the database into one that may cross packages; doing
-// is a verb phrase.
+// Fail turns an error of the database into a junctor.Error. doing is a verb phrase that
+// completes "cannot ...".
 func (d Database) Fail(ctx context.Context, err error, doing string, args ...any) error {
-	return (&Store{dialect: d.Dialect}).fail(ctx, err, doing, args...)
+	return (&Store{dialect: d.Dialect}).wrapError(ctx, err, doing, args...)
 }
 
-// patience is how long a write waits for a writer in another process, unless
-// its context ends before.
-const patience = 5 * time.Second
+// busyTimeout is how long a write waits for a writer in another process, unless its
+// context ends before.
+const busyTimeout = 5 * time.Second
 
 // Store is a database of Junctor. It is safe for concurrent use.
 type Store struct {
@@ -117,35 +119,37 @@ type Store struct {
 	read    *sql.DB
 	dialect Dialect
 
+	// observe is called for every statement; nil if nobody observes.
 	observe func(context.Context) // told of every statement; nil is nobody
 
-	auditPage atomic.Pointer[[]byte] // memory to be used again
+	auditBuffer atomic.Pointer[[]byte] // memory to be used again
 }
 
-// New makes a Store over a database whose schema is up to date; drivers call
-// it. Writes and transactions go to write, lone reads to read; they may be the
-// same. The Store owns both.
+// New returns a Store over a database whose schema is up to date; drivers call it. Writes
+// and transactions go to write, single reads to read; the two may be the same. The Store
+// owns and closes both.
 func New(write, read *sql.DB, dialect Dialect) *Store {
 	return &Store{write: write, read: read, dialect: dialect}
 }
 
-// Database is what packages that keep tables of their own beside the Store's
-// work on. It stays the Store's to close.
+// Database returns the database for packages that have tables of their own beside those of
+// the Store. Only the Store closes it.
 func (s *Store) Database() Database {
 	return Database{Write: s.write, Read: s.read, Dialect: s.dialect}
 }
 
-// Observe tells f of each statement and transaction that begins, with the
-// context it runs for. It is called before the Store is used.
+// Observe makes the Store call f for each statement and transaction that begins, with its
+// context. It has to be called before the Store is used.
 func (s *Store) Observe(f func(context.Context)) { s.observe = f }
 
-func (s *Store) begins(ctx context.Context) {
+// notifyObserver calls the observer, if there is one.
+func (s *Store) notifyObserver(ctx context.Context) {
 	if s.observe != nil {
 		s.observe(ctx)
 	}
 }
 
-// Close ends all use of the database.
+// Close closes all connections. The Store cannot be used afterwards.
 func (s *Store) Close() error {
 	// The writer goes last: SQLite folds its log into the file when the last
 	// connection closes, and only a writer can.
@@ -154,48 +158,62 @@ func (s *Store) Close() error {
 		err = errors.Join(err, s.write.Close())
 	}
 	if err != nil {
-		return s.fail(context.Background(), err, "close the database")
+		return s.wrapError(context.Background(), err, "close the database")
 	}
 	return nil
 }
 
-// Tenant is the part of the store that belongs to one tenant.
-type Tenant struct {
-	s  *Store
-	id junctor.TenantID
-	by string // who makes changes through it; "" is nobody
+// Sync makes everything that was committed survive a power cut, and not only a kill of the
+// process.
+func (s *Store) Sync(ctx context.Context) error {
+	statement := s.dialect.Sync()
+	if statement == "" {
+		return nil
+	}
+	if _, err := s.write.ExecContext(ctx, statement); err != nil {
+		return s.wrapError(ctx, err, "write the database to the disk")
+	}
+	return nil
 }
 
-// For gives the part that belongs to a tenant. It does not check that there is
-// such a tenant: reading finds nothing, and writing is refused with not_found.
+// Tenant is the part of the store that belongs to one tenant. Every query of it has the
+// tenant's id, so that no method reads or writes rows of another tenant.
+type Tenant struct {
+	s         *Store
+	id        junctor.TenantID
+	changedBy string // who makes changes through it; "" is nobody
+}
+
+// For returns the part that belongs to a tenant. It does not check that the tenant exists:
+// reads find nothing, and writes are refused with not_found.
 func (s *Store) For(tenant junctor.TenantID) *Tenant {
 	return &Tenant{s: s, id: tenant}
 }
 
-// hold makes the tenant's other transactions that hold it wait for this one,
-// which therefore may read first and write what follows from it. Databases with
-// one writer do so anyway.
-func (t *Tenant) hold(ctx context.Context, tx *sql.Tx) error {
+// lockTenant makes other transactions of the tenant that call it wait until tx ends. After
+// it, a transaction may read rows and write what depends on them. On a database with one
+// writer this holds anyway.
+func (t *Tenant) lockTenant(ctx context.Context, tx *sql.Tx) error {
 	n, err := t.s.exec(ctx, tx, `UPDATE tenants SET name = name WHERE tenant_id = ?`, string(t.id))
 	if err == nil && n == 0 {
-		err = missing("there is no tenant %q", string(t.id))
+		err = notFound("there is no tenant %q", string(t.id))
 	}
 	return err
 }
 
-// querier is what *sql.DB and *sql.Tx have in common for reading.
+// querier is the reading part of *sql.DB and *sql.Tx.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// execer is what *sql.DB and *sql.Tx have in common here.
+// execer is the writing part of *sql.DB and *sql.Tx.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// exec runs one statement and gives the number of rows it touched.
+// exec runs one statement and returns the number of rows that it changed.
 func (s *Store) exec(ctx context.Context, on execer, query string, args ...any) (int64, error) {
-	s.begins(ctx)
+	s.notifyObserver(ctx)
 	res, err := on.ExecContext(ctx, s.dialect.Bind(query), args...)
 	if err != nil {
 		return 0, err
@@ -203,20 +221,21 @@ func (s *Store) exec(ctx context.Context, on execer, query string, args ...any) 
 	return res.RowsAffected()
 }
 
-// do runs one statement on the writer, as a transaction of its own.
-func (s *Store) do(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = untilFree(ctx, s.dialect, func() error {
+// execWrite runs one statement on the writer, as a transaction of its own, and returns the
+// number of rows that it changed.
+func (s *Store) execWrite(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = retryWhileBusy(ctx, s.dialect, func() error {
 		n, err = s.exec(ctx, s.write, query, args...)
 		return err
 	})
 	return n, err
 }
 
-// tx runs fn in one transaction on the writer. fn may run more than once, each
-// time on what the transaction before it left.
-func (s *Store) tx(ctx context.Context, fn func(*sql.Tx) error) error {
-	s.begins(ctx)
-	return untilFree(ctx, s.dialect, func() error {
+// runTx runs fn in one transaction on the writer. fn may run more than once, each time in
+// a new transaction: it has to reset the variables that it sets outside.
+func (s *Store) runTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	s.notifyObserver(ctx)
+	return retryWhileBusy(ctx, s.dialect, func() error {
 		tx, err := s.write.BeginTx(ctx, nil)
 		if err != nil {
 			return err
@@ -229,28 +248,29 @@ func (s *Store) tx(ctx context.Context, fn func(*sql.Tx) error) error {
 	})
 }
 
-// untilFree repeats write while another writer is in the way. The databases'
-// own waiting knows no context, so they wait in short pieces.
-func untilFree(ctx context.Context, dialect Dialect, write func() error) error {
+// retryWhileBusy repeats write while another writer is in the way, up to busyTimeout. The
+// databases themselves wait without regard to a context, so they are told to wait in short
+// pieces.
+func retryWhileBusy(ctx context.Context, dialect Dialect, write func() error) error {
 	for begin := time.Now(); ; {
 		err := write()
-		if err == nil || !dialect.Busy(err) || ctx.Err() != nil || time.Since(begin) > patience {
+		if err == nil || !dialect.Busy(err) || ctx.Err() != nil || time.Since(begin) > busyTimeout {
 			return err
 		}
 	}
 }
 
-// scanner is what *sql.Row and *sql.Rows have in common.
+// scanner is the common part of *sql.Row and *sql.Rows.
 type scanner interface{ Scan(dest ...any) error }
 
-// all reads every row of a query with scan.
-func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	s.begins(ctx)
-	return allIn(ctx, s, s.read, scan, query, args...)
+// readAll reads every row of a query with scan.
+func readAll[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	s.notifyObserver(ctx)
+	return readAllIn(ctx, s, s.read, scan, query, args...)
 }
 
-// allIn is all in a transaction.
-func allIn[T any](ctx context.Context, s *Store, in querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+// readAllIn is readAll within a transaction.
+func readAllIn[T any](ctx context.Context, s *Store, in querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := in.QueryContext(ctx, s.dialect.Bind(query), args...)
 	if err != nil {
 		return nil, err
@@ -267,9 +287,9 @@ func allIn[T any](ctx context.Context, s *Store, in querier, scan func(scanner) 
 	return list, rows.Err()
 }
 
-// one reads the only row of a query with scan; sql.ErrNoRows when there is none.
-func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (T, error) {
-	s.begins(ctx)
+// readOne reads the only row of a query with scan; sql.ErrNoRows if there is none.
+func readOne[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	s.notifyObserver(ctx)
 	v, err := scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
 	if err != nil {
 		var none T // and not what was made of no row, such as times in 1970
@@ -278,17 +298,19 @@ func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), qu
 	return v, nil
 }
 
-// micros is how a time is stored.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// toMicros returns a time as it is stored.
+func toMicros(t time.Time) int64 { return t.UnixMicro() }
 
-// maybeMicros is how a time that may be zero is stored.
-func maybeMicros(t time.Time) sql.NullInt64 {
+// toNullMicros returns a time as it is stored; NULL for the zero time.
+func toNullMicros(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
 
+// fromMicros returns a stored time, in UTC.
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-func fromMaybeMicros(us sql.NullInt64) time.Time {
+// fromNullMicros returns a stored time; the zero time for NULL.
+func fromNullMicros(us sql.NullInt64) time.Time {
 	if !us.Valid {
 		return time.Time{}
 	}

@@ -7,9 +7,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// triggerColumns are the columns that scanTrigger reads.
 const triggerColumns = `tenant_id, name, config, disabled, declared, created_at, updated_at, updated_by`
 
-// triggerConfig is what the column config holds.
+// triggerConfig is the JSON of the column config.
 type triggerConfig struct {
 	Title  string         `json:"title,omitempty"`
 	Owner  string         `json:"owner,omitempty"`
@@ -19,50 +20,51 @@ type triggerConfig struct {
 
 // Triggers lists the tenant's triggers by name.
 func (t *Tenant) Triggers(ctx context.Context) ([]junctor.Trigger, error) {
-	return list(ctx, t.s, aTrigger, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	return listNamed(ctx, t.s, kindTrigger, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
 }
 
-// Trigger gives one; not_found when the tenant has none of that name.
+// Trigger returns one trigger; not_found if the tenant has none of that name.
 func (t *Tenant) Trigger(ctx context.Context, name string) (junctor.Trigger, error) {
-	return named(ctx, t, aTrigger, name, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? AND name = ?`)
+	return readNamed(ctx, t, kindTrigger, name, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? AND name = ?`)
 }
 
-// AddTrigger stores a new trigger and gives it back; conflict where the name is
-// taken.
+// AddTrigger stores a new trigger and returns it; conflict if the name is taken.
 func (t *Tenant) AddTrigger(ctx context.Context, trigger junctor.Trigger) (junctor.Trigger, error) {
-	now := fromMicros(micros(time.Now()))
-	trigger.Tenant, trigger.CreatedAt, trigger.UpdatedAt, trigger.UpdatedBy = t.id, now, now, t.by
-	config, err := configText(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
+	now := fromMicros(toMicros(time.Now()))
+	trigger.Tenant, trigger.CreatedAt, trigger.UpdatedAt, trigger.UpdatedBy = t.id, now, now, t.changedBy
+	config, err := encodeConfig(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
 	if err != nil {
 		return trigger, err
 	}
-	_, err = t.s.do(ctx, `INSERT INTO triggers (`+triggerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), trigger.Name, config, number(trigger.Disabled), trigger.Declared, micros(now), micros(now), t.by)
+	_, err = t.s.execWrite(ctx, `INSERT INTO triggers (`+triggerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), trigger.Name, config, boolToInt(trigger.Disabled), trigger.Declared, toMicros(now), toMicros(now), t.changedBy)
 	if err != nil {
-		return trigger, t.s.fail(ctx, err, "add the trigger %q", trigger.Name)
+		return trigger, t.s.wrapError(ctx, err, "add the trigger %q", trigger.Name)
 	}
 	return trigger, nil
 }
 
-// UpdateTrigger stores a trigger that Trigger gave, changed, in place of the one of its
-// name, and gives it back. Precondition where somebody else changed it meanwhile,
-// not_found where there is none.
+// UpdateTrigger stores a changed copy of what Trigger returned, and returns it. The error
+// is precondition if somebody else changed the trigger meanwhile, and not_found if there
+// is none.
 func (t *Tenant) UpdateTrigger(ctx context.Context, trigger junctor.Trigger) (junctor.Trigger, error) {
-	config, err := configText(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
+	config, err := encodeConfig(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
 	if err != nil {
 		return trigger, err
 	}
-	trigger.Tenant, trigger.UpdatedBy = t.id, t.by
-	trigger.UpdatedAt, err = t.update(ctx, aTrigger.row("triggers", "name = ?", trigger.Name, trigger.UpdatedAt), `config = ?, disabled = ?, declared = ?`,
-		config, number(trigger.Disabled), trigger.Declared)
+	trigger.Tenant, trigger.UpdatedBy = t.id, t.changedBy
+	trigger.UpdatedAt, err = t.updateVersioned(ctx, kindTrigger.versionedRow("triggers", "name = ?", trigger.Name, trigger.UpdatedAt), `config = ?, disabled = ?, declared = ?`,
+		config, boolToInt(trigger.Disabled), trigger.Declared)
 	return trigger, err
 }
 
-// DeleteTrigger forgets a trigger; not_found where there is none of that name.
+// DeleteTrigger deletes a trigger; not_found if there is none of that name. Its deliveries
+// stay.
 func (t *Tenant) DeleteTrigger(ctx context.Context, name string) error {
-	return t.change(ctx, "delete", aTrigger, name, `DELETE FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+	return t.changeNamed(ctx, "delete", kindTrigger, name, `DELETE FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 }
 
+// scanTrigger reads the columns of triggerColumns.
 func scanTrigger(row scanner) (junctor.Trigger, error) {
 	var t junctor.Trigger
 	var text string
@@ -71,18 +73,10 @@ func scanTrigger(row scanner) (junctor.Trigger, error) {
 		return t, err
 	}
 	var config triggerConfig
-	if err := aTrigger.read(t.Name, text, &config); err != nil {
+	if err := kindTrigger.decodeConfig(t.Name, text, &config); err != nil {
 		return t, err
 	}
 	t.Title, t.Owner, t.Match, t.Action = config.Title, config.Owner, config.Match, config.Action
 	t.Disabled, t.CreatedAt, t.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)
 	return t, nil
-}
-
-// number is how a truth is stored.
-func number(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }

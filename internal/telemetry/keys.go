@@ -8,29 +8,29 @@ import (
 
 // The keys of log attributes. One thing has the same key wherever it is logged.
 const (
-	KeyAddress  = "address"
-	KeyCall     = "call_id"
-	KeyCode     = "code"
-	KeyDoor     = "door"
-	KeyDuration = "duration"
-	KeyError    = "error"
-	KeyHost     = "host"
-	KeyKey      = "key_id"
-	KeyMethod   = "method"
-	KeyPath     = "path"
-	KeyRequest  = "request_id"
-	KeyServer   = "server"
-	KeySession  = "session"
-	KeyStatus   = "status"
-	KeySubject  = "subject"
-	KeyTenant   = "tenant"
-	KeyTool     = "tool"
-	KeyVersion  = "version"
+	KeyAddress    = "address"
+	KeyCall       = "call_id"
+	KeyCode       = "code"
+	KeyEntryPoint = "entry_point"
+	KeyDuration   = "duration"
+	KeyError      = "error"
+	KeyHost       = "host"
+	KeyKey        = "key_id"
+	KeyMethod     = "method"
+	KeyPath       = "path"
+	KeyRequest    = "request_id"
+	KeyServer     = "server"
+	KeySession    = "session"
+	KeyStatus     = "status"
+	KeySubject    = "subject"
+	KeyTenant     = "tenant"
+	KeyTool       = "tool"
+	KeyVersion    = "version"
 )
 
-// Err returns the attribute for an error: its message and, for a junctor.Error,
+// ErrorAttr returns the attribute for an error: its message and, for a junctor.Error,
 // its code and the cause that users are not shown.
-func Err(err error) slog.Attr {
+func ErrorAttr(err error) slog.Attr {
 	if err == nil {
 		return slog.Attr{}
 	}

@@ -94,12 +94,12 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Unauthenticated counts a request without a valid credential.
-func (m *Metrics) Unauthenticated() { m.unauthenticated.Inc() }
+// CountUnauthenticated counts a request without a valid credential.
+func (m *Metrics) CountUnauthenticated() { m.unauthenticated.Inc() }
 
-// Gauge adds a gauge that is read whenever the metrics are read. Adding a name
+// AddGauge adds a gauge that is read whenever the metrics are read. Adding a name
 // twice is an error.
-func (m *Metrics) Gauge(name, help string, read func() float64) error {
+func (m *Metrics) AddGauge(name, help string, read func() float64) error {
 	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInternal, "the metric %s cannot be added: %w", name, err)
@@ -107,21 +107,21 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	return nil
 }
 
-// FileFailed counts a file of an event that failed verification.
-func (m *Metrics) FileFailed(kind string) { m.fileFailures.WithLabelValues(kind).Inc() }
+// CountFileFailure counts a file of an event that failed verification.
+func (m *Metrics) CountFileFailure(kind string) { m.fileFailures.WithLabelValues(kind).Inc() }
 
-// QueueUnread counts that the figures of the queue could not be read.
-func (m *Metrics) QueueUnread() { m.queueReadFailures.Inc() }
+// CountQueueReadFailure counts that the figures of the queue could not be read.
+func (m *Metrics) CountQueueReadFailure() { m.queueReadFailures.Inc() }
 
-// Attempt counts an attempt to deliver an event.
-func (m *Metrics) Attempt(outcome string, took time.Duration) {
+// ObserveAttempt counts an attempt to deliver an event.
+func (m *Metrics) ObserveAttempt(outcome string, took time.Duration) {
 	m.attempts.WithLabelValues(outcome).Inc()
 	m.attemptDuration.Observe(took.Seconds())
 }
 
-// Collect adds gauges that are read together whenever the metrics are read. read
+// AddCollector adds gauges that are read together whenever the metrics are read. read
 // calls set for each of them; label may be "".
-func (m *Metrics) Collect(read func(set func(name, help, label, value string, number float64))) error {
+func (m *Metrics) AddCollector(read func(set func(name, help, label, value string, number float64))) error {
 	if err := m.registry.Register(gaugeCollector(read)); err != nil {
 		return junctor.Errorf(junctor.CodeInternal, "metrics cannot be added: %w", err)
 	}

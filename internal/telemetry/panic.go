@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 )
 
-// Panic returns the attribute for a recovered panic: the fault itself if it is
+// PanicAttr returns the attribute for a recovered panic: the fault itself if it is
 // one of Go's own, such as an index out of range, and otherwise only its type.
 // The value of another panic may contain data that the caller sent.
-func Panic(p any) slog.Attr {
+func PanicAttr(p any) slog.Attr {
 	text := fmt.Sprintf("%T", p)
 	if e, ok := p.(runtime.Error); ok {
 		text = e.Error()

@@ -11,12 +11,12 @@ import (
 func TestPanicShowsNoValues(t *testing.T) {
 	t.Parallel()
 	for _, p := range []any{"s3cret", errors.New("s3cret"), struct{ V string }{"s3cret"}} {
-		if got := telemetry.Panic(p).String(); strings.Contains(got, "s3cret") {
+		if got := telemetry.PanicAttr(p).String(); strings.Contains(got, "s3cret") {
 			t.Errorf("shown: %s", got)
 		}
 	}
 	defer func() {
-		if got := telemetry.Panic(recover()).String(); !strings.Contains(got, "index out of range") {
+		if got := telemetry.PanicAttr(recover()).String(); !strings.Contains(got, "index out of range") {
 			t.Errorf("Go's own fault is not shown: %s", got)
 		}
 	}()

@@ -50,9 +50,9 @@ const adhocShare = 5
 // registered server.
 func IsAdhoc(tool string) bool { return strings.HasPrefix(tool, junctor.AdhocServer+"__") }
 
-// Other reports whether the route is the one that all names beyond the limit
+// IsOther reports whether the route is the one that all names beyond the limit
 // share.
-func (r *Route) Other() bool { return r.name == otherName }
+func (r *Route) IsOther() bool { return r.name == otherName }
 
 // Route counts the calls of one tool. Keep it with the tool: finding it takes a
 // lock, using it does not.
@@ -89,9 +89,9 @@ func (m *Metrics) Route(tool string) *Route {
 // newRoute returns a route without series.
 func (m *Metrics) newRoute(name string) *Route { return &Route{metrics: m, name: name} }
 
-// Done counts one call that ended. It neither looks up a label nor allocates,
+// CountCall counts one call that ended. It neither looks up a label nor allocates,
 // except for the first call of each status.
-func (r *Route) Done(status junctor.Status, d time.Duration) {
+func (r *Route) CountCall(status junctor.Status, d time.Duration) {
 	i := statusIndex(status)
 	counter := r.endedCalls[i].Load()
 	if counter == nil {

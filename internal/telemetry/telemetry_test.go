@@ -68,7 +68,7 @@ func TestErr(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	log.Info("m", telemetry.Err(&junctor.Error{Code: junctor.CodeDenied, Message: "no", Cause: errors.New("because")}), telemetry.Err(nil))
+	log.Info("m", telemetry.ErrorAttr(&junctor.Error{Code: junctor.CodeDenied, Message: "no", Cause: errors.New("because")}), telemetry.ErrorAttr(nil))
 	for _, want := range []string{"error.message=no", "error.code=denied", "error.cause=because"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s is missing in %s", want, &out)
@@ -99,22 +99,22 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics(telemetry.MetricsOptions{Version: "1.2.3", GoVersion: "go1"})
 	r := m.Route("demo__echo")
-	r.Done(junctor.StatusSuccess, 700*time.Microsecond)
-	r.Done(junctor.StatusSuccess, 40*time.Second)
-	r.Done(junctor.StatusDenied, 0)
-	r.Done("made up", 0)
+	r.CountCall(junctor.StatusSuccess, 700*time.Microsecond)
+	r.CountCall(junctor.StatusSuccess, 40*time.Second)
+	r.CountCall(junctor.StatusDenied, 0)
+	r.CountCall("made up", 0)
 	for _, s := range []junctor.Status{
 		junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled, junctor.StatusLimited, junctor.StatusInvalid, junctor.StatusLapsed,
 	} {
-		m.Route("demo__all").Done(s, time.Second)
+		m.Route("demo__all").CountCall(s, time.Second)
 	}
 	m.Route("demo__never") // no call, no series
-	m.Unauthenticated()
+	m.CountUnauthenticated()
 	level := 1.0
-	if err := m.Gauge("junctor_level", "How high.", func() float64 { return level }); err != nil {
+	if err := m.AddGauge("junctor_level", "How high.", func() float64 { return level }); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Gauge("junctor_level", "Again.", func() float64 { return 0 }); err == nil {
+	if err := m.AddGauge("junctor_level", "Again.", func() float64 { return 0 }); err == nil {
 		t.Error("a name was added twice")
 	}
 	level = 7
@@ -150,7 +150,7 @@ func TestMetrics(t *testing.T) {
 func TestMetricsAreApart(t *testing.T) {
 	t.Parallel()
 	a, b := telemetry.NewMetrics(telemetry.MetricsOptions{}), telemetry.NewMetrics(telemetry.MetricsOptions{})
-	a.Unauthenticated()
+	a.CountUnauthenticated()
 	wantLines(t, scrape(t, b), "junctor_unauthenticated_total 0")
 }
 
@@ -161,7 +161,7 @@ func TestNamesAreCapped(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i := range 1000 {
-				m.Route(fmt.Sprintf("tool%d", i)).Done(junctor.StatusSuccess, time.Millisecond)
+				m.Route(fmt.Sprintf("tool%d", i)).CountCall(junctor.StatusSuccess, time.Millisecond)
 			}
 		})
 	}
@@ -182,9 +182,9 @@ func TestAdhocNamesAreCapped(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics(telemetry.MetricsOptions{MaxNames: 10})
 	for i := range 100 {
-		m.Route(fmt.Sprintf("adhoc__tool%d", i)).Done(junctor.StatusSuccess, time.Millisecond)
+		m.Route(fmt.Sprintf("adhoc__tool%d", i)).CountCall(junctor.StatusSuccess, time.Millisecond)
 	}
-	m.Route("demo__echo").Done(junctor.StatusSuccess, time.Millisecond)
+	m.Route("demo__echo").CountCall(junctor.StatusSuccess, time.Millisecond)
 	wantLines(t, scrape(t, m), `mcp_calls_total{status="success",tool_name="adhoc__tool0"} 1`, `mcp_calls_total{status="success",tool_name="adhoc__tool1"} 1`,
 		`mcp_calls_total{status="success",tool_name="demo__echo"} 1`, `mcp_calls_total{status="success",tool_name="other"} 98`)
 }
@@ -192,19 +192,19 @@ func TestAdhocNamesAreCapped(t *testing.T) {
 func TestCountingAllocatesNothing(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	r := m.Route("demo__echo")
-	_, tracer, err := telemetry.Tracing(t.Context(), telemetry.TracingOptions{})
+	_, tracer, err := telemetry.StartTracing(t.Context(), telemetry.TracingOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Done(junctor.StatusSuccess, 0)
+	r.CountCall(junctor.StatusSuccess, 0)
 	n := testing.AllocsPerRun(1000, func() {
 		ctx, span := tracer.Start(t.Context(), "tools/call")
 		if ctx != t.Context() {
 			t.Error("the context grew")
 		}
 		span.End()
-		r.Done(junctor.StatusSuccess, time.Millisecond)
-		m.Unauthenticated()
+		r.CountCall(junctor.StatusSuccess, time.Millisecond)
+		m.CountUnauthenticated()
 	})
 	if n != 0 {
 		t.Errorf("%v allocations a call, want 0", n)
@@ -229,7 +229,7 @@ func TestExtract(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ctx := telemetry.Extract(t.Context(), tt.parent, tt.state)
+			ctx := telemetry.ExtractTrace(t.Context(), tt.parent, tt.state)
 			sc := trace.SpanContextFromContext(ctx)
 			if sc.IsValid() != tt.valid {
 				t.Fatalf("valid is %v", sc.IsValid())
@@ -275,7 +275,7 @@ func TestTracing(t *testing.T) {
 			t.Parallel()
 			url, client, got := gaugeCollector(t, tt.status)
 			var out bytes.Buffer
-			shutdown, tracer, err := telemetry.Tracing(t.Context(), telemetry.TracingOptions{
+			shutdown, tracer, err := telemetry.StartTracing(t.Context(), telemetry.TracingOptions{
 				Endpoint: url + tt.path, Client: client, Logger: slog.New(slog.NewTextHandler(&out, nil)), Version: "1",
 			})
 			if err != nil {
@@ -300,12 +300,12 @@ func TestTracingRefuses(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	for _, endpoint := range []string{"127.0.0.1:4318", "grpc://x", "http://", "://"} {
-		_, _, err := telemetry.Tracing(t.Context(), telemetry.TracingOptions{Endpoint: endpoint, Client: &http.Client{}, Logger: log})
+		_, _, err := telemetry.StartTracing(t.Context(), telemetry.TracingOptions{Endpoint: endpoint, Client: &http.Client{}, Logger: log})
 		if junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%q: %v", endpoint, err)
 		}
 	}
-	if _, _, err := telemetry.Tracing(t.Context(), telemetry.TracingOptions{Endpoint: "http://127.0.0.1:1", Logger: log}); err == nil {
+	if _, _, err := telemetry.StartTracing(t.Context(), telemetry.TracingOptions{Endpoint: "http://127.0.0.1:1", Logger: log}); err == nil {
 		t.Error("tracing without a client was started: the library would make its own")
 	}
 }

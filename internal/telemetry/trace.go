@@ -27,10 +27,10 @@ type TracingOptions struct {
 	Version  string       // of the binary
 }
 
-// Tracing starts tracing. Without an endpoint the tracer does nothing, at no
+// StartTracing starts tracing. Without an endpoint the tracer does nothing, at no
 // cost, and shutdown is empty. Otherwise the caller must call shutdown, which
 // sends the remaining spans.
-func Tracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Context) error, tracer trace.Tracer, err error) {
+func StartTracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Context) error, tracer trace.Tracer, err error) {
 	if opt.Endpoint == "" {
 		return func(context.Context) error { return nil }, disabledTracer{}, nil
 	}
@@ -58,10 +58,10 @@ func Tracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Con
 	return provider.Shutdown, provider.Tracer("github.com/junctor-mcp/junctor"), nil
 }
 
-// Extract returns ctx with the trace of a caller, from the members traceparent
+// ExtractTrace returns ctx with the trace of a caller, from the members traceparent
 // and tracestate of a request's _meta (W3C Trace Context). Invalid values are
 // ignored.
-func Extract(ctx context.Context, traceparent, tracestate string) context.Context {
+func ExtractTrace(ctx context.Context, traceparent, tracestate string) context.Context {
 	if traceparent == "" {
 		return ctx
 	}
@@ -71,25 +71,25 @@ func Extract(ctx context.Context, traceparent, tracestate string) context.Contex
 	})
 }
 
-// Inject returns the trace of ctx in the form that Extract accepts; two empty
+// InjectTrace returns the trace of ctx in the form that ExtractTrace accepts; two empty
 // strings if there is none.
-func Inject(ctx context.Context) (traceparent, tracestate string) {
+func InjectTrace(ctx context.Context) (traceparent, tracestate string) {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier["traceparent"], carrier["tracestate"]
 }
 
-// Carry returns ctx with the trace of from, and nothing else of it.
-func Carry(from, ctx context.Context) context.Context {
+// CopyTrace returns ctx with the trace of from, and nothing else of it.
+func CopyTrace(from, ctx context.Context) context.Context {
 	return trace.ContextWithSpanContext(ctx, trace.SpanContextFromContext(from))
 }
 
-// Received takes the trace of a caller from the headers of its requests, for
+// TraceFromHeaders takes the trace of a caller from the headers of its requests, for
 // requests without one in _meta.
-func Received(next http.Handler) http.Handler {
+func TraceFromHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if parent := r.Header.Get("Traceparent"); parent != "" {
-			r = r.WithContext(Extract(r.Context(), parent, r.Header.Get("Tracestate")))
+			r = r.WithContext(ExtractTrace(r.Context(), parent, r.Header.Get("Tracestate")))
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -114,7 +114,7 @@ type exportLogger struct {
 // ExportSpans implements sdk.SpanExporter. It logs an error and returns nil.
 func (e *exportLogger) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		e.log.WarnContext(ctx, "traces were not delivered", slog.Int("spans", len(spans)), Err(err))
+		e.log.WarnContext(ctx, "traces were not delivered", slog.Int("spans", len(spans)), ErrorAttr(err))
 	}
 	return nil
 }

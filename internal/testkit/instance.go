@@ -145,12 +145,14 @@ type Log struct {
 	b  bytes.Buffer
 }
 
+// Write implements io.Writer. It is safe for concurrent use.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
+// String returns everything that was written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,7 +54,7 @@ func (s *Server) resolveAccess(ctx context.Context, p *junctor.Principal, c *cat
 	if err := s.fillCredentials(ctx, p, &a); err != nil {
 		return linkAccess{}, err
 	}
-	if s.opts.Own != nil && p != nil {
+	if s.opts.UserClients != nil && p != nil {
 		a.credentialsOwner = p.User
 		a.credentialsDigest += "\x00" + p.User
 	}

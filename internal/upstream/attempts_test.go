@@ -59,15 +59,15 @@ func TestConnectAttempts(t *testing.T) {
 			}
 			var tried *counting
 			s := newServer(t, web.URL, func(o *Options) {
-				tried = &counting{RoundTripper: o.Stream.Transport}
-				o.Client, o.Timeouts.Connect = o.Stream, 300*time.Millisecond
-				o.Stream.Transport = tried
+				tried = &counting{RoundTripper: o.StreamClient.Transport}
+				o.Client, o.Timeouts.Connect = o.StreamClient, 300*time.Millisecond
+				o.StreamClient.Transport = tried
 			})
 			if _, err := s.Do(ctxFor(t), toolCall("echo", `{}`), &notes{}); err == nil || tried.n.Load() != tt.call {
 				t.Errorf("a call: %v after %d requests, want %d", err, tried.n.Load(), tt.call)
 			}
 			tried.n.Store(0)
-			if _, err := s.Begin(ctxFor(t)); err == nil || tried.n.Load() != tt.probe {
+			if _, err := s.Connect(ctxFor(t)); err == nil || tried.n.Load() != tt.probe {
 				t.Errorf("a probe: %v after %d requests, want %d", err, tried.n.Load(), tt.probe)
 			}
 		})
@@ -95,7 +95,7 @@ func TestBeginConnectsOnceOverHTTP(t *testing.T) {
 			answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
 		case wire.MethodToolsList:
 			answer(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`)
-		case wire.NoteInitialized:
+		case wire.NotificationInitialized:
 			w.WriteHeader(http.StatusAccepted)
 		default:
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
@@ -103,7 +103,7 @@ func TestBeginConnectsOnceOverHTTP(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	s := newServer(t, web.URL)
-	if _, err := s.Begin(ctxFor(t)); err != nil {
+	if _, err := s.Connect(ctxFor(t)); err != nil {
 		t.Fatal(err)
 	}
 	o, err := s.Offer(ctxFor(t))

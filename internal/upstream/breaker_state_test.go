@@ -13,7 +13,7 @@ import (
 // A server whose calls are refused because the last ones failed is not shown as healthy.
 func TestOpenBreakerIsShown(t *testing.T) {
 	t.Parallel()
-	s, err := New(Options{ID: "notes", Transport: TransportHTTP, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1", Path: "/mcp"}, Client: http.DefaultClient, Stream: http.DefaultClient, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{ID: "notes", Transport: TransportHTTP, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1", Path: "/mcp"}, Client: http.DefaultClient, StreamClient: http.DefaultClient, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func (s *Server) callError(req *catalog.Request, err error) error {
 	if !own {
 		out := *junctor.AsError(err)
 		out.Message = s.opts.Scrub(out.Message)
-		if out.Code == junctor.CodeUnauthenticated && s.opts.Own == nil || out.Code == junctor.CodeDenied {
+		if out.Code == junctor.CodeUnauthenticated && s.opts.UserClients == nil || out.Code == junctor.CodeDenied {
 			// The server refused our credentials, not the caller's. The caller's code
 			// must not say that it is unauthenticated at this gateway.
 			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: &out}
@@ -43,7 +43,7 @@ func (s *Server) callError(req *catalog.Request, err error) error {
 func (s *Server) scrubError(e *wire.Error) *wire.Error {
 	out := &wire.Error{Code: e.Code, Message: s.opts.Scrub(e.Message), Data: e.Data}
 	if e.Data != nil {
-		if data := s.opts.Scrub(string(e.Data)); data != string(e.Data) && wire.Check([]byte(data)) == nil {
+		if data := s.opts.Scrub(string(e.Data)); data != string(e.Data) && wire.CheckJSON([]byte(data)) == nil {
 			out.Data = []byte(data)
 		} else if data != string(e.Data) {
 			out.Data = nil

@@ -62,13 +62,13 @@ func (c *callHandler) deliverNote(say func(catalog.Sink)) {
 // until it returns.
 func (c *callHandler) handleNotification(method string, params []byte) {
 	switch method {
-	case wire.NoteProgress:
+	case wire.NotificationProgress:
 		if !c.wantsProgress || string(wire.Get(params, wire.MetaProgressToken)) != c.progressToken {
 			return
 		}
 		params = wire.AppendObject(nil, params, []string{wire.MetaProgressToken})
 		c.deliverNote(func(sink catalog.Sink) { sink.Progress(params) })
-	case wire.NoteMessage:
+	case wire.NotificationMessage:
 		level, _ := wire.String(wire.Get(params, "level"))
 		if severity := wire.Severity(level); c.minSeverity == 0 || severity < c.minSeverity {
 			return

@@ -5,12 +5,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Every server is told that this client shows pages of MCP Apps, and A2UI in results, in
-// three cases: when its lists are read, when a page is read, and when a legacy link
-// begins. A server may hide pages from clients that do not declare this. All clients
-// share the lists and cached pages, and a legacy link declares capabilities once, so such
-// a server would hide its pages from all of them. In a call, a modern server is told what
-// the caller itself shows. Guard gives clients that show nothing the text.
+// To every server, this client declares that it shows pages of MCP Apps, and
+// A2UI in results, in three cases: when its lists are read, when a page is
+// read, and when a legacy link begins. A server may hide pages from clients
+// that do not declare this. All clients share the lists and cached pages, and a
+// legacy link declares capabilities once, so such a server would hide its pages
+// from all of them. In a call, a modern server is told what the caller itself
+// shows. Guard gives clients that show nothing the text.
 const (
 	appsExtension  = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","application/a2ui+json"]}`
 	tasksExtension = `"` + wire.ExtensionTasks + `":{}`
@@ -27,7 +28,7 @@ var (
 
 // declareCapabilities gives the capabilities to send for a caller: those that the caller
 // declared, without tasks that the client works on, which are not forwarded. tasks says
-// that this call may become a task of the server. pages says that Apps are shown,
+// that this call may become a task of the server. pages means that Apps are shown,
 // whatever the caller declared.
 func declareCapabilities(caps []byte, tasks, pages bool) []byte {
 	if len(caps) <= len(`{}`) || caps[0] != '{' {

@@ -262,11 +262,11 @@ func (s *Server) recordAnnouncement(method string) {
 	s.pageCache.dropAll()
 	s.watch.mu.Lock()
 	switch method {
-	case wire.NoteToolsListChanged:
+	case wire.NotificationToolsListChanged:
 		s.watch.announced.Tools = true
-	case wire.NotePromptsListChanged:
+	case wire.NotificationPromptsListChanged:
 		s.watch.announced.Prompts = true
-	case wire.NoteResourcesListChanged:
+	case wire.NotificationResourcesListChanged:
 		s.watch.announced.Resources = true
 	}
 	s.watch.mu.Unlock()
@@ -351,16 +351,16 @@ type catalogListener struct {
 // handleNotification implements messageHandler.
 func (l *catalogListener) handleNotification(method string, params []byte) {
 	switch method {
-	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
+	case wire.NotificationToolsListChanged, wire.NotificationPromptsListChanged, wire.NotificationResourcesListChanged:
 		l.server.recordAnnouncement(method)
-	case wire.NoteResourceUpdated:
+	case wire.NotificationResourceUpdated:
 		uri, ok := wire.String(wire.Get(params, "uri"))
 		if l.server.pageCache.dropURI(uri); ok && l.server.watch.subs.hasSubscriber(uri) {
 			l.server.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { l.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
-	case wire.NoteTasksStatus:
+	case wire.NotificationTasksStatus:
 		l.server.handleTaskNote(l.session, params)
-	case wire.NoteSubscriptionsAcknowledged:
+	case wire.NotificationSubscriptionsAcknowledged:
 		l.server.watch.subs.recordGrant(l.generation, wire.Get(params, "notifications"))
 		l.acknowledgeOnce.Do(func() { signalChannel(l.server.watch.listChanged) }) // changes before this were not announced to us
 	}

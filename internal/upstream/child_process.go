@@ -146,7 +146,7 @@ func (c *childProcess) interruptOnDone(ctx context.Context) func() {
 	}
 }
 
-// exitKind tells how the exit of the child counts for the pool.
+// exitKind is how the exit of the child counts for the pool.
 func (c *childProcess) exitKind() exitKind {
 	switch {
 	case c.stopping.Load() && c.handshakeDone.Load():

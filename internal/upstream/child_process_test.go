@@ -15,7 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-func TestCrewRests(t *testing.T) {
+func TestProcessPoolShrinks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var c processPool

@@ -26,10 +26,10 @@ type Command struct {
 	timeouts childTimeouts
 }
 
-// Said gives the end, at most 64 KiB, of what the command's processes wrote to their
+// Output gives the end, at most 64 KiB, of what the command's processes wrote to their
 // standard error, and to their standard output if it was no message. Values of their
 // variables are masked, and Secrets.
-func (c *Command) Said() string { return c.output.keptText() }
+func (c *Command) Output() string { return c.output.keptText() }
 
 // childTimeouts are the waits for a child. A value of 0 means 2 s. Tests set them.
 type childTimeouts struct {

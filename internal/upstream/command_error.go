@@ -27,7 +27,7 @@ func (o *Options) commandError(code junctor.Code, message, detail string, cause 
 
 // quoteLastOutput quotes the end of the command's output; "" if it wrote nothing.
 func (o *Options) quoteLastOutput() string {
-	if words := joinLastLines(o.Command.Said()); words != "" {
+	if words := joinLastLines(o.Command.Output()); words != "" {
 		return "it last wrote: " + words
 	}
 	return ""

@@ -40,7 +40,7 @@ func (c *conditionalTools) claimSearch(now time.Time, ttl time.Duration) bool {
 	return true
 }
 
-// recordTools takes the tools that a link lists. all says that the link declared every
+// recordTools takes the tools that a link lists. all means that the link declared every
 // capability: tools that it does not list no longer exist. Otherwise the others stay.
 func (c *conditionalTools) recordTools(tools []catalog.ToolDef, all bool) {
 	c.mu.Lock()

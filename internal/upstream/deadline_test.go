@@ -87,7 +87,7 @@ func TestUseWakesAServer(t *testing.T) {
 		}
 		raw.ServeHTTP(w, r)
 	})), func(o *Options) {
-		o.Known = &catalog.Offer{}
+		o.KnownOffer = &catalog.Offer{}
 		o.Now = func() time.Time { return time.Unix(0, now.Load()) }
 	})
 	events := make(chan catalog.Event, 8)

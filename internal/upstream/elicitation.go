@@ -17,8 +17,8 @@ import (
 // visit URLs first. They are in the error's data.
 const codeURLElicitation = -32042
 
-// refuseElicitation says why the params of elicitation/create are not passed on; "" if
-// they are.
+// refuseElicitation returns the reason why the params of elicitation/create are
+// not passed on; "" if they are.
 func refuseElicitation(params []byte) string {
 	mode, _ := wire.String(wire.Get(params, "mode"))
 	if address := wire.Get(params, "url"); mode == "url" || address != nil {

@@ -117,12 +117,12 @@ func TestExtensionIsDeclaredToServers(t *testing.T) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			for _, caps := range c.asked {
-				if !catalog.ShowsApps([]byte(caps)) || wire.Check([]byte(caps)) != nil || strings.Contains(caps, `"tasks":`) {
+				if !catalog.ShowsApps([]byte(caps)) || wire.CheckJSON([]byte(caps)) != nil || strings.Contains(caps, `"tasks":`) {
 					t.Errorf("it was told %s", caps)
 				}
 			}
 			for _, caps := range c.called {
-				if wire.Check([]byte(caps)) != nil || strings.Contains(caps, `"tasks":`) {
+				if wire.CheckJSON([]byte(caps)) != nil || strings.Contains(caps, `"tasks":`) {
 					t.Errorf("with a call it was told %s", caps)
 				}
 			}

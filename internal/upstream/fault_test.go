@@ -110,7 +110,7 @@ func TestServerThatIsKnownAndComesBack(t *testing.T) {
 	t.Parallel()
 	proxy := fault.New(t, strings.TrimPrefix(newPeer().modern(t), "http://"))
 	proxy.Set(fault.Refuse)
-	s := newServer(t, proxy.URL, func(o *Options) { o.Known = &catalog.Offer{} })
+	s := newServer(t, proxy.URL, func(o *Options) { o.KnownOffer = &catalog.Offer{} })
 	events := make(chan catalog.Event, 8)
 	s.Watch(func(e catalog.Event) { events <- e })
 	if o, err := s.Offer(ctxFor(t)); err != nil || len(o.Tools) != 0 {
@@ -240,10 +240,10 @@ func TestQuestionThatFitsSeveralCallsIsRefused(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if st := s.State(); st.Isolated == "" || st.Isolation != junctor.IsolationSession {
+	if st := s.State(); st.IsolationReason == "" || st.Isolation != junctor.IsolationSession {
 		t.Fatalf("callers still share: %+v", st)
 	}
-	if why := <-stored; why != s.State().Isolated {
+	if why := <-stored; why != s.State().IsolationReason {
 		t.Errorf("stored %q", why)
 	}
 	// From now on each client has a link of its own, and both calls of one can
@@ -288,7 +288,7 @@ func TestClientsOfOneNameAreNotOneClient(t *testing.T) {
 	as := func(who string) *catalog.Request {
 		req := toolCall("ask", `{"who":"`+who+`"}`)
 		req.Principal = &junctor.Principal{Tenant: "default", Issuer: "key", Subject: "a"}
-		req.Caller.Protocol, req.Caller.Capabilities, req.Caller.Info = wire.Modern, []byte(everyone), []byte(`{"name":"editor","version":"1"}`)
+		req.Caller.Protocol, req.Caller.Capabilities, req.Caller.Info = wire.ModernVersion, []byte(everyone), []byte(`{"name":"editor","version":"1"}`)
 		return req
 	}
 	ctx, cancel := context.WithCancel(ctxFor(t))
@@ -370,11 +370,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				for range 20 {
 					ask()
 				}
-				poll.Until(t, "parked calls to lapse", never, func() bool { return s.State().Parked == 0 }) // they lapse
+				poll.Until(t, "parked calls to lapse", never, func() bool { return s.State().ParkedCalls == 0 }) // they lapse
 				ask()
 			}
 			s.Close()
-			if st := s.State(); st.Parked != 0 || st.Sessions != 0 {
+			if st := s.State(); st.ParkedCalls != 0 || st.Sessions != 0 {
 				t.Errorf("left: %+v", st)
 			}
 			for ss := range p.Sessions() {

@@ -26,7 +26,8 @@ type formChecker struct {
 	takesFreeText bool   // a person can type something into a field
 }
 
-// refuseForm says why a form with its message is not shown to people; "" if it is.
+// refuseForm returns the reason why a form with its message is not shown to
+// people; "" if it is.
 func refuseForm(schema []byte, message string) string {
 	if len(schema) == 0 || schema[0] != '{' {
 		return ""
@@ -49,13 +50,14 @@ func reasonSecret(field string) string {
 // reasonNotFlat is the reason for refusing a form that cannot be checked completely.
 const reasonNotFlat = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
 
-// refuseFields says why the fields of a form, or of a part of it, are refused.
+// refuseFields returns the reason why the fields of a form, or of a part of it,
+// are refused.
 func (f *formChecker) refuseFields(schema []byte, depth int) string {
 	schema, ok := f.resolveRef(schema)
 	if !ok || depth > maxFormDepth || hasAny(schema, "if", "then", "else", "not", "patternProperties", "dependentSchemas") {
 		return reasonNotFlat
 	}
-	for _, part := range subschemas(schema, "allOf", "anyOf", "oneOf") {
+	for _, part := range collectSubschemas(schema, "allOf", "anyOf", "oneOf") {
 		if why := f.refuseFields(part, depth+1); why != "" {
 			return why
 		}
@@ -72,8 +74,8 @@ func (f *formChecker) refuseFields(schema []byte, depth int) string {
 	return ""
 }
 
-// refuseField says why one field is refused. Choices and booleans pass: a person can
-// enter no secret there.
+// refuseField returns the reason why one field is refused. Choices and booleans
+// pass: a person can enter no secret there.
 func (f *formChecker) refuseField(name string, field []byte, depth int) string {
 	field, ok := f.resolveRef(field)
 	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || hasType(field, "object") {
@@ -83,7 +85,7 @@ func (f *formChecker) refuseField(name string, field []byte, depth int) string {
 	if strings.EqualFold(format, "password") || string(wire.Get(field, "writeOnly")) == "true" {
 		return reasonSecret(name)
 	}
-	inner := subschemas(field, "allOf", "anyOf", "oneOf")
+	inner := collectSubschemas(field, "allOf", "anyOf", "oneOf")
 	if items := wire.Get(field, "items"); len(items) > 0 {
 		if hasType(items, "array") {
 			return reasonNotFlat
@@ -132,8 +134,8 @@ func (f *formChecker) resolveRef(schema []byte) (at []byte, ok bool) {
 	return nil, false
 }
 
-// subschemas gives the schemas in members that are lists of schemas.
-func subschemas(schema []byte, members ...string) (all [][]byte) {
+// collectSubschemas gives the schemas in members that are lists of schemas.
+func collectSubschemas(schema []byte, members ...string) (all [][]byte) {
 	if len(schema) == 0 || schema[0] != '{' {
 		return nil
 	}
@@ -230,7 +232,7 @@ func qualifiesHarmless(w string) bool {
 	}, w)
 }
 
-// namesSecret reports whether a name is that of a secret. number says that the field
+// namesSecret reports whether a name is that of a secret. number means that the field
 // takes a number.
 func namesSecret(name string, number bool) bool {
 	words := nameWords(name)

@@ -25,7 +25,7 @@ func (o *Options) baseParams(members ...wire.Member) []byte {
 // paramsWith is baseParams with other client capabilities.
 func (o *Options) paramsWith(capabilities []byte, members ...wire.Member) []byte {
 	meta := wire.AppendObject(nil, nil, nil,
-		wire.Member{Key: wire.MetaProtocolVersion, Value: []byte(`"` + wire.Modern + `"`)},
+		wire.Member{Key: wire.MetaProtocolVersion, Value: []byte(`"` + wire.ModernVersion + `"`)},
 		wire.Member{Key: wire.MetaClientCapabilities, Value: capabilities},
 		wire.Member{Key: wire.MetaClientInfo, Value: o.clientInfo()})
 	return wire.AppendObject(nil, nil, nil, append(members, wire.Member{Key: "_meta", Value: meta})...)
@@ -37,13 +37,13 @@ func (o *Options) initializeParams(declared []byte) []byte {
 		declared = gatewayCapabilities
 	}
 	return wire.AppendObject(nil, nil, nil,
-		wire.Member{Key: "protocolVersion", Value: []byte(`"` + wire.LatestLegacy + `"`)},
+		wire.Member{Key: "protocolVersion", Value: []byte(`"` + wire.LatestLegacyVersion + `"`)},
 		wire.Member{Key: "capabilities", Value: declared},
 		wire.Member{Key: "clientInfo", Value: o.clientInfo()})
 }
 
-// handshakeInfo is what a server said about itself in the handshake. Links embed it: its
-// methods are a part of the link interface.
+// handshakeInfo is what a server reported about itself in the handshake. Links
+// embed it: its methods are a part of the link interface.
 type handshakeInfo struct {
 	modernEra    bool
 	version      string
@@ -63,14 +63,14 @@ func (g *handshakeInfo) serverInstructions() string { return g.instructions }
 // not name our modern version: some servers answer the method and speak only older
 // versions.
 func readDiscover(result []byte) (handshakeInfo, bool) {
-	g := handshakeInfo{modernEra: true, version: wire.Modern, capabilities: objectOrEmpty(wire.Get(result, "capabilities"))}
+	g := handshakeInfo{modernEra: true, version: wire.ModernVersion, capabilities: objectOrEmpty(wire.Get(result, "capabilities"))}
 	g.info = wire.Get(wire.Get(result, "_meta"), wire.MetaServerInfo)
 	if g.info == nil {
 		g.info = wire.Get(result, "serverInfo")
 	}
 	g.instructions, _ = wire.String(wire.Get(result, "instructions"))
 	for raw := range wire.Elements(wire.Get(result, "supportedVersions")) {
-		if v, _ := wire.String(raw); v == wire.Modern {
+		if v, _ := wire.String(raw); v == wire.ModernVersion {
 			return g, true
 		}
 	}
@@ -83,7 +83,7 @@ func readInitialize(id string, result []byte) (handshakeInfo, error) {
 	g := handshakeInfo{capabilities: objectOrEmpty(wire.Get(result, "capabilities")), info: wire.Get(result, "serverInfo")}
 	g.version, _ = wire.String(wire.Get(result, "protocolVersion"))
 	g.instructions, _ = wire.String(wire.Get(result, "instructions"))
-	if !wire.Supported(g.version) || wire.IsModern(g.version) {
+	if !wire.IsSupported(g.version) || wire.IsModern(g.version) {
 		return handshakeInfo{}, junctor.Errorf(junctor.CodeUpstream, "server %s answers initialize with the protocol version %q, which is not spoken here; its operator has to update it", id, clipText(g.version))
 	}
 	return g, nil

@@ -301,11 +301,11 @@ func TestStormOfChanges(t *testing.T) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for !calm.Load() && r.Context().Err() == nil {
-				_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendNotification(nil, wire.NoteToolsListChanged, nil)}))
+				_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendNotification(nil, wire.NotificationToolsListChanged, nil)}))
 				w.(http.Flusher).Flush()
 				sent.Add(1)
 			}
-			_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendNotification(nil, wire.NoteToolsListChanged, nil)}))
+			_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendNotification(nil, wire.NotificationToolsListChanged, nil)}))
 			w.(http.Flusher).Flush()
 			select {
 			case <-over:
@@ -400,7 +400,7 @@ func TestLimitsOfNotes(t *testing.T) {
 	}
 }
 
-func TestUpdatesAreTold(t *testing.T) {
+func TestUpdatesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var u updatePacer
@@ -437,7 +437,7 @@ func TestAnswersToNothing(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		for way, edit := range map[string]func(*Options){
 			"line":     func(*Options) {},
-			"net/http": func(o *Options) { o.Stream = &http.Client{Transport: &http.Transport{}} },
+			"net/http": func(o *Options) { o.StreamClient = &http.Client{Transport: &http.Transport{}} },
 		} {
 			t.Run(way, func(t *testing.T) {
 				t.Parallel()

@@ -74,7 +74,7 @@ func (x *httpExchange) postMessage(ctx context.Context, method string, params, m
 	}
 	l := x.link
 	ctx = httptrace.WithClientTrace(x.boundContext(ctx), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { x.conn = got.Conn }})
-	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), message) //nolint:bodyclose // the reader of the reply closes it
+	resp, err := sendHTTP(ctx, l.opts.StreamClient, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), message) //nolint:bodyclose // the reader of the reply closes it
 	if err != nil {
 		return httpReply{}, err
 	}
@@ -235,11 +235,11 @@ func (x *httpExchange) handleMessage(ctx context.Context, m *wire.Message) bool 
 func (x *httpExchange) routeNotification(m *wire.Message) {
 	x.link.opts.limits.paceMessage()
 	switch m.Method {
-	case wire.NoteProgress, wire.NoteMessage:
+	case wire.NotificationProgress, wire.NotificationMessage:
 		if x.handler != nil {
 			x.handler.handleNotification(m.Method, m.Params)
 		}
-	case wire.NoteCancelled:
+	case wire.NotificationCancelled:
 		x.link.serverRequests.cancelRequest(m.RequestID)
 	default:
 		x.link.pending.dispatchNotification(m.Method, m.Params)
@@ -322,7 +322,7 @@ func (l *httpLink) openEventStream(ctx context.Context, lastID string) (*http.Re
 	if lastID != "" {
 		h[wire.HeaderLastEventID] = []string{lastID}
 	}
-	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodGet, l.opts.URL.String(), h, nil)
+	resp, err := sendHTTP(ctx, l.opts.StreamClient, http.MethodGet, l.opts.URL.String(), h, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -351,7 +351,7 @@ func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser
 	}()
 	for {
 		e, err := r.Next()
-		memory.Settle()
+		memory.FinishMessage()
 		if err != nil {
 			return nil, progressed, err
 		}
@@ -393,7 +393,7 @@ type messageMemory struct{ *limit.ByteGrowth }
 
 // memoryFor makes the memory of a stream, which the byte budget of party pays for.
 func (o *Options) memoryFor(ctx context.Context, party limit.Party) messageMemory {
-	return messageMemory{o.Bytes.Growth(ctx, party, o.MaxBytes+1)}
+	return messageMemory{o.ByteBudget.NewGrowth(ctx, party, o.MaxBytes+1)}
 }
 
 // growBuffer is a wire.Grower.
@@ -408,7 +408,7 @@ func (g messageMemory) growBuffer(buf []byte, n int) ([]byte, error) {
 // keepEventData makes the data of an event valid beyond the next read. It copies short
 // data, and takes the reader's buffer for long data.
 func keepEventData(r *wire.EventReader, data []byte) []byte {
-	if len(data) <= limit.UncountedBytes {
+	if len(data) <= limit.MaxUncountedBytes {
 		return bytes.Clone(data)
 	}
 	r.Detach()

@@ -55,7 +55,7 @@ func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(stri
 	if g.version != "" {
 		h[wire.HeaderProtocolVersion] = []string{g.version}
 	}
-	l.line, _ = egress.FastClient(o.Stream, o.URL)
+	l.line, _ = egress.FastClient(o.StreamClient, o.URL)
 	l.setHeader(h)
 	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -100,7 +100,7 @@ func (l *httpLink) requestHeader(method string, params []byte) http.Header {
 // appendFields appends the header fields of one POST beyond those of the link: the trace,
 // and for modern servers the method and name of the request.
 func (l *httpLink) appendFields(dst []httpfast.HeaderField, method string, params []byte) []httpfast.HeaderField {
-	if l.opts.Traced {
+	if l.opts.SendTraceHeaders {
 		dst = appendTrace(dst, params)
 	}
 	if !l.modernEra {
@@ -218,7 +218,7 @@ func (l *httpLink) cancelRequest(id []byte, method string) {
 	l.background.start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 		defer cancel()
-		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // nobody waits for the outcome
+		_ = l.notify(ctx, wire.NotificationCancelled, cancelParams(id)) // nobody waits for the outcome
 	})
 }
 

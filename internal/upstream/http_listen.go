@@ -33,7 +33,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, handler mess
 	}
 	defer l.pending.endCall(call)
 	method := wire.MethodSubscriptionsListen
-	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), wire.AppendRequest(nil, call.id, method, params))
+	resp, err := sendHTTP(ctx, l.opts.StreamClient, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), wire.AppendRequest(nil, call.id, method, params))
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, handler mess
 	err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.serverParty()), nil, func(m *wire.Message) {
 		l.opts.limits.paceMessage()
 		switch {
-		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
+		case m.Kind == wire.Notification && m.Method != wire.NotificationCancelled:
 			handler.handleNotification(m.Method, m.Params)
 		case m.Kind == wire.Response && bytes.Equal(m.ID, call.id):
 			ended = m.Error != nil // a result only ends this stream
@@ -109,7 +109,7 @@ func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
 	case m.Kind == wire.Request:
 		handler, refused := l.pending.findAnswerer(m.Method)
 		l.answerServerRequest(ctx, m, handler, refused)
-	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
+	case m.Kind == wire.Notification && m.Method == wire.NotificationCancelled:
 		l.serverRequests.cancelRequest(m.RequestID)
 	case m.Kind == wire.Notification:
 		l.pending.dispatchNotification(m.Method, m.Params)
@@ -124,7 +124,7 @@ func readEvents(body interface{ Read([]byte) (int, error) }, most int, memory me
 	r.GrowWith(memory.growBuffer)
 	for {
 		e, err := r.Next()
-		memory.Settle()
+		memory.FinishMessage()
 		if err != nil {
 			return err
 		}

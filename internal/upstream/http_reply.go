@@ -33,7 +33,7 @@ func newReply(resp *http.Response) httpReply {
 // readBody reads a whole body, up to most bytes, and appends it to buf. size is the
 // announced length, or -1. The byte budget of party pays for the memory.
 func (o *Options) readBody(ctx context.Context, party limit.Party, buf []byte, body io.Reader, size, most int64) ([]byte, error) {
-	buf, err := o.Bytes.ReadAll(ctx, party, buf, body, size, most)
+	buf, err := o.ByteBudget.ReadAll(ctx, party, buf, body, size, most)
 	switch {
 	case err == nil:
 		return buf, nil
@@ -77,7 +77,7 @@ func (l *httpLink) statusError(resp httpReply) error {
 }
 
 // statusError turns a response that is no success into an error. carried are the headers
-// of the request, session says that it had a session id, and modern that the server is
+// of the request, session means that it had a session id, and modern that the server is
 // known to be modern.
 //
 // The code decides what happens next: only CodeUnavailable with RetryAfter is retried,
@@ -93,7 +93,7 @@ func (o *Options) statusError(resp httpReply, carried http.Header, session, mode
 	}
 	if e := parseBodyError(body); e != nil {
 		if modern && e.Code == wire.CodeUnsupportedVersion {
-			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.Modern, Cause: errNotBegun}
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.ModernVersion, Cause: errNotBegun}
 		}
 		return e
 	}
@@ -156,7 +156,7 @@ func RefusalOf(err error) *Refusal {
 	return r
 }
 
-// refusalError is the error of a response that refuses credentials. given says that the
+// refusalError is the error of a response that refuses credentials. given means that the
 // request had some.
 func refusalError(who string, resp httpReply, given bool) error {
 	status := resp.status

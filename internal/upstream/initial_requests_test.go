@@ -36,7 +36,7 @@ func TestServerAsksBeforeTheFirstCall(t *testing.T) {
 			t.Errorf("%s is at %s", who, got)
 		}
 	}
-	if s.State().Isolated == "" {
+	if s.State().IsolationReason == "" {
 		t.Error("callers still share")
 	}
 	// Who has no roots is not asked.
@@ -62,8 +62,8 @@ func TestRootsAreTheirCallersAlone(t *testing.T) {
 			t.Errorf("%s is at %s", who, got)
 		}
 	}
-	if st := s.State(); st.Isolated == "" || st.Processes != 2 {
-		t.Errorf("%d processes, isolated because %q", st.Processes, st.Isolated)
+	if st := s.State(); st.IsolationReason == "" || st.Processes != 2 {
+		t.Errorf("%d processes, isolated because %q", st.Processes, st.IsolationReason)
 	}
 }
 
@@ -101,14 +101,14 @@ func TestRootsThatChange(t *testing.T) {
 				{"ada", "a3", false, "file:///a2", false},
 			} {
 				if step.changes {
-					s.RootsChanged(callerOf(step.who, "").Principal, step.who+"'s")
+					s.MarkRootsChanged(callerOf(step.who, "").Principal, step.who+"'s")
 				}
 				if at, asked := where(step.who, step.root); at != step.want || asked != step.asked {
 					t.Errorf("%s with %s: at %s, asked %v; want %s, %v", step.who, step.root, at, asked, step.want, step.asked)
 				}
 			}
 			// Nobody says it for somebody else.
-			s.RootsChanged(callerOf("eve", "").Principal, "ada's")
+			s.MarkRootsChanged(callerOf("eve", "").Principal, "ada's")
 			if _, asked := where("ada", "a4"); asked {
 				t.Error("another principal had a server ask for these roots")
 			}
@@ -182,7 +182,7 @@ func TestConditionalTools(t *testing.T) {
 		}
 		// They outlive a restart, whoever lists first.
 		r := newRig(t, "choosy")
-		r.Known = o
+		r.KnownOffer = o
 		again := r.server(t, true)
 		if _, err := again.refreshOffer(ctxFor(t), false); err != nil || !slices.Equal(names(again.knownOffer()), all) {
 			t.Errorf("%v, %v", names(again.knownOffer()), err)
@@ -221,7 +221,7 @@ func TestBeginConnectsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "choosy")
 	s := r.server(t, true)
-	report, err := s.Begin(ctxFor(t))
+	report, err := s.Connect(ctxFor(t))
 	if err != nil || report.State.Tools != 2 || !s.State().Connected {
 		t.Fatalf("%+v, %v, %+v", report, err, s.State())
 	}
@@ -233,7 +233,7 @@ func TestBeginConnectsOnce(t *testing.T) {
 		t.Errorf("%d processes were started to add one server", n)
 	}
 	again := newRig(t, "choosy")
-	again.Known = o
+	again.KnownOffer = o
 	for when, s := range map[string]*Server{"at once": s, "after a restart": again.server(t, true)} {
 		if got := textOf(t, do(t, s, toolCall("where", `{}`))); got != "none" {
 			t.Errorf("%s: where says %q", when, got)

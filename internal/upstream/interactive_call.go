@@ -275,9 +275,9 @@ func (s *Server) takeParkedCall(handle string) *interactiveCall {
 	return c
 }
 
-// Holds reports whether the call that a requestState belongs to is parked here, and not
+// HoldsCall reports whether the call that a requestState belongs to is parked here, and not
 // on another replica.
-func (s *Server) Holds(state string) bool {
+func (s *Server) HoldsCall(state string) bool {
 	handle, ok := strings.CutPrefix(state, statePrefixParked)
 	s.mu.Lock()
 	defer s.mu.Unlock()

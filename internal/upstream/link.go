@@ -84,6 +84,6 @@ func (op *linkSettings) optionsFrom(o *Options) *Options {
 		return o
 	}
 	own := *o
-	own.Client, own.Stream = op.client, op.stream
+	own.Client, own.StreamClient = op.client, op.stream
 	return &own
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// linkError says what happened to a link. It is the cause of a *junctor.Error, for
-// errors.Is.
+// linkError is the kind of failure of a link. It is the cause of a
+// *junctor.Error, for errors.Is.
 type linkError string
 
 // Error implements error.

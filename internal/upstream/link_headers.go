@@ -18,7 +18,7 @@ type Login struct {
 	Name string
 	// Number grows with each token of a login, so that an older one never replaces a
 	// newer one.
-	Number uint64
+	TokenNumber uint64
 }
 
 // linkHeaders holds the headers that all requests of a link have. They change when the
@@ -51,10 +51,10 @@ func (c *linkHeaders) setHeader(h http.Header) {
 func (c *linkHeaders) renewLogin(l *Login) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.Number <= c.tokenNumber {
+	if l.TokenNumber <= c.tokenNumber {
 		return
 	}
-	c.tokenNumber = l.Number
+	c.tokenNumber = l.TokenNumber
 	h := maps.Clone(c.currentHeader())
 	maps.Copy(h, http.Header{"Authorization": l.Header["Authorization"]})
 	c.setHeader(h)

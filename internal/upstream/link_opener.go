@@ -152,7 +152,7 @@ func (d *linkOpener) detectEra(ctx context.Context, op linkSettings) (link, erro
 // one.
 func speaksLegacy(e *wire.Error) bool {
 	for raw := range wire.Elements(wire.Get(e.Data, "supported")) {
-		if v, _ := wire.String(raw); wire.Supported(v) && !wire.IsModern(v) {
+		if v, _ := wire.String(raw); wire.IsSupported(v) && !wire.IsModern(v) {
 			return true
 		}
 	}
@@ -169,7 +169,7 @@ func (d *linkOpener) tryDiscover(ctx context.Context, op linkSettings) (link, er
 		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Until(deadline)/2))
 		defer cancel()
 	}
-	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{modernEra: true, version: wire.Modern}, op, d.paramHeaders)
+	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{modernEra: true, version: wire.ModernVersion}, op, d.paramHeaders)
 	result, err := l.roundTrip(ctx, wire.MethodServerDiscover, d.opts.discoverParams(), nil)
 	if err == nil {
 		if g, ok := readDiscover(result); ok {
@@ -221,5 +221,5 @@ func (l *httpLink) sendInitialize(ctx context.Context, declared []byte) error {
 	}
 	h[wire.HeaderProtocolVersion] = []string{l.version}
 	l.setHeader(h)
-	return l.notify(ctx, wire.NoteInitialized, nil)
+	return l.notify(ctx, wire.NotificationInitialized, nil)
 }

@@ -15,8 +15,8 @@ import (
 // start.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
-		if os.Args[1] == proc.ReapVerb {
-			os.Exit(proc.Reap(os.Args[2:]))
+		if os.Args[1] == proc.ReaperVerb {
+			os.Exit(proc.RunReaper(os.Args[2:]))
 		}
 		if role, ok := strings.CutPrefix(os.Args[1], "play-"); ok {
 			os.Exit(play(role))

@@ -291,7 +291,7 @@ func (s *Server) scrubItem(raw []byte, key, name string) ([]byte, bool) {
 		return raw, true
 	}
 	same, _ := wire.String(wire.Get([]byte(scrubbed), key))
-	return []byte(scrubbed), same == name && wire.Check([]byte(scrubbed)) == nil
+	return []byte(scrubbed), same == name && wire.CheckJSON([]byte(scrubbed)) == nil
 }
 
 // pageParams are the params of the request for one page.

@@ -30,7 +30,7 @@ type Options struct {
 
 	// Client sends requests that end soon; it has limits on time and size. Stream sends
 	// those whose answers may be streams; it has none. Both come from egress.
-	Client, Stream *http.Client
+	Client, StreamClient *http.Client
 
 	// Header gives the credentials for a caller. p is nil for requests on nobody's
 	// behalf: reading lists and listening. Callers with equal headers share a link. It is
@@ -40,22 +40,22 @@ type Options struct {
 	Login func(ctx context.Context, p *junctor.Principal) (Login, error)
 	// Refused is called when the server refused credentials: with the user if Own is set,
 	// otherwise with "". It may be nil.
-	Refused func(user string)
+	OnRefused func(user string)
 	// Own is set if users have credentials of their own. Then no two users share a link,
 	// even with equal headers. Each user has the HTTP clients that Own gives, and so
 	// connections of their own. Lists are never read on a user's link.
-	Own func(user string) (client, stream *http.Client)
+	UserClients func(user string) (client, stream *http.Client)
 
 	// OnDemand means that a refusal concerns one call only: other calls may need no
 	// credentials, and a login may change the answer. The breaker then ignores refusals.
-	OnDemand bool
+	LoginOnDemand bool
 
 	Command *Command // for TransportStdio
 
 	// Known is the offer that was stored when the server was last seen. It is offered
 	// until the server has been listed. With it, an unreachable server is no error of
 	// Offer.
-	Known *catalog.Offer
+	KnownOffer *catalog.Offer
 
 	Isolation   junctor.Isolation // who shares a link; "" is shared
 	MaxSessions int               // links, and so processes, at a time; 0 is the default of maxLinks
@@ -63,8 +63,8 @@ type Options struct {
 	// Isolated is why each client has links of its own, whatever Isolation says: an
 	// earlier run has seen that the server needs it. "" means that it has not. OnIsolated
 	// is called when that is found out, so that the reason can be stored; it may be nil.
-	Isolated   string
-	OnIsolated func(why string)
+	IsolationReason string
+	OnIsolated      func(why string)
 
 	// OnRefusedInput is called when the server asked people for something that is not
 	// passed on, with the reason. Calls are limited like log messages. It may be nil.
@@ -76,15 +76,15 @@ type Options struct {
 	// logged or kept. nil changes nothing.
 	Scrub func(string) string
 
-	Traced   bool   // also send the trace of a call, from its _meta, as HTTP headers
-	Version  string // of this program, sent to servers
-	Logger   *slog.Logger
-	Now      func() time.Time  // nil is time.Now
-	TTL      time.Duration     // time after which lists are read again; 0 is 5 min
-	MaxBytes int64             // of one message; 0 is 10 MiB
-	Bytes    *limit.ByteBudget // budget for the bytes of answers in memory; nil is unlimited
-	Tenant   junctor.TenantID  // of the server
-	Timeouts Timeouts
+	SendTraceHeaders bool   // also send the trace of a call, from its _meta, as HTTP headers
+	Version          string // of this program, sent to servers
+	Logger           *slog.Logger
+	Now              func() time.Time  // nil is time.Now
+	TTL              time.Duration     // time after which lists are read again; 0 is 5 min
+	MaxBytes         int64             // of one message; 0 is 10 MiB
+	ByteBudget       *limit.ByteBudget // budget for the bytes of answers in memory; nil is unlimited
+	Tenant           junctor.TenantID  // of the server
+	Timeouts         Timeouts
 }
 
 // Timeouts of a Server. A value of 0 means the default, which each comment names.
@@ -122,7 +122,7 @@ func (o *Options) validate() error {
 		if o.URL.User != nil {
 			return fault("its URL must not hold a user or password: give them as credentials")
 		}
-		if o.Client == nil || o.Stream == nil {
+		if o.Client == nil || o.StreamClient == nil {
 			return junctor.Errorf(junctor.CodeInternal, "server %s has no HTTP clients", o.ID)
 		}
 	case TransportStdio:

@@ -52,7 +52,7 @@ type cachedPage struct {
 
 // isPageRead reports whether a request reads a page, so that the cache may answer it.
 func isPageRead(req *catalog.Request) bool {
-	return req.Kind == junctor.KindResource && strings.HasPrefix(req.Name, mcpapps.Scheme) && req.Input.Responses == nil && req.Input.State == ""
+	return req.Kind == junctor.KindResource && strings.HasPrefix(req.Name, mcpapps.URIScheme) && req.Input.Responses == nil && req.Input.State == ""
 }
 
 // findPage gives the page of a request if it is cached. Otherwise it gives the
@@ -84,7 +84,7 @@ func (p *pageCache) findPage(req *catalog.Request, a *linkAccess, now time.Time)
 }
 
 // keepPage adds a page that was requested in a generation, unless entries were dropped
-// since. private says that only the same principal may get it. If the cache is too large,
+// since. private means that only the same principal may get it. If the cache is too large,
 // the least recently used pages go.
 func (p *pageCache) keepPage(req *catalog.Request, a *linkAccess, res catalog.Result, round uint64, now time.Time, ttl time.Duration, private bool) {
 	if res.Input || ttl <= 0 || len(res.Body) > maxKeptPage {
@@ -165,7 +165,7 @@ func (p *pageCache) dropAll() { p.dropPages(func(pageKey, *cachedPage) bool { re
 
 // dropURI removes the entries of one URI.
 func (p *pageCache) dropURI(uri string) {
-	if strings.HasPrefix(uri, mcpapps.Scheme) {
+	if strings.HasPrefix(uri, mcpapps.URIScheme) {
 		p.dropPages(func(key pageKey, _ *cachedPage) bool { return key.uri == uri })
 	}
 }

@@ -99,7 +99,7 @@ func (h *hands) Advance(by time.Duration) {
 
 func readBy(user, uri string) *catalog.Request {
 	return &catalog.Request{
-		Kind: junctor.KindResource, Name: uri, Params: []byte(`{"uri":"` + uri + `"}`), Caller: catalog.Caller{Protocol: wire.Modern},
+		Kind: junctor.KindResource, Name: uri, Params: []byte(`{"uri":"` + uri + `"}`), Caller: catalog.Caller{Protocol: wire.ModernVersion},
 		Principal: &junctor.Principal{Tenant: "default", Issuer: junctor.IssuerUser, Subject: user, User: user},
 	}
 }
@@ -108,7 +108,7 @@ func TestPagesAreKept(t *testing.T) {
 	t.Parallel()
 	const long = `"ttlMs":60000,"cacheScope":"public",`
 	own := func(o *Options) {
-		o.Own = func(string) (*http.Client, *http.Client) { return o.Client, o.Stream }
+		o.UserClients = func(string) (*http.Client, *http.Client) { return o.Client, o.StreamClient }
 	}
 	perUser := func(o *Options) { o.Isolation = junctor.IsolationUser }
 	for name, c := range map[string]struct {
@@ -133,12 +133,12 @@ func TestPagesAreKept(t *testing.T) {
 		"after its time":  {act: func(_ *Server, clock *hands) { clock.Advance(5 * time.Minute) }, want: 2},
 		"before its time": {act: func(_ *Server, clock *hands) { clock.Advance(5*time.Minute - time.Second) }, want: 1},
 		"after the time that a modern server says": {modern: true, fresh: long, act: func(_ *Server, clock *hands) { clock.Advance(time.Minute) }, want: 2},
-		"when a list changed":                      {act: func(s *Server, _ *hands) { s.recordAnnouncement(wire.NoteToolsListChanged) }, want: 2},
+		"when a list changed":                      {act: func(s *Server, _ *hands) { s.recordAnnouncement(wire.NotificationToolsListChanged) }, want: 2},
 		"when the page was updated": {act: func(s *Server, _ *hands) {
-			(&catalogListener{server: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://x"}`))
+			(&catalogListener{server: s}).handleNotification(wire.NotificationResourceUpdated, []byte(`{"uri":"ui://x"}`))
 		}, want: 2},
 		"when another page was updated": {act: func(s *Server, _ *hands) {
-			(&catalogListener{server: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://y"}`))
+			(&catalogListener{server: s}).handleNotification(wire.NotificationResourceUpdated, []byte(`{"uri":"ui://y"}`))
 		}, want: 1},
 		"when the user's credentials changed": {edit: own, act: func(s *Server, _ *hands) { s.EndUser("ann") }, want: 2},
 		"another page":                        {again: readBy("ann", "ui://y"), want: 2},
@@ -188,7 +188,7 @@ func TestPageThatChangesWhileItIsRead(t *testing.T) {
 	}()
 	<-l.began
 	l.write("two")
-	s.recordAnnouncement(wire.NoteResourcesListChanged)
+	s.recordAnnouncement(wire.NotificationResourcesListChanged)
 	close(l.answers)
 	if err := <-done; err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 	from := len(dst)
 	dst = appendStripped(dst, req.Meta)
 	if modern {
-		dst = appendMember(dst, wire.MetaProtocolVersion, wire.Modern, nil)
+		dst = appendMember(dst, wire.MetaProtocolVersion, wire.ModernVersion, nil)
 		dst = appendMember(dst, wire.MetaClientCapabilities, "", declareCapabilities(req.Caller.Capabilities, req.Caller.Tasks, isPageRead(req)))
 		dst = appendMember(dst, wire.MetaClientInfo, "", s.clientInfo)
 		if wire.Severity(req.Caller.LogLevel) > 0 {

@@ -37,7 +37,7 @@ func newServer(t testing.TB, at string, edit ...func(*Options)) *Server {
 	}
 	o := Options{
 		ID: "peer", Transport: TransportHTTP, URL: u, Logger: slog.New(slog.DiscardHandler), Version: "1.2.3",
-		Client: out.Client(egress.ClientOptions{}), Stream: out.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1}),
+		Client: out.Client(egress.ClientOptions{}), StreamClient: out.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1}),
 	}
 	for _, e := range edit {
 		e(&o)
@@ -49,7 +49,7 @@ func newServer(t testing.TB, at string, edit ...func(*Options)) *Server {
 	t.Cleanup(func() {
 		s.Close()
 		o.Client.CloseIdleConnections()
-		o.Stream.CloseIdleConnections()
+		o.StreamClient.CloseIdleConnections()
 	})
 	return s
 }
@@ -245,7 +245,7 @@ func toolCall(name, arguments string) *catalog.Request {
 	params := []byte(`{"name":"shown__` + name + `","arguments":` + arguments + `}`)
 	return &catalog.Request{
 		CallID: "c", Kind: junctor.KindTool, Name: name, Params: params, Arguments: wire.Get(params, "arguments"),
-		Principal: &junctor.Principal{Tenant: "default", Issuer: "key", Subject: "k1"}, Caller: catalog.Caller{Protocol: wire.Modern},
+		Principal: &junctor.Principal{Tenant: "default", Issuer: "key", Subject: "k1"}, Caller: catalog.Caller{Protocol: wire.ModernVersion},
 	}
 }
 

@@ -243,7 +243,7 @@ func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *
 				o.limits.warnOnce(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
 			}
 		})
-	case m.Method == wire.NoteCancelled:
+	case m.Method == wire.NotificationCancelled:
 		o.limits.paceMessage()
 		a.cancelRequest(m.RequestID)
 	default:
@@ -257,11 +257,11 @@ func (f *pendingCalls) dispatchNotification(method string, params []byte) {
 	f.mu.Lock()
 	var to []messageHandler
 	switch method {
-	case wire.NoteProgress:
+	case wire.NotificationProgress:
 		if call := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; call != nil && call.handler != nil {
 			to = []messageHandler{call.handler}
 		}
-	case wire.NoteMessage:
+	case wire.NotificationMessage:
 		// With several pending calls it goes to none: a log message of one caller must
 		// not reach another.
 		if call := f.findOnlyCall(); call != nil {

@@ -50,9 +50,9 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 	return s.runProbe(ctx, fresh, func(_ linkAccess, l link, _ *listedOffer, _ time.Duration) { _ = l.close() })
 }
 
-// Begin is Probe for a server that nobody has used yet. It keeps the offer for the first
+// Connect is Probe for a server that nobody has used yet. It keeps the offer for the first
 // caller, and a modern link as well.
-func (s *Server) Begin(ctx context.Context) (Report, error) {
+func (s *Server) Connect(ctx context.Context) (Report, error) {
 	return s.runProbe(ctx, s.linkOpener, s.adoptProbeLink)
 }
 
@@ -106,8 +106,8 @@ func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAc
 		report.Failed = StepHTTP // a plain http server has no TLS step
 	}
 	report.Passed = steps[:slices.Index(steps, report.Failed)]
-	// From here on the error is for the report: with the server's own words, and without
-	// its secrets.
+	// From here on the error is for the report: it quotes the server's
+	// messages, with secrets removed.
 	err = s.probeError(err)
 	report.Reason, report.Hint = err.Error(), s.hintFor(report.Failed, err)
 	report.State.LastError = report.Reason
@@ -123,7 +123,7 @@ func (s *Server) openProbeLink(ctx context.Context, how *linkOpener) (linkAccess
 	}
 	attempt, cancel := context.WithTimeout(ctx, s.opts.Timeouts.Connect)
 	defer cancel()
-	l, err := how.openLink(attempt, linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: math.MaxInt})
+	l, err := how.openLink(attempt, linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.TokenNumber, maxProcesses: math.MaxInt})
 	return a, l, err
 }
 
@@ -238,7 +238,7 @@ func (m *probeProgress) failedStep(t Transport, err error) Step {
 	}
 }
 
-// hintFor says what to do about a step that failed with err.
+// hintFor returns what to do about a step that failed with err.
 func (s *Server) hintFor(step Step, err error) string {
 	code := junctor.CodeOf(err)
 	switch step {

@@ -410,7 +410,7 @@ func TestWhyAStreamGaveNoAnswer(t *testing.T) {
 			t.Parallel()
 			raw := &wireServer{modern: true, call: func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) { c.call(w) }}
 			s := newServer(t, serve(t, raw), func(o *Options) {
-				o.MaxBytes, o.Bytes = c.most, limit.NewByteBudget(limit.ByteBudgetOptions{Total: 1 << 20, PerParty: 1 << 20})
+				o.MaxBytes, o.ByteBudget = c.most, limit.NewByteBudget(limit.ByteBudgetOptions{Total: 1 << 20, PerParty: 1 << 20})
 			})
 			if _, err := s.Do(ctxFor(t), toolCall("x", `{}`), &notes{}); junctor.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.want) {
 				t.Errorf("%s: %v", junctor.CodeOf(err), err)
@@ -448,19 +448,19 @@ func FuzzOutgoing(f *testing.F) {
 	f.Add([]byte(`{"name":"x","arguments":{"a":1e400},"_meta":{"progressToken":1,"k":[]}}`), "tool", true)
 	f.Add([]byte(`{ "n\u0061me" : "x" , "arguments" : { } }`), "", false)
 	f.Add([]byte(`{"_meta":{"io.modelcontextprotocol/x":1},"requestState":"s","inputResponses":{}}`), "a\"b", true)
-	s, err := New(Options{ID: "x", Transport: TransportHTTP, URL: &url.URL{Scheme: "http", Host: "h"}, Client: &http.Client{}, Stream: &http.Client{}, Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{ID: "x", Transport: TransportHTTP, URL: &url.URL{Scheme: "http", Host: "h"}, Client: &http.Client{}, StreamClient: &http.Client{}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, params []byte, name string, modern bool) {
-		if wire.Check(params) != nil || params[0] != '{' {
+		if wire.CheckJSON(params) != nil || params[0] != '{' {
 			t.Skip()
 		}
 		req := &catalog.Request{Kind: junctor.KindTool, Name: name, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta")}
 		b := s.newParamsBuilder()
 		b.writeParams(s, req, modern, "7")
 		out := b.params
-		if err := wire.Check(out); err != nil {
+		if err := wire.CheckJSON(out); err != nil {
 			t.Fatalf("%s: %v", out, err)
 		}
 		if string(wire.Get(out, "arguments")) != string(wire.Get(params, "arguments")) {

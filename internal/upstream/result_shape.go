@@ -7,9 +7,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// checkShape says at which place a server's result does not fit MCP; "" if it fits. It
-// checks the members that clients rely on. Unknown members, and content of unknown types,
-// pass.
+// checkShape returns the place at which a server's result does not fit MCP; ""
+// if it fits. It checks the members that clients rely on. Unknown members, and
+// content of unknown types, pass.
 func checkShape(kind junctor.Kind, body []byte) string {
 	switch kind {
 	case junctor.KindTool:

@@ -7,10 +7,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// RootsChanged records that the roots of a client changed. Legacy servers with a session
+// MarkRootsChanged records that the roots of a client changed. Legacy servers with a session
 // for this client, or for its principal alone, are notified with the next call on that
 // session: only a running call can answer when they ask for the new roots.
-func (s *Server) RootsChanged(p *junctor.Principal, client string) {
+func (s *Server) MarkRootsChanged(p *junctor.Principal, client string) {
 	party := principalKey(p)
 	if party == "" || client == "" {
 		return
@@ -36,7 +36,7 @@ func (s *Server) notifyRootsChanged(ctx context.Context, sess *session) {
 		return
 	}
 	// The call that follows shows whether the link is broken.
-	_ = sess.link.notify(ctx, wire.NoteRootsListChanged, nil)
+	_ = sess.link.notify(ctx, wire.NotificationRootsListChanged, nil)
 	if waitContext(ctx, answerSettleTime) != nil {
 		sess.rootsChanged.Store(true) // the caller gave up: the next call notifies
 	}

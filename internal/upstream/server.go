@@ -25,8 +25,8 @@ type Server struct {
 	// large.
 	paramBuilders sync.Pool
 	lastToken     atomic.Uint64 // the last progress token that was given
-	// isolationReason says why clients no longer share links, whatever the setting is. It
-	// is nil while they do, and never becomes nil again.
+	// isolationReason is why clients no longer share links, regardless of the
+	// setting. It is nil while they do, and never becomes nil again.
 	isolationReason atomic.Pointer[string]
 	// lastOffer is what the server offered when it was last listed; nil before that.
 	lastOffer  atomic.Pointer[listedOffer]
@@ -76,20 +76,20 @@ func New(o Options) (*Server, error) {
 	}
 	o.setDefaults()
 	s := &Server{
-		opts: o, clientInfo: o.clientInfo(), listing: make(chan struct{}, 1), breaker: breaker{serverID: o.ID, now: o.Now, retriesRefused: o.OnDemand},
+		opts: o, clientInfo: o.clientInfo(), listing: make(chan struct{}, 1), breaker: breaker{serverID: o.ID, now: o.Now, retriesRefused: o.LoginOnDemand},
 		sessions: map[string]*session{}, live: map[*session]struct{}{}, ownSubscribers: map[string]map[string]int{}, parkedCalls: map[string]*interactiveCall{},
 		taskCalls: map[string]*interactiveCall{}, openedTasks: map[string]*openedTask{},
 		watch: newChangeWatch(),
 	}
 	s.linkOpener = &linkOpener{opts: &s.opts, paramHeaders: func(tool string) []wire.ParamHeader { return s.knownTools()[tool].paramHeaders }}
-	if o.Isolated != "" {
-		s.isolationReason.Store(&o.Isolated)
+	if o.IsolationReason != "" {
+		s.isolationReason.Store(&o.IsolationReason)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	if o.Known != nil {
-		s.lastOffer.Store(newListedOffer(o.Known, time.Time{}, 0))
-		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
-		s.conditional.unconditional = excludeTools(o.Known.Tools, s.conditional.tools)
+	if o.KnownOffer != nil {
+		s.lastOffer.Store(newListedOffer(o.KnownOffer, time.Time{}, 0))
+		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.KnownOffer.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
+		s.conditional.unconditional = excludeTools(o.KnownOffer.Tools, s.conditional.tools)
 	}
 	return s, nil
 }
@@ -130,38 +130,38 @@ func (s *Server) Close() {
 
 // State is a snapshot of the condition of a server, for the API.
 type State struct {
-	Era       string        // modern or legacy; "" before the first answer
-	Version   string        // protocol version in use
-	Transport Transport     // as detected: sse if the server speaks nothing newer
-	Name      string        // from serverInfo, for display
-	Release   string        // version from serverInfo, for display
-	Connected bool          // the last request got an answer
-	LastError string        // why not; "" if Connected
-	LastSeen  time.Time     // time of the last answer
-	Latency   time.Duration // of the last answer
-	Tools     int
-	Resources int
-	Templates int
-	Prompts   int
-	Sessions  int // open links
-	Processes int // of a command
-	Parked    int // calls that wait for their clients
-	Isolation junctor.Isolation
-	Isolated  string // why Isolation differs from the setting; "" if it does not
+	Era             string        // modern or legacy; "" before the first answer
+	ProtocolVersion string        // protocol version in use
+	Transport       Transport     // as detected: sse if the server speaks nothing newer
+	ServerName      string        // from serverInfo, for display
+	ServerVersion   string        // version from serverInfo, for display
+	Connected       bool          // the last request got an answer
+	LastError       string        // why not; "" if Connected
+	LastSeen        time.Time     // time of the last answer
+	Latency         time.Duration // of the last answer
+	Tools           int
+	Resources       int
+	Templates       int
+	Prompts         int
+	Sessions        int // open links
+	Processes       int // of a command
+	ParkedCalls     int // calls that wait for their clients
+	Isolation       junctor.Isolation
+	IsolationReason string // why Isolation differs from the setting; "" if it does not
 }
 
 // State gives the current state of the server.
 func (s *Server) State() State {
 	s.mu.Lock()
 	st := s.state
-	st.Sessions, st.Parked = len(s.live), len(s.parkedCalls)
+	st.Sessions, st.ParkedCalls = len(s.live), len(s.parkedCalls)
 	s.mu.Unlock()
 	if st.Transport == "" {
 		st.Transport = s.opts.Transport
 	}
 	st.Isolation = s.effectiveIsolation()
 	if why := s.isolationReason.Load(); why != nil {
-		st.Isolated = *why
+		st.IsolationReason = *why
 	}
 	if s.opts.Command != nil {
 		st.Processes = s.opts.Command.pool.countRunning()
@@ -188,16 +188,16 @@ func (st *State) countItems(o *catalog.Offer) {
 	st.Tools, st.Resources, st.Templates, st.Prompts = len(names), len(o.Resources), len(o.Templates), len(o.Prompts)
 }
 
-// addHandshake fills in what a link's handshake told. The texts come from the server, so
-// they are scrubbed and cut.
+// addHandshake fills in what a link's handshake reported. The texts come from
+// the server, so they are scrubbed and cut.
 func (st *State) addHandshake(l link, o *Options) {
-	st.Era, st.Version = string(eraLegacy), l.protocolVersion()
+	st.Era, st.ProtocolVersion = string(eraLegacy), l.protocolVersion()
 	if l.isModern() {
 		st.Era = string(eraModern)
 	}
-	st.Name, _ = wire.String(wire.Get(l.serverInfo(), "name"))
-	st.Release, _ = wire.String(wire.Get(l.serverInfo(), "version"))
-	st.Name, st.Release = o.quoteText(st.Name), o.quoteText(st.Release)
+	st.ServerName, _ = wire.String(wire.Get(l.serverInfo(), "name"))
+	st.ServerVersion, _ = wire.String(wire.Get(l.serverInfo(), "version"))
+	st.ServerName, st.ServerVersion = o.quoteText(st.ServerName), o.quoteText(st.ServerVersion)
 	if _, ok := l.(*sseLink); ok {
 		st.Transport = TransportSSE
 	}
@@ -217,7 +217,7 @@ func (s *Server) recordAnswer(l link, took time.Duration, err error) {
 	}
 	s.state.Connected, s.state.LastError = true, ""
 	s.state.LastSeen, s.state.Latency = s.opts.Now(), took
-	if s.state.Era == "" || s.state.Version != l.protocolVersion() {
+	if s.state.Era == "" || s.state.ProtocolVersion != l.protocolVersion() {
 		s.state.addHandshake(l, &s.opts)
 	}
 }

@@ -81,7 +81,7 @@ func TestEveryOperationOverEveryWay(t *testing.T) {
 				t.Errorf("an unknown tool: %v", err)
 			}
 			st := s.State()
-			if !st.Connected || st.Tools != 8 || st.Name != "peer" || st.Release != "7" || st.Era == "" || (st.Era == "modern") != (name == "modern") || (st.Transport == TransportSSE) != (name == "sse") {
+			if !st.Connected || st.Tools != 8 || st.ServerName != "peer" || st.ServerVersion != "7" || st.Era == "" || (st.Era == "modern") != (name == "modern") || (st.Transport == TransportSSE) != (name == "sse") {
 				t.Errorf("state: %+v", st)
 			}
 		})
@@ -171,7 +171,7 @@ func TestLegacyServerAsks(t *testing.T) {
 			req := toolCall("elicit", `{}`)
 			req.Caller.Capabilities = []byte(everyone)
 			res := do(t, s, req)
-			if !res.Input || s.State().Parked != 1 {
+			if !res.Input || s.State().ParkedCalls != 1 {
 				t.Fatalf("not parked: %s", res.Body)
 			}
 			res = do(t, s, retry(req, res, func(_, method string) string {
@@ -210,8 +210,8 @@ func TestLegacyServerAsks(t *testing.T) {
 			if got := textOf(t, res); got != "hello file:///r" {
 				t.Errorf("everything gave %q", got)
 			}
-			if st := s.State(); st.Parked != 0 {
-				t.Errorf("%d calls are parked", st.Parked)
+			if st := s.State(); st.ParkedCalls != 0 {
+				t.Errorf("%d calls are parked", st.ParkedCalls)
 			}
 			// Who declares nothing is not asked.
 			if res, err := s.Do(ctxFor(t), toolCall("elicit", `{}`), &notes{}); err == nil || !strings.Contains(err.Error(), "elicitation") {
@@ -388,7 +388,7 @@ func TestAddedServersAreFollowed(t *testing.T) {
 			t.Parallel()
 			p := newPeer()
 			s := newServer(t, way(t, p))
-			if _, err := s.Begin(ctxFor(t)); err != nil {
+			if _, err := s.Connect(ctxFor(t)); err != nil {
 				t.Fatal(err)
 			}
 			s.Watch(func(catalog.Event) {})

@@ -98,10 +98,10 @@ type sessionListener struct {
 // handleNotification implements messageHandler. An update goes to the session's principal
 // alone, or to all subscribers if several principals used the session.
 func (l *sessionListener) handleNotification(method string, params []byte) {
-	if method == wire.NoteTasksStatus {
+	if method == wire.NotificationTasksStatus {
 		l.server.handleTaskNote(l.session, params)
 	}
-	if method != wire.NoteResourceUpdated {
+	if method != wire.NotificationResourceUpdated {
 		return
 	}
 	uri, ok := wire.String(wire.Get(params, "uri"))

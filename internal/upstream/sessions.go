@@ -44,7 +44,7 @@ type session struct {
 	activeCalls int
 	lastUsed    time.Time
 	tasks       map[string]*openedTask // open tasks on it, by the server's ids
-	// removed says that the session is no longer in the table. It is closed when its last
+	// removed means that the session is no longer in the table. It is closed when its last
 	// call ends.
 	removed bool
 }
@@ -179,9 +179,9 @@ func (s *Server) countOpen() int {
 func (s *Server) openSession(sess *session, a linkAccess) {
 	begun := time.Now()
 	// Sent once for the link: all callers with the same key have equal settings.
-	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
+	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.TokenNumber, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
 	if a.credentialsOwner != "" {
-		op.client, op.stream = s.opts.Own(a.credentialsOwner)
+		op.client, op.stream = s.opts.UserClients(a.credentialsOwner)
 	}
 	l, err := s.connectWithRetries(s.ctx, op)
 	if err != nil {
@@ -367,15 +367,15 @@ func (s *Server) closeIdleSessions() {
 	}
 }
 
-// reportRefusal calls Options.Refused if err means that the server refused our
+// reportRefusal calls Options.OnRefused if err means that the server refused our
 // credentials. It returns true if they were a user's own: then the refusal says nothing
 // about the server.
 func (s *Server) reportRefusal(owner string, err error) bool {
 	if junctor.CodeOf(err) != junctor.CodeUnauthenticated {
 		return false
 	}
-	if s.opts.Refused != nil {
-		s.opts.Refused(owner)
+	if s.opts.OnRefused != nil {
+		s.opts.OnRefused(owner)
 	}
 	return owner != ""
 }
@@ -390,7 +390,7 @@ func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	}
 	s.breaker.recordFailure(sess.credentialsDigest, err)
 	own := s.reportRefusal(sess.credentialsOwner, err)
-	if s.opts.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+	if s.opts.LoginOnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		return // only this call needs a login
 	}
 	switch code := junctor.CodeOf(err); {

@@ -32,7 +32,7 @@ func TestCloseLeavesTheConnectionsOfOthers(t *testing.T) {
 	before := dials.Load()
 	const closed = 5
 	for range closed {
-		leaves := newServer(t, newPeer().modern(t), func(o *Options) { o.Client, o.Stream = stays.opts.Client, stays.opts.Stream })
+		leaves := newServer(t, newPeer().modern(t), func(o *Options) { o.Client, o.StreamClient = stays.opts.Client, stays.opts.StreamClient })
 		do(t, leaves, toolCall("echo", `{}`))
 		leaves.Close()
 		do(t, stays, toolCall("echo", `{}`))

@@ -50,7 +50,7 @@ func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
 	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
-	resp, err := sendHTTP(l.ctx, l.opts.Stream, http.MethodGet, l.opts.URL.String(), h, nil) //nolint:contextcheck // the stream outlives ctx
+	resp, err := sendHTTP(l.ctx, l.opts.StreamClient, http.MethodGet, l.opts.URL.String(), h, nil) //nolint:contextcheck // the stream outlives ctx
 	if err != nil {
 		close(l.streamEnded)
 		return contextError(ctx, err)
@@ -82,7 +82,7 @@ func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
 	if l.handshakeInfo, err = readInitialize(l.opts.ID, result); err != nil {
 		return err
 	}
-	return l.notify(ctx, wire.NoteInitialized, nil)
+	return l.notify(ctx, wire.NotificationInitialized, nil)
 }
 
 // contextError gives the error of ctx if it has ended, otherwise err.
@@ -102,7 +102,7 @@ func (l *sseLink) readStream(body io.ReadCloser, endpoint chan<- string) {
 	r.GrowWith(memory.growBuffer)
 	for {
 		e, err := r.Next()
-		memory.Settle()
+		memory.FinishMessage()
 		if err != nil {
 			l.failStream(err)
 			return
@@ -172,7 +172,7 @@ func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, h
 		l.background.start(func() { //nolint:contextcheck // the call's own context has ended
 			ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 			defer cancel()
-			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(call.id)) // nobody waits for the outcome
+			_ = l.notify(ctx, wire.NotificationCancelled, cancelParams(call.id)) // nobody waits for the outcome
 		})
 	}
 	return result, err

@@ -96,7 +96,7 @@ func (l *stdioLink) cancelRequest(id []byte) {
 	l.background.start(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, noticeTimeout)
 		defer cancel()
-		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // nobody waits for the outcome
+		_ = l.notify(ctx, wire.NotificationCancelled, cancelParams(id)) // nobody waits for the outcome
 	})
 }
 
@@ -141,7 +141,7 @@ func (l *stdioLink) readMessages() {
 	var m wire.Message
 	for {
 		line, err := lines.Next()
-		memory.Settle()
+		memory.FinishMessage()
 		switch {
 		case errors.Is(err, wire.ErrTooLong): // longLineReader reports it with the call's id when the line ends
 		case errors.Is(err, errNoMemory):
@@ -150,7 +150,7 @@ func (l *stdioLink) readMessages() {
 			l.finishChild(err)
 			return
 		case m.Parse(line) == nil:
-			if len(line) <= limit.UncountedBytes || !lines.Detach() { // otherwise the message owns the line
+			if len(line) <= limit.MaxUncountedBytes || !lines.Detach() { // otherwise the message owns the line
 				m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
 			}
 			l.dispatchMessage(&m)

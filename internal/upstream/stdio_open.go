@@ -115,7 +115,7 @@ func (l *stdioLink) sendInitialize(ctx context.Context, declared []byte) error {
 	if l.handshakeInfo, err = readInitialize(l.opts.ID, result); err != nil {
 		return err
 	}
-	return l.notify(ctx, wire.NoteInitialized, nil)
+	return l.notify(ctx, wire.NotificationInitialized, nil)
 }
 
 // refusalError explains a JSON-RPC error of the handshake. Other errors stay.

@@ -144,9 +144,9 @@ func TestStdioRealServers(t *testing.T) {
 			s := r.server(t, false)
 			offer, err := s.Offer(ctxFor(t))
 			if err != nil {
-				t.Fatalf("%v\n%s", err, r.Command.Said())
+				t.Fatalf("%v\n%s", err, r.Command.Output())
 			}
-			t.Logf("%+v; %d tools, %d resources, %d prompts; it wrote: %s", s.State(), len(offer.Tools), len(offer.Resources), len(offer.Prompts), r.Command.Said())
+			t.Logf("%+v; %d tools, %d resources, %d prompts; it wrote: %s", s.State(), len(offer.Tools), len(offer.Resources), len(offer.Prompts), r.Command.Output())
 			var group sync.WaitGroup
 			for i := range 100 {
 				group.Go(func() {

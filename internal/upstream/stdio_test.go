@@ -137,14 +137,14 @@ func TestStdioEras(t *testing.T) {
 		code    junctor.Code
 		says    string
 	}{
-		"sdk":       {version: wire.Modern, starts: 1},
+		"sdk":       {version: wire.ModernVersion, starts: 1},
 		"plain":     {version: "2025-11-25", starts: 1},
-		"modern":    {version: wire.Modern, starts: 1},
+		"modern":    {version: wire.ModernVersion, starts: 1},
 		"older":     {version: "2025-11-25", starts: 1},
 		"both":      {version: "2025-11-25", starts: 1},
 		"silent":    {version: "2025-11-25", starts: 1, silence: 50 * time.Millisecond},
-		"late":      {version: wire.Modern, starts: 1, silence: 50 * time.Millisecond},
-		"overtaken": {version: wire.Modern, starts: 1, silence: 50 * time.Millisecond},
+		"late":      {version: wire.ModernVersion, starts: 1, silence: 50 * time.Millisecond},
+		"overtaken": {version: wire.ModernVersion, starts: 1, silence: 50 * time.Millisecond},
 		"dying":     {version: "2025-11-25", starts: 2},
 		"newer":     {code: junctor.CodeUpstream, says: "not that one"},
 		"future":    {code: junctor.CodeUpstream, says: "1999-01-01"},
@@ -172,7 +172,7 @@ func TestStdioEras(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.close()
-			if l.protocolVersion() != want.version || l.isModern() != (want.version == wire.Modern) {
+			if l.protocolVersion() != want.version || l.isModern() != (want.version == wire.ModernVersion) {
 				t.Errorf("version %s, modern %v", l.protocolVersion(), l.isModern())
 			}
 			if role != "sdk" && (l.serverInstructions() != "be kind" || string(l.serverCapabilities()) != `{"tools":{}}` || wire.Get(l.serverInfo(), "name") == nil) {
@@ -367,7 +367,7 @@ func TestStdioNotes(t *testing.T) {
 	}
 	mine.expect(t, `notifications/progress {"progressToken":"a","progress":1}`)
 	mine.expect(t, `notifications/message {"level":"info","data":"t"}`)
-	if got := r.Command.Said(); !strings.Contains(got, "log line on the wrong stream") {
+	if got := r.Command.Output(); !strings.Contains(got, "log line on the wrong stream") {
 		t.Errorf("said %q, without what was no message", got)
 	}
 	// With a second call under way progress finds its own; a log message is nobody's.

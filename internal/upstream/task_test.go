@@ -14,7 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -186,6 +186,30 @@ func TestCancelThatIsRefused(t *testing.T) {
 	}
 }
 
+// The life of a task is extended while its stream is being opened: the stream reads the
+// end of the life under the lock. The race detector sees it if it does not.
+func TestTaskLifeWhileItsStreamOpens(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, upstreams.Tasks(t))
+	req := callerOf("a", "a session")
+	req.Name, req.CallID, req.Caller.Tasks = "confirm_delete", "the task", true
+	req.Params = []byte(`{"name":"confirm_delete","arguments":{"filename":"f"}}`)
+	req.Arguments = wire.Get(req.Params, "arguments")
+	task := do(t, s, req).Body
+	s.mu.Lock()
+	one := s.openedTasks["the task"]
+	s.mu.Unlock()
+	if one == nil {
+		t.Fatalf("no task was remembered: %s", task)
+	}
+	s.startTaskStream(one)
+	for range 100 {
+		if s.rememberTask(one.session, one.access, one.id, task) != one {
+			t.Fatal("it was remembered as another one")
+		}
+	}
+}
+
 // What happens to a task while the stream that tells of it is being opened is told
 // once that is open, or once somebody has asked for it.
 func TestTaskEndsBeforeItsStream(t *testing.T) {
@@ -200,7 +224,7 @@ func TestTaskEndsBeforeItsStream(t *testing.T) {
 
 func endsBeforeItsStream(t *testing.T, asks bool) {
 	t.Helper()
-	at, err := url.Parse(peers.Tasks(t))
+	at, err := url.Parse(upstreams.Tasks(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,10 @@ func (s *Server) startTaskStream(t *openedTask) {
 // keepTaskStream keeps the stream of a task open. It gives up after maxResumes failures,
 // or if the server has no streams.
 func (s *Server) keepTaskStream(t *openedTask) {
-	ctx, cancel := context.WithTimeout(s.ctx, t.expiresAt.Sub(s.opts.Now()))
+	s.mu.Lock()
+	expiresAt := t.expiresAt // rememberTask extends it
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(s.ctx, expiresAt.Sub(s.opts.Now()))
 	defer cancel()
 	ids := append(wire.AppendString([]byte{'['}, t.serverTaskID), ']')
 	params := s.opts.paramsWith(gatewayTaskCapabilities,
@@ -79,11 +82,11 @@ type taskListener struct {
 // ended or the server does not grant the subscription.
 func (l *taskListener) handleNotification(method string, params []byte) {
 	switch method {
-	case wire.NoteTasks:
+	case wire.NotificationTasks:
 		if l.server.handleTaskNote(l.task.session, params); l.server.hasTaskEnded(l.task) {
 			l.stopStream()
 		}
-	case wire.NoteSubscriptionsAcknowledged:
+	case wire.NotificationSubscriptionsAcknowledged:
 		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
 		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == l.task.serverTaskID }) {
 			l.stopStream()

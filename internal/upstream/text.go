@@ -1,5 +1,7 @@
 package upstream
 
+import junctor "github.com/junctor-mcp/junctor"
+
 // objectOrEmpty gives raw if it is a JSON object, otherwise an empty object.
 func objectOrEmpty(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
@@ -13,10 +15,4 @@ func objectOrEmpty(raw []byte) []byte {
 func (o *Options) quoteText(text string) string { return clipText(o.Scrub(text)) }
 
 // clipText cuts text of a server to what fits in a message.
-func clipText(s string) string {
-	const most = 300
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
-}
+func clipText(s string) string { return junctor.ShortenText(s, 300) }

@@ -29,8 +29,8 @@ func serversOver(t *testing.T, h http.Handler) map[string]*Server {
 	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}}
 	return map[string]*Server{
 		"line":     newServer(t, serve(t, h)),
-		"net/http": newServer(t, serve(t, h), func(o *Options) { o.Stream = &http.Client{Transport: &http.Transport{}} }),
-		"https":    newServer(t, secure.URL, func(o *Options) { o.Client, o.Stream = trusting, trusting }),
+		"net/http": newServer(t, serve(t, h), func(o *Options) { o.StreamClient = &http.Client{Transport: &http.Transport{}} }),
+		"https":    newServer(t, secure.URL, func(o *Options) { o.Client, o.StreamClient = trusting, trusting }),
 	}
 }
 
@@ -168,8 +168,8 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 	for name, message := range map[string][]byte{
 		"ping":      wire.AppendRequest(nil, []byte("1"), wire.MethodPing, nil),
 		"unknown":   wire.AppendRequest(nil, []byte("1"), "what/ever", nil),
-		"cancelled": wire.AppendNotification(nil, wire.NoteCancelled, []byte(`{"requestId":1}`)),
-		"message":   wire.AppendNotification(nil, wire.NoteMessage, []byte(`{}`)),
+		"cancelled": wire.AppendNotification(nil, wire.NotificationCancelled, []byte(`{"requestId":1}`)),
+		"message":   wire.AppendNotification(nil, wire.NotificationMessage, []byte(`{}`)),
 		"answer":    wire.AppendResult(nil, []byte("4711"), []byte(`{}`)),
 	} {
 		o := &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler), limits: newServerLimits(func() time.Time { return now })}

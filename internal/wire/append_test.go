@@ -21,7 +21,7 @@ func TestAppend(t *testing.T) {
 		},
 		{AppendRequest(nil, []byte(`9`), MethodRootsList, nil), `{"jsonrpc":"2.0","id":9,"method":"roots/list"}`, Request},
 		{AppendRequest(nil, []byte(`9`), `a"b`, []byte(`{}`)), `{"jsonrpc":"2.0","id":9,"method":"a\"b","params":{}}`, Request},
-		{AppendNotification(nil, NoteMessage, []byte(`{"level":"info"}`)), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}`, Notification},
+		{AppendNotification(nil, NotificationMessage, []byte(`{"level":"info"}`)), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}`, Notification},
 	} {
 		var m Message
 		if err := m.Parse(tt.got); string(tt.got) != tt.want || err != nil || m.Kind != tt.kind {

@@ -2,9 +2,9 @@ package wire
 
 import "strconv"
 
-// MaxBatch is how many messages a batch may hold. It bounds the work that one request can
+// MaxBatchMessages is how many messages a batch may hold. It bounds the work that one request can
 // cause.
-const MaxBatch = 256
+const MaxBatchMessages = 256
 
 // IsBatch reports whether the first byte of body that is not white space opens an array.
 // It does not check the rest.
@@ -19,7 +19,7 @@ func IsBatch(body []byte) bool {
 
 // ParseBatch parses a batch. errs[i] is the error of Parse for messages[i], or nil. err
 // is an *Error about the whole batch: body is not JSON, is no array, is empty, or is
-// longer than MaxBatch. The messages point into body.
+// longer than MaxBatchMessages. The messages point into body.
 func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 	var s scanner
 	s.reset(body)
@@ -36,8 +36,8 @@ func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 	// Count before anything is allocated: a small body can hold many elements.
 	n := 0
 	for range Elements(body) {
-		if n++; n > MaxBatch {
-			return nil, nil, newInvalidRequest("the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time")
+		if n++; n > MaxBatchMessages {
+			return nil, nil, newInvalidRequest("the batch holds more than " + strconv.Itoa(MaxBatchMessages) + " messages; send fewer at a time")
 		}
 	}
 	if n == 0 {

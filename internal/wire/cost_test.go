@@ -38,7 +38,7 @@ func TestAllocations(t *testing.T) { //nolint:paralleltest // see above
 				t.Fatal(err)
 			}
 		})
-		allocations(t, 0, "Check of "+what, func() { _ = Check(body) })
+		allocations(t, 0, "Check of "+what, func() { _ = CheckJSON(body) })
 	}
 	body := call()
 	note, list := []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), []byte(`[1,2,3]`)
@@ -91,7 +91,7 @@ func BenchmarkValue(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(body)))
 			for b.Loop() {
-				if _, err := Value(body); err != nil {
+				if _, err := DecodeValue(body); err != nil {
 					b.Fatal(err)
 				}
 			}

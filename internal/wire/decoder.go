@@ -2,11 +2,11 @@ package wire
 
 import "encoding/json"
 
-// Value decodes JSON strictly, as Check accepts it, into map[string]any, []any, string,
+// DecodeValue decodes JSON strictly, as CheckJSON accepts it, into map[string]any, []any, string,
 // bool, nil and json.Number. Numbers stay text, so nothing is rounded. All strings of the
 // result share one copy of raw: a caller that keeps one of them keeps all of raw. It is
 // meant for values that are inspected and dropped.
-func Value(raw []byte) (any, error) {
+func DecodeValue(raw []byte) (any, error) {
 	d := decoder{text: string(raw)}
 	d.reset(raw)
 	d.allowDuplicates = true // decodeObject finds duplicates in its map

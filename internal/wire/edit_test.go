@@ -78,7 +78,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte(`{"a":1,"\u0062":[1, 2],"c":{"a":1}}`), "b", "c", []byte(`{"x":1}`))
 	f.Add([]byte(` { } `), "", "", []byte(`null`))
 	f.Fuzz(func(t *testing.T, obj []byte, drop, key string, value []byte) {
-		if v, err := Value(obj); err != nil || reflect.TypeOf(v) != reflect.TypeFor[map[string]any]() || Check(value) != nil {
+		if v, err := DecodeValue(obj); err != nil || reflect.TypeOf(v) != reflect.TypeFor[map[string]any]() || CheckJSON(value) != nil {
 			return
 		}
 		// A key that is not UTF-8 is written as another one.
@@ -103,7 +103,7 @@ func edited(t interface {
 	stays := maps.Clone(want)
 	for _, m := range add {
 		delete(stays, m.Key)
-		v, err := Value(m.Value)
+		v, err := DecodeValue(m.Value)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -134,7 +134,7 @@ func decoded(t interface {
 }, obj []byte,
 ) map[string]any {
 	t.Helper()
-	v, err := Value(obj)
+	v, err := DecodeValue(obj)
 	m, ok := v.(map[string]any)
 	if err != nil || !ok {
 		t.Fatalf("%q is no object: %v", obj, err)

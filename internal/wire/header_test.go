@@ -101,10 +101,10 @@ func TestCheckHeaders(t *testing.T) {
 		{"plain uri in base64", read, func(h http.Header) { h.Set(HeaderName, "=?base64?ZmlsZTovLy9hIGI=?=") }, ""},
 		{"name for uri", read, func(h http.Header) { h.Set(HeaderName, "other") }, `says "other" and the body says "file:///a b"`},
 		{"note", note, func(h http.Header) { clear(h) }, ""},
-		{"note with a version", note, func(h http.Header) { h.Set(HeaderProtocolVersion, Modern) }, ""},
+		{"note with a version", note, func(h http.Header) { h.Set(HeaderProtocolVersion, ModernVersion) }, ""},
 		{"note with another method", note, func(h http.Header) { h.Set(HeaderMethod, "x") }, `says "x"`},
 		{"body without name", strings.Replace(call, `"name":"wörld",`, "", 1), func(h http.Header) { h.Set(HeaderName, "x") }, `says "x" and the body says nothing`},
-		{"body without version", strings.Replace(call, meta, `"_meta":{}`, 1), func(h http.Header) { h.Set(HeaderProtocolVersion, Modern) }, "the body says nothing"},
+		{"body without version", strings.Replace(call, meta, `"_meta":{}`, 1), func(h http.Header) { h.Set(HeaderProtocolVersion, ModernVersion) }, "the body says nothing"},
 	} {
 		var m Message
 		if err := m.Parse([]byte(tt.body)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Check returns nil if b is one JSON value as this package accepts it:
+// CheckJSON returns nil if b is one JSON value as this package accepts it:
 //
 //   - RFC 8259 in UTF-8, without byte-order mark and lone surrogates
 //   - no key twice in an object, after unescaping
@@ -14,7 +14,7 @@ import (
 //   - nothing but white space around it
 //
 // The error is an *Error with CodeParse that names the place.
-func Check(b []byte) error {
+func CheckJSON(b []byte) error {
 	var s scanner
 	s.reset(b)
 	s.skipSpace()
@@ -26,7 +26,7 @@ func Check(b []byte) error {
 	return nil
 }
 
-// The functions below read JSON that Parse or Check has accepted. Given other
+// The functions below read JSON that Parse or CheckJSON has accepted. Given other
 // bytes, they end early or find nothing, and never panic.
 
 // Members iterates over the members of an object in their order. The key is raw: without
@@ -88,11 +88,11 @@ func Get(obj []byte, key string) []byte {
 	}
 }
 
-// Mentions reports whether any quote in b is directly followed by one of these words. A
+// MentionsAny reports whether any quote in b is directly followed by one of these words. A
 // false result proves that no key or string in b begins with one, so that callers can
 // skip the expensive look. It goes from quote to quote: a long text has few quotes, and a
 // search for the words would look at every byte.
-func Mentions(b []byte, words ...string) bool {
+func MentionsAny(b []byte, words ...string) bool {
 	for {
 		i := bytes.IndexByte(b, '"')
 		if i < 0 {

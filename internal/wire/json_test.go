@@ -37,11 +37,11 @@ func FuzzValue(f *testing.F) {
 	f.Fuzz(sameMeaning)
 }
 
-// sameVerdict holds Check against the oracle: the same texts are good, but for
+// sameVerdict holds CheckJSON against the oracle: the same texts are good, but for
 // depth.
 func sameVerdict(t *testing.T, b []byte) {
 	t.Helper()
-	err := Check(b)
+	err := CheckJSON(b)
 	ok, depth := oracle(b)
 	if want := ok && depth <= MaxDepth; (err == nil) != want {
 		t.Fatalf("Check(%q) = %v, the oracle says %v at depth %d", b, err, ok, depth)
@@ -52,10 +52,10 @@ func sameVerdict(t *testing.T, b []byte) {
 	}
 }
 
-// sameMeaning holds Value, and the readers of judged JSON, against the oracle.
+// sameMeaning holds DecodeValue, and the readers of judged JSON, against the oracle.
 func sameMeaning(t *testing.T, b []byte) {
 	t.Helper()
-	value, err := Value(b)
+	value, err := DecodeValue(b)
 	if ok, depth := oracle(b); (err == nil) != (ok && depth <= MaxDepth) {
 		t.Fatalf("Value(%q) = %v, the oracle says %v at depth %d", b, err, ok, depth)
 	}
@@ -158,7 +158,7 @@ func TestAppendStringIsUndoneByString(t *testing.T) {
 			in = rapid.String().Draw(t, "string")
 		}
 		raw := AppendString(nil, in)
-		if err := Check(raw); err != nil {
+		if err := CheckJSON(raw); err != nil {
 			t.Fatalf("AppendString(%q) = %q: %v", in, raw, err)
 		}
 		want := string([]rune(in)) // one U+FFFD for each byte that is not UTF-8
@@ -189,7 +189,7 @@ func TestErrorNamesThePlace(t *testing.T) {
 		{``, `at byte 0: it ends where a value should be`},
 		{nested(MaxDepth + 1), `at byte 128: arrays and objects nest deeper than 128`},
 	} {
-		if err := Check([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := CheckJSON([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Check(%.40q) = %v, want %q", tt.text, err, tt.want)
 		}
 	}
@@ -221,10 +221,10 @@ func TestHostileTextsDoNotHang(t *testing.T) {
 	} {
 		start := time.Now()
 		b := []byte(text)
-		if err, good := Check(b), !strings.HasPrefix(name, "br"); (err == nil) != good {
+		if err, good := CheckJSON(b), !strings.HasPrefix(name, "br"); (err == nil) != good {
 			t.Errorf("%s: %v", name, err)
 		}
-		_, _ = Value(b)
+		_, _ = DecodeValue(b)
 		for key := range Members(b) {
 			_ = Unescape(key)
 		}
@@ -263,7 +263,7 @@ func TestMentions(t *testing.T) {
 		`{"page":"gui://a"}`:             false,
 		`{"a":"` + strings.Repeat("x", 1<<16) + `","uri":1}`: true,
 	} {
-		if got := Mentions([]byte(text), `uri"`, "ui://"); got != want {
+		if got := MentionsAny([]byte(text), `uri"`, "ui://"); got != want {
 			t.Errorf("%.60s: %t", text, got)
 		}
 	}

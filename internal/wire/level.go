@@ -12,8 +12,8 @@ const (
 	LevelEmergency = "emergency"
 )
 
-// Levels lists the log levels, least severe first.
-func Levels() []string {
+// LogLevels lists the log levels, least severe first.
+func LogLevels() []string {
 	return []string{
 		LevelDebug, LevelInfo, LevelNotice, LevelWarning,
 		LevelError, LevelCritical, LevelAlert, LevelEmergency,

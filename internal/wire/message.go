@@ -43,28 +43,28 @@ type Message struct {
 	// Members of params, whatever the method is. The comments name the methods that
 	// use them. A Has field is true if the member is present with the right type;
 	// it tells an empty string from an absent one.
-	Name            string // tools/call, prompts/get
-	HasName         bool
-	URI             string // resources/read, resources/subscribe, resources/unsubscribe
-	HasURI          bool
-	TaskID          string // tasks/get, tasks/result, tasks/update, tasks/cancel
-	HasTaskID       bool
-	Task            []byte // object: tools/call of 2025-11-25, if the call must become a task
-	Arguments       []byte // object: tools/call, prompts/get
-	Version         string // version of the tool, at the plain endpoint
-	Cursor          string // lists
-	HasCursor       bool
-	Level           string // logging/setLevel, notifications/message
-	Ref             []byte // object: completion/complete
-	Argument        []byte // object: completion/complete
-	Context         []byte // object: completion/complete
-	InputResponses  []byte // object: a repeated request
-	RequestState    string // a repeated request
-	HasRequestState bool
-	RequestID       []byte // string or integer: notifications/cancelled
-	Reason          string // notifications/cancelled
-	Notifications   []byte // object: subscriptions/listen, and its acknowledgement
-	Token           []byte // string or integer: params.progressToken of notifications/progress
+	Name                  string // tools/call, prompts/get
+	HasName               bool
+	URI                   string // resources/read, resources/subscribe, resources/unsubscribe
+	HasURI                bool
+	TaskID                string // tasks/get, tasks/result, tasks/update, tasks/cancel
+	HasTaskID             bool
+	Task                  []byte // object: tools/call of 2025-11-25, if the call must become a task
+	Arguments             []byte // object: tools/call, prompts/get
+	Version               string // version of the tool, at the plain endpoint
+	Cursor                string // lists
+	HasCursor             bool
+	Level                 string // logging/setLevel, notifications/message
+	Ref                   []byte // object: completion/complete
+	Argument              []byte // object: completion/complete
+	Context               []byte // object: completion/complete
+	InputResponses        []byte // object: a repeated request
+	RequestState          string // a repeated request
+	HasRequestState       bool
+	RequestID             []byte // string or integer: notifications/cancelled
+	Reason                string // notifications/cancelled
+	Notifications         []byte // object: subscriptions/listen, and its acknowledgement
+	NotifiedProgressToken []byte // string or integer: params.progressToken of notifications/progress
 
 	// Members of params of initialize.
 	ProtocolVersion string
@@ -88,11 +88,11 @@ type Message struct {
 	// a lenient reader would take it for the real one. It is "" if there is
 	// none. Such a message is well-formed; callers answer a request with
 	// CodeInvalidParams.
-	Wrong string
+	InvalidMember string
 }
 
 // Parse fills m from one message. The error is an *Error. Its code is CodeParse if body
-// is not JSON as Check accepts it, and CodeInvalidRequest if it is no JSON-RPC 2.0
+// is not JSON as CheckJSON accepts it, and CodeInvalidRequest if it is no JSON-RPC 2.0
 // message. In the latter case m.ID is set if the message has a valid id, for the
 // response.
 func (m *Message) Parse(body []byte) error {

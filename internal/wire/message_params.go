@@ -54,7 +54,7 @@ func (m *Message) scanParams(s *scanner) {
 		case "notifications":
 			m.setObject(&m.Notifications, raw, "params.notifications")
 		case "progressToken":
-			m.setToken(&m.Token, raw, "params.progressToken")
+			m.setToken(&m.NotifiedProgressToken, raw, "params.progressToken")
 		case "protocolVersion":
 			m.setText(&m.ProtocolVersion, raw, "params.protocolVersion")
 		case "capabilities":
@@ -108,8 +108,8 @@ func (m *Message) scanMeta(s *scanner) {
 // noteWrong notes that a member has the wrong type, and returns false. null counts as
 // absent, because many clients write empty fields that way.
 func (m *Message) noteWrong(name string, raw []byte) bool {
-	if m.Wrong == "" && !IsNull(raw) {
-		m.Wrong = name
+	if m.InvalidMember == "" && !IsNull(raw) {
+		m.InvalidMember = name
 	}
 	return false
 }
@@ -144,7 +144,7 @@ func (m *Message) setToken(to *[]byte, raw []byte, name string) {
 // noteCaseVariant notes a member that differs from one of names only by case. It does so
 // even if the member is null.
 func (m *Message) noteCaseVariant(prefix string, key []byte, names ...string) {
-	if m.Wrong == "" && findCaseVariant(key, names...) != "" {
-		m.Wrong = prefix + string(key)
+	if m.InvalidMember == "" && findCaseVariant(key, names...) != "" {
+		m.InvalidMember = prefix + string(key)
 	}
 }

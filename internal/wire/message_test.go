@@ -27,8 +27,8 @@ func TestParseFindsEverything(t *testing.T) {
 	if err := m.Parse(body); err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != Request || m.Wrong != "" {
-		t.Errorf("kind %v, wrong %q", m.Kind, m.Wrong)
+	if m.Kind != Request || m.InvalidMember != "" {
+		t.Errorf("kind %v, wrong %q", m.Kind, m.InvalidMember)
 	}
 	for _, tt := range []struct{ name, got, want string }{
 		{"Method", m.Method, MethodToolsCall},
@@ -40,7 +40,7 @@ func TestParseFindsEverything(t *testing.T) {
 		{"RequestState", m.RequestState, "s"},
 		{"Reason", m.Reason, "because"},
 		{"ProtocolVersion", m.ProtocolVersion, V20250618},
-		{"MetaVersion", m.MetaVersion, Modern},
+		{"MetaVersion", m.MetaVersion, ModernVersion},
 		{"MetaLogLevel", m.MetaLogLevel, "info"},
 		{"ToolVersion", m.ToolVersion, "2.0.0"},
 	} {
@@ -61,7 +61,7 @@ func TestParseFindsEverything(t *testing.T) {
 		{"InputResponses", m.InputResponses, `{"k":{}}`},
 		{"RequestID", m.RequestID, `9223372036854775808`},
 		{"Notifications", m.Notifications, `{"toolsListChanged":true}`},
-		{"Token", m.Token, `"t"`},
+		{"Token", m.NotifiedProgressToken, `"t"`},
 		{"Capabilities", m.Capabilities, `{"roots":{}}`},
 		{"ClientInfo", m.ClientInfo, `{"name":"c"}`},
 		{"MetaCapabilities", m.MetaCapabilities, `{"sampling":{}}`},
@@ -201,8 +201,8 @@ func TestParseAccepts(t *testing.T) {
 		if err := m.Parse([]byte(tt.body)); err != nil || m.Kind != tt.kind || string(m.ID) != tt.id {
 			t.Errorf("Parse(%.80q) = %v, %v, id %q; want %v, id %q", tt.body, m.Kind, err, m.ID, tt.kind, tt.id)
 		}
-		if m.Wrong != "" {
-			t.Errorf("Parse(%.80q): %s is wrong", tt.body, m.Wrong)
+		if m.InvalidMember != "" {
+			t.Errorf("Parse(%.80q): %s is wrong", tt.body, m.InvalidMember)
 		}
 	}
 }
@@ -250,8 +250,8 @@ func TestWrongNamesTheMember(t *testing.T) {
 		{`{"title":1,"names":2,"nam":3}`, ""},
 	} {
 		var m Message
-		if err := m.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"x","params":` + tt.params + `}`)); err != nil || m.Wrong != tt.want {
-			t.Errorf("params %s: wrong is %q (%v), want %q", tt.params, m.Wrong, err, tt.want)
+		if err := m.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"x","params":` + tt.params + `}`)); err != nil || m.InvalidMember != tt.want {
+			t.Errorf("params %s: wrong is %q (%v), want %q", tt.params, m.InvalidMember, err, tt.want)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		value, err := Value(b)
+		value, err := DecodeValue(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("Parse(%q): version %q, want %q", b, m.MetaVersion, version)
 		}
 		for _, raw := range [][]byte{m.ID, m.Params, m.Result, m.Error, m.Arguments, m.Meta} {
-			if raw != nil && (Offset(b, raw) < 0 || Check(raw) != nil) {
+			if raw != nil && (Offset(b, raw) < 0 || CheckJSON(raw) != nil) {
 				t.Fatalf("Parse(%q) gave %q, which is no part of it", b, raw)
 			}
 		}
@@ -372,7 +372,7 @@ func TestBatch(t *testing.T) {
 		{`[1,]`, CodeParse},
 		{`[1`, CodeParse},
 		{``, CodeParse},
-		{`[` + strings.Repeat("1,", MaxBatch) + `1]`, CodeInvalidRequest},
+		{`[` + strings.Repeat("1,", MaxBatchMessages) + `1]`, CodeInvalidRequest},
 	} {
 		_, _, err := ParseBatch([]byte(tt.body))
 		var e *Error
@@ -380,8 +380,8 @@ func TestBatch(t *testing.T) {
 			t.Errorf("ParseBatch(%.40q) = %v, want code %d", tt.body, err, tt.code)
 		}
 	}
-	if _, _, err := ParseBatch([]byte(`[` + strings.Repeat("1,", MaxBatch-1) + `1]`)); err != nil {
-		t.Errorf("a batch of %d is refused: %v", MaxBatch, err)
+	if _, _, err := ParseBatch([]byte(`[` + strings.Repeat("1,", MaxBatchMessages-1) + `1]`)); err != nil {
+		t.Errorf("a batch of %d is refused: %v", MaxBatchMessages, err)
 	}
 	if !IsBatch([]byte("\n [")) || IsBatch([]byte(`{"a":[]}`)) || IsBatch(nil) {
 		t.Error("IsBatch is wrong")

@@ -34,19 +34,19 @@ const (
 
 // Notifications of both eras.
 const (
-	NoteInitialized               = "notifications/initialized" // legacy
-	NoteCancelled                 = "notifications/cancelled"
-	NoteProgress                  = "notifications/progress"
-	NoteMessage                   = "notifications/message"
-	NoteToolsListChanged          = "notifications/tools/list_changed"
-	NotePromptsListChanged        = "notifications/prompts/list_changed"
-	NoteResourcesListChanged      = "notifications/resources/list_changed"
-	NoteResourceUpdated           = "notifications/resources/updated"
-	NoteRootsListChanged          = "notifications/roots/list_changed"         // legacy
-	NoteElicitationComplete       = "notifications/elicitation/complete"       // legacy
-	NoteSubscriptionsAcknowledged = "notifications/subscriptions/acknowledged" // modern
-	NoteTasksStatus               = "notifications/tasks/status"               // legacy
-	NoteTasks                     = "notifications/tasks"                      // modern
+	NotificationInitialized               = "notifications/initialized" // legacy
+	NotificationCancelled                 = "notifications/cancelled"
+	NotificationProgress                  = "notifications/progress"
+	NotificationMessage                   = "notifications/message"
+	NotificationToolsListChanged          = "notifications/tools/list_changed"
+	NotificationPromptsListChanged        = "notifications/prompts/list_changed"
+	NotificationResourcesListChanged      = "notifications/resources/list_changed"
+	NotificationResourceUpdated           = "notifications/resources/updated"
+	NotificationRootsListChanged          = "notifications/roots/list_changed"         // legacy
+	NotificationElicitationComplete       = "notifications/elicitation/complete"       // legacy
+	NotificationSubscriptionsAcknowledged = "notifications/subscriptions/acknowledged" // modern
+	NotificationTasksStatus               = "notifications/tasks/status"               // legacy
+	NotificationTasks                     = "notifications/tasks"                      // modern
 )
 
 // Keys of _meta. Those that begin with MetaPrefix are valid for one hop: each side
@@ -152,32 +152,32 @@ func internWord(b []byte) string {
 		return MethodTasksUpdate
 	case MethodTasksCancel:
 		return MethodTasksCancel
-	case NoteInitialized:
-		return NoteInitialized
-	case NoteCancelled:
-		return NoteCancelled
-	case NoteProgress:
-		return NoteProgress
-	case NoteMessage:
-		return NoteMessage
-	case NoteToolsListChanged:
-		return NoteToolsListChanged
-	case NotePromptsListChanged:
-		return NotePromptsListChanged
-	case NoteResourcesListChanged:
-		return NoteResourcesListChanged
-	case NoteResourceUpdated:
-		return NoteResourceUpdated
-	case NoteRootsListChanged:
-		return NoteRootsListChanged
-	case NoteElicitationComplete:
-		return NoteElicitationComplete
-	case NoteSubscriptionsAcknowledged:
-		return NoteSubscriptionsAcknowledged
-	case NoteTasksStatus:
-		return NoteTasksStatus
-	case NoteTasks:
-		return NoteTasks
+	case NotificationInitialized:
+		return NotificationInitialized
+	case NotificationCancelled:
+		return NotificationCancelled
+	case NotificationProgress:
+		return NotificationProgress
+	case NotificationMessage:
+		return NotificationMessage
+	case NotificationToolsListChanged:
+		return NotificationToolsListChanged
+	case NotificationPromptsListChanged:
+		return NotificationPromptsListChanged
+	case NotificationResourcesListChanged:
+		return NotificationResourcesListChanged
+	case NotificationResourceUpdated:
+		return NotificationResourceUpdated
+	case NotificationRootsListChanged:
+		return NotificationRootsListChanged
+	case NotificationElicitationComplete:
+		return NotificationElicitationComplete
+	case NotificationSubscriptionsAcknowledged:
+		return NotificationSubscriptionsAcknowledged
+	case NotificationTasksStatus:
+		return NotificationTasksStatus
+	case NotificationTasks:
+		return NotificationTasks
 	case V20241105:
 		return V20241105
 	case V20250326:

@@ -33,7 +33,7 @@ func oracle(b []byte) (ok bool, depth int) {
 	}
 }
 
-// oracleValue decodes b as Value promises to.
+// oracleValue decodes b as DecodeValue promises to.
 func oracleValue(t *testing.T, d *jsontext.Decoder) any {
 	t.Helper()
 	token, err := d.ReadToken()

@@ -38,7 +38,7 @@ func ParamHeaders(inputSchema []byte) ([]ParamHeader, error) {
 const headerAnnotation = "x-mcp-header"
 
 // collectAnnotations walks a schema and adds its annotations to found. path is the place
-// of the schema. reachable says that only properties lead there; annotations elsewhere
+// of the schema. reachable means that only properties lead there; annotations elsewhere
 // are errors, because no single argument belongs to them.
 func collectAnnotations(schema []byte, path []string, reachable bool, depth int, found *[]ParamHeader) error {
 	if len(schema) == 0 || schema[0] != '{' || depth > MaxDepth {

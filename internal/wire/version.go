@@ -9,12 +9,12 @@ const (
 	V20251125 = "2025-11-25"
 	V20260728 = "2026-07-28"
 
-	LatestLegacy = V20251125
-	Modern       = V20260728
+	LatestLegacyVersion = V20251125
+	ModernVersion       = V20260728
 )
 
-// Versions lists the supported versions, newest first.
-func Versions() []string {
+// SupportedVersions lists the supported versions, newest first.
+func SupportedVersions() []string {
 	return []string{V20260728, V20251125, V20250618, V20250326, V20241105}
 }
 
@@ -23,8 +23,8 @@ func LegacyVersions() []string {
 	return []string{V20251125, V20250618, V20250326, V20241105}
 }
 
-// Supported reports whether we support v.
-func Supported(v string) bool { return v == Modern || isLegacy(v) }
+// IsSupported reports whether we support v.
+func IsSupported(v string) bool { return v == ModernVersion || isLegacy(v) }
 
 // isLegacy reports whether v is a supported version of the legacy era.
 func isLegacy(v string) bool {
@@ -37,16 +37,16 @@ func isLegacy(v string) bool {
 
 // IsModern reports whether v belongs to the modern era, whether we support it or not: it
 // is a date not before 2026-07-28. Text that is no date is not modern.
-func IsModern(v string) bool { return isDate(v) && v >= Modern }
+func IsModern(v string) bool { return isDate(v) && v >= ModernVersion }
 
-// Negotiate returns the version for the response to initialize: the requested one if it
+// NegotiateVersion returns the version for the response to initialize: the requested one if it
 // is a supported legacy version, else our latest legacy version. It never returns a
 // modern version, because that era has no initialize.
-func Negotiate(requested string) string {
+func NegotiateVersion(requested string) string {
 	if isLegacy(requested) {
 		return requested
 	}
-	return LatestLegacy
+	return LatestLegacyVersion
 }
 
 // HasBatches reports whether the version has JSON-RPC batches.
@@ -54,7 +54,7 @@ func HasBatches(v string) bool { return v == V20250326 }
 
 // isDate reports whether v has the form of a date: digits as in 2026-07-28.
 func isDate(v string) bool {
-	if len(v) != len(Modern) {
+	if len(v) != len(ModernVersion) {
 		return false
 	}
 	for i := range len(v) {

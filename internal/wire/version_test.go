@@ -18,44 +18,44 @@ func TestVersions(t *testing.T) {
 		{V20250326, true, false, V20250326, true},
 		{V20250618, true, false, V20250618, false},
 		{V20251125, true, false, V20251125, false},
-		{V20260728, true, true, LatestLegacy, false},
-		{"2027-01-01", false, true, LatestLegacy, false},
-		{"2026-07-27", false, false, LatestLegacy, false},
-		{"2025-07-01", false, false, LatestLegacy, false},
-		{"9999-99-99", false, true, LatestLegacy, false},
-		{"2026-07-28 ", false, false, LatestLegacy, false},
-		{"3", false, false, LatestLegacy, false},
-		{"latest", false, false, LatestLegacy, false},
-		{"2026/07/28", false, false, LatestLegacy, false},
-		{"DRAFT-2027", false, false, LatestLegacy, false},
-		{"", false, false, LatestLegacy, false},
+		{V20260728, true, true, LatestLegacyVersion, false},
+		{"2027-01-01", false, true, LatestLegacyVersion, false},
+		{"2026-07-27", false, false, LatestLegacyVersion, false},
+		{"2025-07-01", false, false, LatestLegacyVersion, false},
+		{"9999-99-99", false, true, LatestLegacyVersion, false},
+		{"2026-07-28 ", false, false, LatestLegacyVersion, false},
+		{"3", false, false, LatestLegacyVersion, false},
+		{"latest", false, false, LatestLegacyVersion, false},
+		{"2026/07/28", false, false, LatestLegacyVersion, false},
+		{"DRAFT-2027", false, false, LatestLegacyVersion, false},
+		{"", false, false, LatestLegacyVersion, false},
 	} {
-		if got := Supported(tt.version); got != tt.supported {
+		if got := IsSupported(tt.version); got != tt.supported {
 			t.Errorf("Supported(%q) = %v", tt.version, got)
 		}
 		if got := IsModern(tt.version); got != tt.modern {
 			t.Errorf("IsModern(%q) = %v", tt.version, got)
 		}
-		if got := Negotiate(tt.version); got != tt.negotiated {
+		if got := NegotiateVersion(tt.version); got != tt.negotiated {
 			t.Errorf("Negotiate(%q) = %q", tt.version, got)
 		}
 		if got := HasBatches(tt.version); got != tt.batches {
 			t.Errorf("HasBatches(%q) = %v", tt.version, got)
 		}
 	}
-	for _, v := range Versions() {
-		if !Supported(v) || IsModern(v) == slices.Contains(LegacyVersions(), v) {
+	for _, v := range SupportedVersions() {
+		if !IsSupported(v) || IsModern(v) == slices.Contains(LegacyVersions(), v) {
 			t.Errorf("%s: lists and functions disagree", v)
 		}
 	}
-	if !slices.IsSortedFunc(Versions(), func(a, b string) int { return strings.Compare(b, a) }) {
-		t.Errorf("Versions() = %v, want the newest first", Versions())
+	if !slices.IsSortedFunc(SupportedVersions(), func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("Versions() = %v, want the newest first", SupportedVersions())
 	}
 }
 
 func TestLevels(t *testing.T) {
 	t.Parallel()
-	for i, level := range Levels() {
+	for i, level := range LogLevels() {
 		if Severity(level) != i+1 {
 			t.Errorf("Severity(%s) = %d, want %d", level, Severity(level), i+1)
 		}

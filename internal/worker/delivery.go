@@ -3,15 +3,13 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/queue"
-	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Delivery is an order and how far it is, as people see it.
+// Delivery is an order with its progress, in the form of the admin API.
 type Delivery struct {
 	Tenant     junctor.TenantID  `json:"-"`
 	ID         string            `json:"id"`
@@ -37,33 +35,36 @@ type Delivery struct {
 	Verified   *Verification     `json:"verification,omitempty" doc:"Of the file that goes along, where one does; with the attempts."`
 }
 
-// DeliveryAttempt is one try to make a delivery.
+// DeliveryAttempt is one attempt of a delivery.
 type DeliveryAttempt queue.Attempt
 
-func deliveryOf(j *queue.Job) Delivery {
-	o, _ := orderOf(j) // what can be read of it
+// newDelivery converts a job. An order that cannot be decoded leaves its fields
+// empty.
+func newDelivery(j *queue.Job) Delivery {
+	o, _ := decodeOrder(j) // show the job's own fields even if this fails
 	d := Delivery{
 		Tenant: j.Tenant, ID: j.ID, State: j.State, Held: j.Held, Event: j.Event, EventType: o.EventType, Source: o.Source, Trigger: j.Trigger, Agent: j.Agent, Tool: j.Tool,
-		Endpoint: j.Lane, Key: j.Key, Dedupe: j.Dedupe, Attempts: j.Attempts, Error: j.Error, CreatedAt: j.CreatedAt, EndedAt: j.EndedAt, Arguments: o.Arguments,
+		Endpoint: j.Lane, Key: j.OrderKey, Dedupe: j.DedupeKey, Attempts: j.Attempts, Error: j.Error, CreatedAt: j.CreatedAt, EndedAt: j.EndedAt, Arguments: o.Arguments,
 	}
-	if j.State == queue.Ready {
+	if j.State == queue.StateReady {
 		d.NextAt = j.RunAt
 	}
 	return d
 }
 
-// List gives deliveries of a tenant, newest first, without their attempts.
+// List returns deliveries of a tenant, newest first, without their attempts.
+// next is the cursor of the following page.
 func (w *Worker) List(ctx context.Context, tenant junctor.TenantID, f queue.Filter) (list []Delivery, next string, err error) {
 	f.Queue = Deliveries
 	jobs, next, err := w.o.Queue.List(ctx, tenant, f)
 	list = make([]Delivery, len(jobs))
 	for i := range jobs {
-		list[i] = deliveryOf(&jobs[i])
+		list[i] = newDelivery(&jobs[i])
 	}
 	return list, next, err
 }
 
-// Get gives one delivery with its attempts.
+// Get returns one delivery with its attempts, or not_found.
 func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (Delivery, error) {
 	j, err := w.o.Queue.Get(ctx, tenant, id)
 	if err == nil && j.Queue != Deliveries || junctor.CodeOf(err) == junctor.CodeNotFound {
@@ -72,76 +73,71 @@ func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (D
 	if err != nil {
 		return Delivery{}, err
 	}
-	d := deliveryOf(&j)
+	d := newDelivery(&j)
 	tried, err := w.o.Queue.Attempts(ctx, tenant, id)
 	for _, a := range tried {
 		d.Tried = append(d.Tried, DeliveryAttempt(a))
 	}
-	d.Verified = verification(&j, tried)
+	d.Verified = newVerification(&j, tried)
 	return d, err
 }
 
-// Change does one of hold, release, drop and replay with the deliveries that a
-// filter chooses, and gives how many there were.
+// Change applies hold, release, drop or replay to the deliveries that a filter
+// selects, and returns how many changed.
 func (w *Worker) Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error) {
 	f.Queue = Deliveries
 	switch queue.Change(what) {
-	case queue.ToHold:
+	case queue.ChangeHold:
 		return w.o.Queue.Hold(ctx, tenant, f)
-	case queue.ToRelease:
+	case queue.ChangeRelease:
 		return w.o.Queue.Release(ctx, tenant, f)
-	case queue.ToDrop:
+	case queue.ChangeDrop:
 		return w.o.Queue.Drop(ctx, tenant, f)
-	case queue.ToReplay:
+	case queue.ChangeReplay:
 		return w.o.Queue.Replay(ctx, tenant, f)
 	}
-	return 0, noChange(what)
+	return 0, unknownChangeError(what)
 }
 
-// Count gives how many deliveries Change would be done with.
+// Count returns how many deliveries Change would apply to.
 func (w *Worker) Count(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error) {
 	f.Queue = Deliveries
 	c := queue.Change(what)
-	if c.From() == nil {
-		return 0, noChange(what)
+	if c.AppliesTo() == nil {
+		return 0, unknownChangeError(what)
 	}
 	return w.o.Queue.Count(ctx, tenant, f, c)
 }
 
-func noChange(what string) error {
+// unknownChangeError is the error for an unknown change.
+func unknownChangeError(what string) error {
 	return junctor.Errorf(junctor.CodeInvalid, "deliveries can be held, released, dropped and replayed; %q is none of these", what)
 }
 
-// Dead lists deliveries that were given up, newest first.
-func (w *Worker) Dead(ctx context.Context, tenant junctor.TenantID, since time.Time) ([]Delivery, error) {
-	list, _, err := w.List(ctx, tenant, queue.Filter{States: []queue.State{queue.Dead}, From: since, Limit: 1000})
-	return list, err
-}
-
-// Lanes lists the endpoints that deliveries wait for, or that are left alone.
+// Lanes returns the endpoints that deliveries wait for, or that are paused.
 func (w *Worker) Lanes(ctx context.Context, tenant junctor.TenantID) ([]queue.Lane, error) {
 	return w.o.Queue.Lanes(ctx, Deliveries, tenant)
 }
 
-// StopLane and StartLane have an endpoint left alone, and called again.
+// StopLane pauses an endpoint until StartLane.
 func (w *Worker) StopLane(ctx context.Context, tenant junctor.TenantID, lane string) error {
 	return w.o.Queue.StopLane(ctx, Deliveries, tenant, lane, queue.HeldByHand)
 }
 
-// StartLane has an endpoint called again at once, whyever it is left alone.
+// StartLane resumes an endpoint at once, whatever paused it.
 func (w *Worker) StartLane(ctx context.Context, tenant junctor.TenantID, lane string) error {
 	w.mu.Lock()
 	if l := w.lanes[laneKey{tenant, lane}]; l != nil {
-		l.row, l.broken, l.recent = 0, false, nil
+		l.failuresInARow, l.isBreakerOpen, l.recent = 0, false, nil
 	}
 	w.mu.Unlock()
 	return w.o.Queue.CloseLane(ctx, Deliveries, tenant, lane, true)
 }
 
-// Entered has deliveries go on that are held since an agent's endpoint or token
-// was missing or refused.
+// Entered releases the deliveries that are held because an agent's endpoint or
+// token was missing or refused. Call it after either was added.
 func (w *Worker) Entered(ctx context.Context, tenant junctor.TenantID, agent string) error {
-	held, _, err := w.o.Queue.List(ctx, tenant, queue.Filter{Queue: Deliveries, Agent: agent, States: []queue.State{queue.Held}, Limit: 1000})
+	held, _, err := w.o.Queue.List(ctx, tenant, queue.Filter{Queue: Deliveries, Agent: agent, States: []queue.State{queue.StateHeld}, Limit: 1000})
 	var ids []string
 	for _, j := range held {
 		if j.Held == string(KindAuthenticationFailed) || j.Held == string(KindEndpointNotFound) {
@@ -155,8 +151,8 @@ func (w *Worker) Entered(ctx context.Context, tenant junctor.TenantID, agent str
 	return err
 }
 
-// feedback is one entry of what an agent was told.
-type feedback struct {
+// feedbackEntry is one delivery in the result of Feedback.
+type feedbackEntry struct {
 	Delivery  string          `json:"delivery"`
 	Event     string          `json:"event,omitempty"`
 	Type      string          `json:"type,omitempty"`
@@ -170,27 +166,27 @@ type feedback struct {
 	At        time.Time       `json:"at"`
 }
 
-// maxFeedback bounds how much is shown of what an agent was told.
-const maxFeedback = 50
+// maxFeedbackEntries bounds the result of Feedback.
+const maxFeedbackEntries = 50
 
-// Feedback is what an agent was told lately, and what it answered, newest first;
-// with since, what it was told from then on. It holds payloads: the caller judges
-// who may read it.
+// Feedback returns the latest deliveries to an agent with its answers, newest
+// first, as JSON; if since is set, those from then on. The result has payloads:
+// the caller must check who may read it.
 func (w *Worker) Feedback(ctx context.Context, tenant junctor.TenantID, agent string, since time.Time, limit int) (json.RawMessage, error) {
-	if limit <= 0 || limit > maxFeedback {
-		limit = maxFeedback
+	if limit <= 0 || limit > maxFeedbackEntries {
+		limit = maxFeedbackEntries
 	}
 	jobs, _, err := w.o.Queue.List(ctx, tenant, queue.Filter{Queue: Deliveries, Agent: agent, From: since, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
-	items := make([]feedback, 0, len(jobs))
+	items := make([]feedbackEntry, 0, len(jobs))
 	for i := range jobs {
-		d := deliveryOf(&jobs[i])
-		f := feedback{
+		d := newDelivery(&jobs[i])
+		f := feedbackEntry{
 			Delivery: d.ID, Event: d.Event, Type: d.EventType, Source: d.Source, Tool: d.Tool, Arguments: d.Arguments, State: d.State, Attempts: d.Attempts, Error: d.Error, At: d.CreatedAt,
 		}
-		if d.State == queue.Done {
+		if d.State == queue.StateDone {
 			tried, err := w.o.Queue.Attempts(ctx, tenant, d.ID)
 			if err != nil {
 				return nil, err
@@ -204,27 +200,18 @@ func (w *Worker) Feedback(ctx context.Context, tenant junctor.TenantID, agent st
 	return json.Marshal(map[string]any{"agent": agent, "items": items})
 }
 
-// tell has those told who want to hear of ends.
-func (w *Worker) tell(ctx context.Context, l *queue.Lease, state queue.State) {
-	if state == queue.Done && l.Agent != "" {
-		for _, f := range w.onFeedback {
-			f(l.Tenant, l.Agent)
-		}
-	}
-	if state != queue.Dead || len(w.onDead) == 0 {
+// notifyListeners calls the functions of OnFeedback after a delivery to an agent.
+func (w *Worker) notifyListeners(l *queue.Lease, state queue.State) {
+	if state != queue.StateDone || l.Agent == "" {
 		return
 	}
-	d, err := w.Get(ctx, l.Tenant, l.ID)
-	if err != nil {
-		w.o.Logger.Warn("a delivery that was given up could not be told of", slog.String("delivery", l.ID), telemetry.Err(err))
-		return
-	}
-	for _, f := range w.onDead {
-		f(ctx, d)
+	for _, f := range w.onFeedback {
+		f(l.Tenant, l.Agent)
 	}
 }
 
-// Prune forgets what ended long ago.
+// Prune deletes deliveries that ended before a time, and dead ones that ended
+// before deadBefore.
 func (w *Worker) Prune(ctx context.Context, before, deadBefore time.Time) error {
 	for {
 		n, err := w.o.Queue.Prune(ctx, Deliveries, before, deadBefore)

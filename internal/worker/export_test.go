@@ -10,6 +10,6 @@ import (
 // Attempt makes the attempt that a lease is for, as Run does, and returns when its end
 // is noted.
 func (w *Worker) Attempt(ctx context.Context, l *queue.Lease) {
-	f := w.begin(ctx, l, time.Now())
-	w.fly(f.ctx, f.flight)
+	f := w.beginAttempt(ctx, l, time.Now())
+	w.runAttempt(f.ctx, f.runningAttempt)
 }

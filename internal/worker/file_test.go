@@ -53,7 +53,7 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = st.Close() })
 			log, at := slog.New(slog.DiscardHandler), clock.New(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC))
-			q, err := queue.New(queue.Options{DB: st.Database(), Owner: "a", Logger: log, Now: at.Now, Spread: func() float64 { return 0.5 }})
+			q, err := queue.New(queue.Options{DB: st.Database(), Owner: "a", Logger: log, Now: at.Now, Jitter: func() float64 { return 0.5 }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 				t.Fatalf("%d attempts failed, called %t: %+v", failed, op != nil, d)
 			}
 			if !c.calls {
-				if d.State != queue.Dead || d.Verified.State != "refused" {
+				if d.State != queue.StateDead || d.Verified.State != "refused" {
 					t.Errorf("%+v", d)
 				}
 				return
@@ -110,7 +110,7 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 				t.Errorf("those behind it waited for %s", waited)
 			}
 			told := wire.Get(wire.Get(op.Meta, junctor.MetaDelivery), "file")
-			if state, _ := wire.String(wire.Get(told, "state")); state != "missing" || d.State != queue.Done || d.Verified.State != "missing" || d.Verified.Why == "" {
+			if state, _ := wire.String(wire.Get(told, "state")); state != "missing" || d.State != queue.StateDone || d.Verified.State != "missing" || d.Verified.Why == "" {
 				t.Errorf("told %s; %+v, %+v", told, d, d.Verified)
 			}
 			if wire.Get(op.Arguments, "fileContent") != nil || wire.Get(told, "uri") == nil {
@@ -119,7 +119,7 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 			if why, _ := wire.String(wire.Get(told, "why")); why == "" || why == unreachable.Error() || len(why) > 60 {
 				t.Errorf("the endpoint is told %q", why)
 			}
-			if state := r.state(ids[1]); state != queue.Leased {
+			if state := r.state(ids[1]); state != queue.StateLeased {
 				t.Errorf("the one behind it is %s", state)
 			}
 		})

@@ -10,59 +10,61 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// When an endpoint is left alone, and for how long.
+// Parameters of the breaker: when it opens, and for how long.
 const (
-	breakInARow = 5
-	breakOf     = 10 // attempts within breakWindow, of which half failed
-	breakWindow = time.Minute
-	firstBreak  = 5 * time.Second
-	longBreak   = 5 * time.Minute
+	breakAfterFailures = 5
+	breakMinAttempts   = 10 // attempts within breakWindow, if half of them failed
+	breakWindow        = time.Minute
+	minBreak           = 5 * time.Second
+	maxBreak           = 5 * time.Minute
 )
 
-// lane is an endpoint as this process knows it.
+// lane is the state of an endpoint in this process. Worker.mu guards it. The
+// queue stores whether the endpoint is paused, for all replicas.
 type lane struct {
-	taken  int // places
-	peak   int
-	row    int // failures in a row
-	recent []attemptEnd
-	broken bool // it was left alone, and one attempt finds out whether it is back
+	takenPlaces    int // attempts that run
+	peakPlaces     int // most attempts that ran at a time
+	failuresInARow int // ends with the first success
+	recent         []attemptEnd
+	isBreakerOpen  bool // the endpoint was paused; the next attempt probes it alone
 }
 
+// attemptEnd is the end of one attempt within the window.
 type attemptEnd struct {
-	at  time.Time
-	ill bool
+	at     time.Time
+	failed bool
 }
 
-// lane gives an endpoint's; the caller holds mu.
-func (w *Worker) lane(tenant junctor.TenantID, name string) *lane {
+// laneFor returns the lane of an endpoint. The caller holds mu.
+func (w *Worker) laneFor(tenant junctor.TenantID, name string) *lane {
 	key := laneKey{tenant, name}
 	l := w.lanes[key]
 	if l == nil {
 		l = &lane{}
 		w.lanes[key] = l
 	}
-	l.peak = max(l.peak, l.taken)
+	l.peakPlaces = max(l.peakPlaces, l.takenPlaces)
 	return l
 }
 
-// room is how many more attempts an endpoint takes: one at a time while it
-// fails.
-func (w *Worker) room(tenant junctor.TenantID, name string) int {
+// freePlaces returns how many more attempts an endpoint may get now. While it
+// fails, it gets one at a time.
+func (w *Worker) freePlaces(tenant junctor.TenantID, name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.lanes[laneKey{tenant, name}]
 	switch {
 	case l == nil:
 		return w.o.Places
-	case l.row > 0 || l.broken:
-		return 1 - l.taken
+	case l.failuresInARow > 0 || l.isBreakerOpen:
+		return 1 - l.takenPlaces
 	}
-	return w.o.Places - l.taken
+	return w.o.Places - l.takenPlaces
 }
 
-// note is told how attempts ended, and says whether the endpoint is to be left
-// alone (open), or was and is back (closed).
-func (l *lane) note(now time.Time, ill bool) (open, closed bool) {
+// noteAttempt records the end of an attempt. open means that the endpoint must
+// be paused, closed that it was paused and answers again.
+func (l *lane) noteAttempt(now time.Time, ill bool) (open, closed bool) {
 	recent := l.recent[:0]
 	failed := 0
 	for _, e := range append(l.recent, attemptEnd{now, ill}) {
@@ -70,53 +72,56 @@ func (l *lane) note(now time.Time, ill bool) (open, closed bool) {
 			continue
 		}
 		recent = append(recent, e)
-		if e.ill {
+		if e.failed {
 			failed++
 		}
 	}
 	l.recent = recent
 	if !ill {
-		closed = l.broken
-		l.row, l.broken = 0, false
+		closed = l.isBreakerOpen
+		l.failuresInARow, l.isBreakerOpen = 0, false
 		if closed {
 			l.recent = nil
 		}
 		return false, closed
 	}
-	l.row++
-	open = l.broken || l.row >= breakInARow || len(recent) >= breakOf && 2*failed >= len(recent)
-	l.broken = l.broken || open
+	l.failuresInARow++
+	open = l.isBreakerOpen || l.failuresInARow >= breakAfterFailures || len(recent) >= breakMinAttempts && 2*failed >= len(recent)
+	l.isBreakerOpen = l.isBreakerOpen || open
 	return open, false
 }
 
-// learn keeps the breaker of an endpoint after an attempt that asked it.
-func (w *Worker) learn(ctx context.Context, q *queue.Lease, o *outcome) {
+// updateBreaker updates the breaker of an endpoint after an attempt that
+// reached it.
+func (w *Worker) updateBreaker(ctx context.Context, q *queue.Lease, o *attemptOutcome) {
 	if o.kind == KindGone {
-		w.change(w.o.Queue.StopLane(ctx, Deliveries, q.Tenant, q.Lane, "the endpoint says that it is gone for good (HTTP 410)"), q.Lane)
+		w.logLaneError(w.o.Queue.StopLane(ctx, Deliveries, q.Tenant, q.Lane, "the endpoint says that it is gone for good (HTTP 410)"), q.Lane)
 		return
 	}
-	if !o.ran || o.class == queue.Unbegun {
+	if !o.dispatched || o.class == queue.OutcomeNotStarted {
 		return
 	}
 	w.mu.Lock()
-	open, closed := w.lane(q.Tenant, q.Lane).note(w.o.Now(), o.ill())
+	open, closed := w.laneFor(q.Tenant, q.Lane).noteAttempt(w.o.Now(), o.isEndpointFailure())
 	w.mu.Unlock()
 	switch {
 	case open:
-		w.change(w.o.Queue.OpenLane(ctx, Deliveries, q.Tenant, q.Lane, firstBreak, longBreak, junctor.AsError(o.err).Message), q.Lane)
-	case closed || q.Attempts > 0 && !o.ill():
-		// What another process left alone is back as well.
-		w.change(w.o.Queue.CloseLane(ctx, Deliveries, q.Tenant, q.Lane, false), q.Lane)
+		w.logLaneError(w.o.Queue.OpenLane(ctx, Deliveries, q.Tenant, q.Lane, minBreak, maxBreak, junctor.AsError(o.err).Message), q.Lane)
+	case closed || q.Attempts > 0 && !o.isEndpointFailure():
+		// Another replica may have paused the endpoint.
+		w.logLaneError(w.o.Queue.CloseLane(ctx, Deliveries, q.Tenant, q.Lane, false), q.Lane)
 	}
 }
 
-func (w *Worker) change(err error, lane string) {
+// logLaneError reports that the state of a lane could not be stored.
+func (w *Worker) logLaneError(err error, lane string) {
 	if err != nil {
-		w.o.Logger.Warn("whether an endpoint is left alone could not be noted", slog.String("endpoint", lane), telemetry.Err(err))
+		w.o.Logger.Warn("whether an endpoint is left alone could not be noted", slog.String("endpoint", lane), telemetry.ErrorAttr(err))
 	}
 }
 
-// Peak is how many attempts there were at a time on an endpoint since the start.
+// Peak returns the largest number of attempts that ran at a time on an endpoint
+// since the start. Tests use it to check the limit.
 func (w *Worker) Peak(tenant junctor.TenantID, name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,5 +129,5 @@ func (w *Worker) Peak(tenant junctor.TenantID, name string) int {
 	if l == nil {
 		return 0
 	}
-	return max(l.peak, l.taken)
+	return max(l.peakPlaces, l.takenPlaces)
 }

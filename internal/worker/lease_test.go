@@ -30,7 +30,7 @@ func TestALeaseThatCannotBeExtended(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	q, err := queue.New(queue.Options{DB: st.Database(), Owner: "a", Logger: log, Lease: 3 * time.Second, Spread: func() float64 { return 0 }})
+	q, err := queue.New(queue.Options{DB: st.Database(), Owner: "a", Logger: log, LeaseDuration: 3 * time.Second, Jitter: func() float64 { return 0 }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestALeaseThatCannotBeExtended(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	r.until("it is delivered after all", func() bool { return r.state(id) == queue.Done })
+	r.until("it is delivered after all", func() bool { return r.state(id) == queue.StateDone })
 	if n := began.Load(); n != 2 {
 		t.Errorf("it was attempted %d times, want 2", n)
 	}

@@ -95,12 +95,12 @@ type placed struct {
 
 // passed says that others of the line do not wait for it any more.
 func (p *placed) passed() bool {
-	return p.SkipAfter > 0 && !p.State.Ended() && p.Attempts-p.Base >= p.SkipAfter
+	return p.SkipAfter > 0 && !p.State.IsEnded() && p.Attempts-p.AttemptsBeforeReplay >= p.SkipAfter
 }
 
 // moves says that it is the one of its line that is not behind another.
 func (p *placed) moves() bool {
-	return !p.passed() && (p.State == queue.Ready || p.State == queue.Leased || p.State == queue.Held)
+	return !p.passed() && (p.State == queue.StateReady || p.State == queue.StateLeased || p.State == queue.StateHeld)
 }
 
 type orderRig struct {
@@ -130,13 +130,13 @@ func newOrderRig(t *testing.T, open func(context.Context) (*store.Store, error))
 	r := &orderRig{t: t, clock: clock.New(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC))}
 	log := slog.New(slog.DiscardHandler)
 	ids := 0
-	for i, node := range []string{"a", "b"} {
+	for i, name := range []string{"a", "b"} {
 		st, err := open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = st.Close() })
-		q, err := queue.New(queue.Options{DB: st.Database(), Owner: node, Lease: orderLease, Logger: log, Now: r.clock.Now, Spread: func() float64 { return 0.5 }})
+		q, err := queue.New(queue.Options{DB: st.Database(), Owner: name, LeaseDuration: orderLease, Logger: log, Now: r.clock.Now, Jitter: func() float64 { return 0.5 }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func newOrderRig(t *testing.T, open func(context.Context) (*store.Store, error))
 			t.Fatal(err)
 		}
 		in, err := intake.New(intake.Options{
-			Store: st, Secrets: noSecrets{}, Now: r.clock.Now, Node: node, Log: log,
+			Store: st, Secrets: noSecrets{}, Now: r.clock.Now, Replica: name, Log: log,
 			NewID: func() string { ids++; return fmt.Sprintf("e%09d", ids) },
 			Write: func(ctx context.Context, fn func(context.Context, intake.Booking) error) error {
 				return q.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return fn(ctx, orderBooking{tx}) })
@@ -190,7 +190,7 @@ func (noSecrets) Delete(context.Context, junctor.TenantID, string, string) error
 
 // Do implements worker.Pipeline: the call ends as the test says.
 func (r *orderRig) Do(_ context.Context, op *guard.Op, _ catalog.Sink) (catalog.Result, error) {
-	r.called, op.Ran, op.CallID = op, true, "c"
+	r.called, op.Dispatched, op.CallID = op, true, "c"
 	switch r.answer {
 	case "unreachable":
 		return catalog.Result{}, junctor.Errorf(junctor.CodeUnreachable, "nobody is there")
@@ -206,8 +206,8 @@ func (r *orderRig) Do(_ context.Context, op *guard.Op, _ catalog.Sink) (catalog.
 	return fine()
 }
 
-// GiveUp implements worker.Pipeline.
-func (r *orderRig) GiveUp(context.Context, *guard.Op, error) {}
+// AbandonCall implements worker.Pipeline.
+func (r *orderRig) AbandonCall(context.Context, *guard.Op, error) {}
 
 // Content implements worker.Files.
 func (r *orderRig) Content(_ context.Context, _ junctor.TenantID, o *junctor.Order) (json.RawMessage, string, error) {
@@ -323,7 +323,7 @@ func (r *orderRig) inOrder(rt *rapid.T, p *placed) {
 		return
 	}
 	for _, older := range r.all {
-		if older.line == p.line && older.place < p.place && !older.State.Ended() && !older.passed() && older.passing != p.ID {
+		if older.line == p.line && older.place < p.place && !older.State.IsEnded() && !older.passed() && older.passing != p.ID {
 			rt.Fatalf("%s (%s) of the line %q is leased before %s (%s), which is older and %s", p.ID, p.Trigger, p.line, older.ID, older.Trigger, older.State)
 		}
 	}
@@ -360,7 +360,7 @@ func (r *orderRig) attemptAt(rt *rapid.T, i int) {
 	r.flying = slices.Delete(r.flying, i, i+1)
 	r.refresh(rt)
 	p := r.all[f.ID]
-	if p.State != queue.Leased || !f.Until.After(r.clock.Now()) {
+	if p.State != queue.StateLeased || !f.Until.After(r.clock.Now()) {
 		return // a worker has let go of it by now
 	}
 	if p.passing == "" {
@@ -371,7 +371,7 @@ func (r *orderRig) attemptAt(rt *rapid.T, i int) {
 	d, err := r.replicas[f.by].w.Get(r.t.Context(), tenant, f.ID)
 	r.need(rt, err)
 	failures := 0
-	for _, a := range d.Tried[f.Base:] {
+	for _, a := range d.Tried[f.AttemptsBeforeReplay:] {
 		if a.Kind == string(worker.KindFileVerification) {
 			failures++
 		}
@@ -393,7 +393,7 @@ func (r *orderRig) attemptAt(rt *rapid.T, i int) {
 	}
 	if told == "missing" {
 		r.missing++
-		if d.Verified == nil || d.Verified.State != "missing" || failures != junctor.DefaultFileAttempts-1 && d.Attempts-f.Base < junctor.DefaultFileAttempts {
+		if d.Verified == nil || d.Verified.State != "missing" || failures != junctor.DefaultFileAttempts-1 && d.Attempts-f.AttemptsBeforeReplay < junctor.DefaultFileAttempts {
 			rt.Fatalf("after %d attempts without the file: %+v", failures, d)
 		}
 	}
@@ -409,7 +409,7 @@ func (r *orderRig) crash(rt *rapid.T) {
 	who := rapid.IntRange(0, 1).Draw(rt, "who")
 	r.flying = slices.DeleteFunc(r.flying, func(f flying) bool { return f.by == who })
 	if rapid.Bool().Draw(rt, "restart") {
-		r.need(rt, r.replicas[who].q.TakeBack(r.t.Context(), []string{"a", "b"}[who]))
+		r.need(rt, r.replicas[who].q.TakeBackLeases(r.t.Context(), []string{"a", "b"}[who]))
 	}
 }
 
@@ -438,7 +438,7 @@ func (r *orderRig) change(rt *rapid.T) {
 	}
 	ended := map[string]bool{}
 	for _, id := range ids {
-		ended[id] = r.all[id].State.Ended()
+		ended[id] = r.all[id].State.IsEnded()
 	}
 	_, err := r.replicas[rapid.IntRange(0, 1).Draw(rt, "who")].w.Change(r.t.Context(), tenant, what, queue.Filter{IDs: ids})
 	r.need(rt, err)
@@ -457,7 +457,7 @@ func (r *orderRig) drain(rt *rapid.T) {
 		r.refresh(rt)
 		open := 0
 		for _, p := range r.all {
-			if !p.State.Ended() {
+			if !p.State.IsEnded() {
 				open++
 			}
 		}

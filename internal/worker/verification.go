@@ -6,10 +6,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 )
 
-// Unproved is the proof of a file that nothing proves.
+// Unproved is the proof of a file that nothing verifies.
 const Unproved = "none"
 
-// What attempts note of the file that goes along.
+// Notes of attempts about their file. newVerification parses them, so a change of a
+// text would misread stored attempts.
 const (
 	noteProved   = "the file is proved by "
 	noteUnproved = "the file went along, and nothing proves it"
@@ -17,8 +18,8 @@ const (
 	noteMissing  = "the file is not included: "
 )
 
-// Verification is whether the file that belongs to an event is the one that was
-// meant.
+// Verification is whether the file of an event is the one that the event refers
+// to.
 type Verification struct {
 	URI   string `json:"uri"`
 	Hash  string `json:"hash,omitempty" doc:"That the file must have, as the event says."`
@@ -27,10 +28,10 @@ type Verification struct {
 	Why   string `json:"why,omitempty" doc:"Why it is refused, left out, missing or not had yet."`
 }
 
-// verification is what the attempts of a job say of its file; nil where none goes
-// along.
-func verification(j *queue.Job, tried []queue.Attempt) *Verification {
-	order, err := orderOf(j)
+// newVerification derives the state of a job's file from its attempts; nil if
+// the order includes no file.
+func newVerification(j *queue.Job, tried []queue.Attempt) *Verification {
+	order, err := decodeOrder(j)
 	if err != nil || order.File == nil || !order.File.Include {
 		return nil
 	}
@@ -41,7 +42,7 @@ func verification(j *queue.Job, tried []queue.Attempt) *Verification {
 		switch {
 		case a.Kind == string(KindFileVerification):
 			v.Why = a.Error
-			if j.State == queue.Dead {
+			if j.State == queue.StateDead {
 				v.State = "refused"
 			}
 		case proved:
@@ -53,7 +54,7 @@ func verification(j *queue.Job, tried []queue.Attempt) *Verification {
 		case strings.HasPrefix(a.Note, noteMissing):
 			v.State, v.Why = "missing", strings.TrimPrefix(a.Note, noteMissing)
 		default:
-			continue // it was not come to
+			continue // the attempt ended before the file
 		}
 		return v
 	}

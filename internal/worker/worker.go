@@ -14,49 +14,51 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Pipeline is guard, as this package uses it.
+// Pipeline is the part of guard that this package uses.
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
-	GiveUp(ctx context.Context, op *guard.Op, why error)
+	AbandonCall(ctx context.Context, op *guard.Op, why error)
 }
 
-// Endpoints makes backends of agents' own endpoints.
+// Endpoints makes backends for agents' own endpoints.
 type Endpoints interface {
-	// Open gives the backend of a recipient's endpoint: at the URL, or where it is
-	// stored for the agent when that is "". sign says that requests are to be
-	// signed. The agent's token goes along where there is one for the origin. done
-	// gives it back; well says whether it may be used again. Errors: not_found
-	// where nothing is stored, unauthenticated where there is no secret to sign with.
+	// Open returns the backend of a recipient's endpoint: at the recipient's
+	// URL, or, if that is "", at the URL that is stored for the agent. sign
+	// says that requests must be signed. The agent's token is sent if there is
+	// one for the origin. The caller must call done once; well says whether the
+	// backend may be reused. Errors: not_found if no endpoint is stored,
+	// unauthenticated if there is no secret to sign with.
 	Open(ctx context.Context, tenant junctor.TenantID, to Recipient, sign bool) (b catalog.Backend, done func(well bool), err error)
-	// Scrub takes what is secret about a backend out of a text.
+	// Scrub removes the secrets of a backend from a text.
 	Scrub(tenant junctor.TenantID, server string, b catalog.Backend, text string) string
 }
 
-// Recipient is whom an order goes to, once that is known.
+// Recipient is the resolved receiver of an order.
 type Recipient struct {
-	junctor.Target        // with no Resolve
+	junctor.Target        // Resolve is ""
 	Whose          string // the agent whose token is sent
-	As             string // the id of the server that a call of the endpoint counts as
-	Header         string // where the agent's registration wants its token; "" where that is not said
+	As             string // the server id under which calls of the endpoint are recorded
+	Header         string // the header that the agent's registration requires for its token; "" if it names none
 }
 
-// Targets finds endpoints that an order does not name. Denied is an endpoint that
-// somebody switched off, for which the order is held; unreachable is tried again,
-// other errors are not.
+// Targets resolves endpoints that an order does not name. If the error is
+// denied, somebody disabled the endpoint and the order is held. Unreachable is
+// retried; other errors are not.
 type Targets interface {
 	Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (Recipient, error)
 }
 
-// Files gives the content of files that belong to events.
+// Files fetches the content of files that belong to events.
 type Files interface {
-	// Content gives the content of an order's file as JSON, or nil where the order
-	// goes without it; proof names what proved it, or is Unproved. Unavailable,
-	// timeout and unreachable may pass; not found says that nobody can have the file,
-	// and the order goes without it. For other errors the order is not carried out.
+	// Content returns the content of an order's file as JSON, or nil if the
+	// order must go without it. proof names what verified it, or is Unproved.
+	// Unavailable, timeout and unreachable are temporary. Not found means that
+	// the file cannot be had anywhere, and the order goes without it. With
+	// other errors the order is not carried out.
 	Content(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (content json.RawMessage, proof string, err error)
 }
 
-// Raiser takes the events that tools' answers become, in the transaction that
+// Raiser stores the events that tools' answers become, in the transaction that
 // ends the delivery.
 type Raiser interface {
 	Raise(ctx context.Context, tx *queue.Tx, tenant junctor.TenantID, e junctor.RaisedEvent) error
@@ -64,65 +66,70 @@ type Raiser interface {
 
 // Meter counts attempts.
 type Meter interface {
-	Attempt(outcome string, took time.Duration)
+	ObserveAttempt(outcome string, took time.Duration)
 }
 
-// Options of a Worker. Queue, Pipeline, Endpoints, Meter and Logger must be set.
+// Options of a Worker. Queue, Pipeline, Endpoints, Meter and Logger must be
+// set.
 type Options struct {
 	Queue     *queue.Queue
 	Pipeline  Pipeline
 	Endpoints Endpoints
-	Targets   Targets // nil: nothing is resolved
-	Files     Files   // nil: no files
-	Raiser    Raiser  // nil: answers raise nothing
-	// Unknown says what becomes of an order whose tool this process did not know when
-	// it was called: another one may know more of the server. nil: it is given up.
-	Unknown func(ctx context.Context, op *guard.Op) queue.Class
+	Targets   Targets // nil: orders that need resolving fail
+	Files     Files   // nil: orders with files fail
+	Raiser    Raiser  // nil: answers raise no events
+	// Unknown decides what happens to an order whose tool this replica does not
+	// know: another replica may know more about the server. nil: the order
+	// fails.
+	Unknown func(ctx context.Context, op *guard.Op) queue.Outcome
 	Meter   Meter
 	Logger  *slog.Logger
-	Now     func() time.Time // nil is time.Now
+	Now     func() time.Time // nil means time.Now
 	NewID   func() string
 
-	Places int // attempts on one endpoint at a time; 0 is 4
-	Most   int // attempts at a time in all; 0 is 1024
+	Places int // concurrent attempts per endpoint; 0 means 4
+	Most   int // concurrent attempts in all; 0 means 1024
 }
 
 const (
-	defaultPlaces = 4
-	defaultMost   = 1024
-	attemptTime   = 30 * time.Second
-	// graceTime is what attempts get to end when the process does.
-	graceTime = 2 * time.Second
-	// maxLost is how often a process may have ended while it was at work on a
-	// delivery before that is taken to be no accident.
-	maxLost = 20
+	defaultPlaces         = 4
+	defaultMaxAttempts    = 1024
+	defaultAttemptTimeout = 30 * time.Second
+	// shutdownGrace is how long running attempts may continue when the process
+	// stops.
+	shutdownGrace = 2 * time.Second
+	// maxLostLeases is how often a delivery may lose its lease because a
+	// process ended. Beyond that, the delivery itself is presumed to end the
+	// process.
+	maxLostLeases = 20
 )
 
-// Worker delivers what is due. Run does; the other methods look and change.
+// Worker delivers orders. Run does the work; the other methods read and change
+// deliveries and may be called at any time.
 type Worker struct {
 	o    Options
 	wake chan struct{}
 
 	mu         sync.Mutex
 	lanes      map[laneKey]*lane
-	running    map[*flight]struct{}
+	running    map[*runningAttempt]struct{}
 	onFeedback []func(junctor.TenantID, string)
-	onDead     []func(context.Context, Delivery)
 }
 
+// laneKey identifies an endpoint of a tenant.
 type laneKey struct {
 	tenant junctor.TenantID
 	name   string
 }
 
-// flight is an attempt under way.
-type flight struct {
-	lease  *queue.Lease
-	cancel context.CancelCauseFunc
-	alone  *time.Timer // ends it before the lease does that nobody could extend
+// runningAttempt is an attempt that runs.
+type runningAttempt struct {
+	lease      *queue.Lease
+	cancel     context.CancelCauseFunc
+	leaseTimer *time.Timer // cancels the attempt shortly before a lease expires that could not be extended
 }
 
-// New makes a Worker.
+// New makes a Worker. It registers with the queue to be woken by new orders.
 func New(o Options) (*Worker, error) {
 	if o.Queue == nil || o.Pipeline == nil || o.Endpoints == nil || o.Meter == nil || o.Logger == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "worker: a part of Options is missing")
@@ -134,27 +141,24 @@ func New(o Options) (*Worker, error) {
 		o.Places = defaultPlaces
 	}
 	if o.Most <= 0 {
-		o.Most = defaultMost
+		o.Most = defaultMaxAttempts
 	}
-	w := &Worker{o: o, wake: make(chan struct{}, 1), lanes: map[laneKey]*lane{}, running: map[*flight]struct{}{}}
-	o.Queue.Wake(w.wake)
+	w := &Worker{o: o, wake: make(chan struct{}, 1), lanes: map[laneKey]*lane{}, running: map[*runningAttempt]struct{}{}}
+	o.Queue.RegisterWaker(w.wake)
 	return w, nil
 }
 
-// SetRaiser says who takes the events that answers become; before Run.
+// SetRaiser sets Options.Raiser. Call it before Run.
 func (w *Worker) SetRaiser(r Raiser) { w.o.Raiser = r }
 
-// OnFeedback has f told when something was delivered to an agent; before Run. It
-// must not block.
+// OnFeedback registers f to be called after each delivery to an agent. Call it
+// before Run. f must not block.
 func (w *Worker) OnFeedback(f func(tenant junctor.TenantID, agent string)) {
 	w.onFeedback = append(w.onFeedback, f)
 }
 
-// OnDead has f told of deliveries that are given up; before Run. It may be told
-// of none when the process ends just then: Dead lists them all.
-func (w *Worker) OnDead(f func(ctx context.Context, d Delivery)) { w.onDead = append(w.onDead, f) }
-
-// Run delivers until ctx ends. What is under way then gets a moment.
+// Run delivers orders until ctx ends. Running attempts then get shutdownGrace
+// to end; Run returns when all have ended.
 func (w *Worker) Run(ctx context.Context) {
 	attempts, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
@@ -163,14 +167,14 @@ func (w *Worker) Run(ctx context.Context) {
 	beats, stopBeats := context.WithCancel(attempts)
 	go func() {
 		defer close(beating)
-		w.beat(beats)
+		w.extendLeases(beats)
 	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		next := w.take(ctx, func(l *queue.Lease, since time.Time) {
-			f := w.begin(attempts, l, since)
-			flights.Go(func() { w.fly(f.ctx, f.flight) })
+		next := w.claimDeliveries(ctx, func(l *queue.Lease, since time.Time) {
+			f := w.beginAttempt(attempts, l, since)
+			flights.Go(func() { w.runAttempt(f.ctx, f.runningAttempt) })
 		})
 		timer.Reset(max(next.Sub(w.o.Now()), time.Millisecond))
 		select {
@@ -179,27 +183,29 @@ func (w *Worker) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
-	stop := time.AfterFunc(graceTime, func() { cut(errStopping) })
+	stop := time.AfterFunc(shutdownGrace, func() { cut(errStopping) })
 	flights.Wait()
 	stop.Stop()
 	stopBeats()
 	<-beating
 }
 
+// errStopping is the cause of attempts that are cancelled at the end of Run.
 var errStopping = junctor.Errorf(junctor.CodeCanceled, "this instance is stopping")
 
-// take leases what there is room for and starts it; next is when to come again.
-func (w *Worker) take(ctx context.Context, start func(l *queue.Lease, since time.Time)) time.Time {
+// claimDeliveries leases as many orders as may run, and starts each. It returns
+// when to claim again.
+func (w *Worker) claimDeliveries(ctx context.Context, start func(l *queue.Lease, since time.Time)) time.Time {
 	w.mu.Lock()
 	free := w.o.Most - len(w.running)
 	w.mu.Unlock()
 	if free <= 0 {
-		return w.o.Now().Add(time.Second) // the end of one wakes earlier
+		return w.o.Now().Add(time.Second) // the end of an attempt wakes Run earlier
 	}
 	since := time.Now()
-	leases, next, err := w.o.Queue.Claim(ctx, Deliveries, free, w.room)
+	leases, next, err := w.o.Queue.Claim(ctx, Deliveries, free, w.freePlaces)
 	if err != nil && ctx.Err() == nil {
-		w.o.Logger.Warn("deliveries cannot be taken from the database just now", telemetry.Err(err))
+		w.o.Logger.Warn("deliveries cannot be taken from the database just now", telemetry.ErrorAttr(err))
 		return w.o.Now().Add(time.Second)
 	}
 	for _, l := range leases {
@@ -208,38 +214,40 @@ func (w *Worker) take(ctx context.Context, start func(l *queue.Lease, since time
 	return next
 }
 
-type begun struct {
-	*flight
-	ctx context.Context //nolint:containedctx // the attempt's own, which others end
+// startedAttempt is an attempt with its own context.
+type startedAttempt struct {
+	*runningAttempt
+	ctx context.Context //nolint:containedctx // the attempt's own, which extendLeases cancels
 }
 
-// begin takes a place for an attempt, whose lease was asked for at since.
-func (w *Worker) begin(ctx context.Context, l *queue.Lease, since time.Time) begun {
+// beginAttempt takes a place of the lane for an attempt. since is the time just
+// before its lease was requested.
+func (w *Worker) beginAttempt(ctx context.Context, l *queue.Lease, since time.Time) startedAttempt {
 	ctx, cancel := context.WithCancelCause(ctx)
-	f := &flight{lease: l, cancel: cancel}
-	f.alone = time.AfterFunc(w.sure(since), func() { cancel(errAlone) })
+	f := &runningAttempt{lease: l, cancel: cancel}
+	f.leaseTimer = time.AfterFunc(w.safeLeaseTime(since), func() { cancel(errLeaseNotExtended) })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running[f] = struct{}{}
-	w.lane(l.Tenant, l.Lane).taken++
-	return begun{f, ctx}
+	w.laneFor(l.Tenant, l.Lane).takenPlaces++
+	return startedAttempt{f, ctx}
 }
 
-// sure is for how long from now on a lease that was asked for at since can be relied
-// on: by the clock of this process alone, and with time to let go of what is under
-// way before another takes it up.
-func (w *Worker) sure(since time.Time) time.Duration {
-	lease := w.o.Queue.LeaseTime()
+// safeLeaseTime returns for how long from now a lease that was requested at
+// since is certainly valid. It uses only the clock of this process, and leaves
+// time to cancel the attempt before another replica may start it.
+func (w *Worker) safeLeaseTime(since time.Time) time.Duration {
+	lease := w.o.Queue.LeaseDuration()
 	return lease - lease/5 - time.Since(since)
 }
 
-// end gives the place back.
-func (w *Worker) end(f *flight) {
-	f.alone.Stop()
+// endAttempt gives the place back and wakes Run.
+func (w *Worker) endAttempt(f *runningAttempt) {
+	f.leaseTimer.Stop()
 	f.cancel(nil)
 	w.mu.Lock()
 	delete(w.running, f)
-	w.lane(f.lease.Tenant, f.lease.Lane).taken--
+	w.laneFor(f.lease.Tenant, f.lease.Lane).takenPlaces--
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -247,9 +255,10 @@ func (w *Worker) end(f *flight) {
 	}
 }
 
-// beat extends the leases of what is under way, and ends what was lost.
-func (w *Worker) beat(ctx context.Context) {
-	tick := time.NewTicker(w.o.Queue.LeaseTime() / 3)
+// extendLeases extends the leases of running attempts until ctx ends, and
+// cancels attempts whose lease was lost.
+func (w *Worker) extendLeases(ctx context.Context) {
+	tick := time.NewTicker(w.o.Queue.LeaseDuration() / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -257,7 +266,7 @@ func (w *Worker) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		byLease := map[*queue.Lease]*flight{}
+		byLease := map[*queue.Lease]*runningAttempt{}
 		var leases []*queue.Lease
 		w.mu.Lock()
 		for f := range w.running {
@@ -266,27 +275,29 @@ func (w *Worker) beat(ctx context.Context) {
 		}
 		w.mu.Unlock()
 		since := time.Now()
-		asking, cancel := context.WithTimeout(ctx, w.o.Queue.LeaseTime()/3) // a database that says nothing is asked again
-		lost, err := w.o.Queue.Extend(asking, leases)
+		asking, cancel := context.WithTimeout(ctx, w.o.Queue.LeaseDuration()/3) // do not wait longer for a database that hangs
+		lost, err := w.o.Queue.ExtendLeases(asking, leases)
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
-				w.o.Logger.Warn("leases of deliveries cannot be extended just now", telemetry.Err(err))
+				w.o.Logger.Warn("leases of deliveries cannot be extended just now", telemetry.ErrorAttr(err))
 			}
 			continue
 		}
 		for _, l := range lost {
-			byLease[l].cancel(errLost)
+			byLease[l].cancel(errLeaseLost)
 			delete(byLease, l)
 		}
 		for _, f := range byLease {
-			f.alone.Reset(w.sure(since)) // one that has ended is cancelled already
+			f.leaseTimer.Reset(w.safeLeaseTime(since)) // harmless for an attempt that has ended: it is cancelled already
 		}
 	}
 }
 
-// errAlone ends an attempt of a process that the database does not hear: another
-// may soon have the delivery.
-var errAlone = junctor.Errorf(junctor.CodeCanceled, "the lease of the delivery could not be extended in time")
+// errLeaseNotExtended is the cause of attempts that are cancelled because the
+// database could not be reached: another replica may soon start the delivery.
+var errLeaseNotExtended = junctor.Errorf(junctor.CodeCanceled, "the lease of the delivery could not be extended in time")
 
-var errLost = junctor.Errorf(junctor.CodeCanceled, "another process has the delivery now, or it was dropped")
+// errLeaseLost is the cause of attempts whose delivery another replica has, or
+// that was dropped.
+var errLeaseLost = junctor.Errorf(junctor.CodeCanceled, "another process has the delivery now, or it was dropped")

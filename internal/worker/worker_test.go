@@ -54,13 +54,13 @@ func (p *pipeline) Do(ctx context.Context, op *guard.Op, _ catalog.Sink) (catalo
 	id, _ := wire.String(wire.Get(meta, "id"))
 	attempt, _ := strconv.Atoi(string(wire.Get(meta, "attempt")))
 	p.mu.Lock()
-	p.calls = append(p.calls, op.View.Server+" "+id)
+	p.calls = append(p.calls, op.Scope.Server+" "+id)
 	p.mu.Unlock()
-	op.Ran, op.CallID = true, "c"
+	op.Dispatched, op.CallID = true, "c"
 	return p.answer(ctx, op, id, attempt)
 }
 
-func (p *pipeline) GiveUp(context.Context, *guard.Op, error) {}
+func (p *pipeline) AbandonCall(context.Context, *guard.Op, error) {}
 
 func (p *pipeline) said() []string {
 	p.mu.Lock()
@@ -79,7 +79,7 @@ func (bare) Scrub(_ junctor.TenantID, _ string, _ catalog.Backend, text string) 
 
 type meter struct{}
 
-func (meter) Attempt(string, time.Duration) {}
+func (meter) ObserveAttempt(string, time.Duration) {}
 
 // raiser keeps what answers become.
 type raiser struct {
@@ -110,7 +110,7 @@ func newRig(t *testing.T, answer func(ctx context.Context, op *guard.Op, id stri
 	}
 	log := slog.New(slog.DiscardHandler)
 	r := &rig{T: t, p: &pipeline{answer: answer}, r: &raiser{}}
-	if r.q, err = queue.New(queue.Options{DB: st.Database(), Owner: "a", Logger: log, Spread: func() float64 { return 0 }}); err != nil {
+	if r.q, err = queue.New(queue.Options{DB: st.Database(), Owner: "a", Logger: log, Jitter: func() float64 { return 0 }}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.q.Close(); _ = st.Close() })
@@ -179,19 +179,19 @@ func TestToolsThatOthersKnow(t *testing.T) {
 		if known.Load() {
 			return fine()
 		}
-		op.Ran = false
+		op.Dispatched = false
 		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool")
 	})
 	var asked atomic.Value
 	w, err := worker.New(worker.Options{
 		Queue: r.q, Pipeline: r.p, Endpoints: bare{}, Meter: meter{}, Logger: slog.New(slog.DiscardHandler),
-		Unknown: func(_ context.Context, op *guard.Op) queue.Class {
-			asked.Store(string(op.Principal.Tenant) + " " + op.View.Server)
-			if op.View.Server == "gone" {
-				return queue.Fatal
+		Unknown: func(_ context.Context, op *guard.Op) queue.Outcome {
+			asked.Store(string(op.Principal.Tenant) + " " + op.Scope.Server)
+			if op.Scope.Server == "gone" {
+				return queue.OutcomeFatal
 			}
 			known.Store(true) // as soon as it was asked for once
-			return queue.Unbegun
+			return queue.OutcomeNotStarted
 		},
 	})
 	if err != nil {
@@ -200,12 +200,12 @@ func TestToolsThatOthersKnow(t *testing.T) {
 	r.w = w
 	r.run()
 	gone := r.place(order("gone", "a"))[0]
-	r.until("what nobody knows is given up", func() bool { return r.state(gone) == queue.Dead })
+	r.until("what nobody knows is given up", func() bool { return r.state(gone) == queue.StateDead })
 	if got := asked.Load(); got != string(tenant)+" gone" {
 		t.Errorf("asked for %v", got)
 	}
 	id := r.place(order("new", "a"))[0]
-	r.until("it is delivered when it is known", func() bool { return r.state(id) == queue.Done })
+	r.until("it is delivered when it is known", func() bool { return r.state(id) == queue.StateDone })
 	if got := asked.Load(); got != string(tenant)+" new" {
 		t.Errorf("asked for %v", got)
 	}
@@ -226,7 +226,7 @@ func TestFailuresAreAttemptedAgainInOrder(t *testing.T) {
 	with.Reply = &junctor.Reply{Source: "agent:42", Type: "answered"}
 	ids := r.place(with, order("s", "42"))
 	r.run()
-	r.until("both are delivered", func() bool { return r.state(ids[1]) == queue.Done })
+	r.until("both are delivered", func() bool { return r.state(ids[1]) == queue.StateDone })
 	want := []string{"s " + ids[0], "s " + ids[0], "s " + ids[1], "s " + ids[1]}
 	if got := r.p.said(); !slices.Equal(got, want) {
 		t.Errorf("calls %v, want %v", got, want)
@@ -266,7 +266,7 @@ func placesOfOthers(t *testing.T, dead bool) (others, first int) {
 	var mu sync.Mutex
 	under, answered, full := 0, 0, make(chan struct{})
 	r := newRig(t, func(ctx context.Context, op *guard.Op, _ string, _ int) (catalog.Result, error) {
-		if op.View.Server == "s0" {
+		if op.Scope.Server == "s0" {
 			if dead {
 				<-ctx.Done()
 				return catalog.Result{}, ctx.Err()
@@ -366,10 +366,10 @@ func TestBreakerHolds(t *testing.T) {
 	mu.Unlock()
 	r.until("all are delivered", func() bool {
 		s, err := r.q.Stats(t.Context(), worker.Deliveries)
-		return err == nil && s.Counts[queue.Ready]+s.Counts[queue.Leased] == 0
+		return err == nil && s.Counts[queue.StateReady]+s.Counts[queue.StateLeased] == 0
 	})
 	for _, id := range ids {
-		if s := r.state(id); s != queue.Done {
+		if s := r.state(id); s != queue.StateDone {
 			t.Errorf("%s is %s", id, s)
 		}
 	}
@@ -385,7 +385,7 @@ func TestWhatIsHeldGoesOnOnceItIsEntered(t *testing.T) {
 	o.Target = junctor.Target{Agent: "42"}
 	id := r.place(o)[0]
 	r.run()
-	r.until("it is held", func() bool { return r.state(id) == queue.Held })
+	r.until("it is held", func() bool { return r.state(id) == queue.StateHeld })
 	d, err := r.w.Get(t.Context(), tenant, id)
 	if err != nil || d.Held != "endpoint_not_found" {
 		t.Errorf("held %q, %v", d.Held, err)
@@ -415,19 +415,19 @@ func TestWhatFollowsFromErrors(t *testing.T) {
 		state queue.State
 		kind  worker.Kind
 	}{
-		"nobody is there":           {junctor.Errorf(junctor.CodeUnreachable, "x"), queue.Ready, worker.KindBridgeUnavailable},
-		"no answer in time":         {junctor.Errorf(junctor.CodeTimeout, "x"), queue.Ready, worker.KindTimeout},
-		"500":                       {upstream(answered(500)), queue.Ready, worker.KindBridgeUnavailable},
-		"401":                       {upstream(answered(401)), queue.Held, worker.KindAuthenticationFailed},
-		"403":                       {upstream(answered(403)), queue.Held, worker.KindAuthenticationFailed},
-		"404":                       {upstream(answered(404)), queue.Dead, worker.KindEndpointNotFound},
-		"410":                       {upstream(answered(410)), queue.Held, worker.KindGone},
-		"429":                       {&junctor.Error{Code: junctor.CodeUpstream, Message: "x", RetryAfter: time.Minute}, queue.Ready, worker.KindBridgeUnavailable},
-		"an internal error of it":   {upstream(&wire.Error{Code: wire.CodeInternal, Message: "x"}), queue.Ready, worker.KindBridgeUnavailable},
-		"no such tool":              {junctor.Errorf(junctor.CodeNotFound, "x"), queue.Dead, worker.KindToolNotFound},
-		"arguments that do not fit": {junctor.Errorf(junctor.CodeInvalid, "x"), queue.Dead, worker.KindInvalidArguments},
-		"an address not allowed":    {upstream(junctor.Errorf(junctor.CodeDenied, "x")), queue.Held, worker.KindEndpointNotFound},
-		"a fault of ours":           {errors.New("x"), queue.Ready, worker.KindInternal},
+		"nobody is there":           {junctor.Errorf(junctor.CodeUnreachable, "x"), queue.StateReady, worker.KindBridgeUnavailable},
+		"no answer in time":         {junctor.Errorf(junctor.CodeTimeout, "x"), queue.StateReady, worker.KindTimeout},
+		"500":                       {upstream(answered(500)), queue.StateReady, worker.KindBridgeUnavailable},
+		"401":                       {upstream(answered(401)), queue.StateHeld, worker.KindAuthenticationFailed},
+		"403":                       {upstream(answered(403)), queue.StateHeld, worker.KindAuthenticationFailed},
+		"404":                       {upstream(answered(404)), queue.StateDead, worker.KindEndpointNotFound},
+		"410":                       {upstream(answered(410)), queue.StateHeld, worker.KindGone},
+		"429":                       {&junctor.Error{Code: junctor.CodeUpstream, Message: "x", RetryAfter: time.Minute}, queue.StateReady, worker.KindBridgeUnavailable},
+		"an internal error of it":   {upstream(&wire.Error{Code: wire.CodeInternal, Message: "x"}), queue.StateReady, worker.KindBridgeUnavailable},
+		"no such tool":              {junctor.Errorf(junctor.CodeNotFound, "x"), queue.StateDead, worker.KindToolNotFound},
+		"arguments that do not fit": {junctor.Errorf(junctor.CodeInvalid, "x"), queue.StateDead, worker.KindInvalidArguments},
+		"an address not allowed":    {upstream(junctor.Errorf(junctor.CodeDenied, "x")), queue.StateHeld, worker.KindEndpointNotFound},
+		"a fault of ours":           {errors.New("x"), queue.StateReady, worker.KindInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -465,21 +465,13 @@ func TestToolsThatFail(t *testing.T) {
 	again := order("s", "")
 	again.RetryErrors = true
 	ids := r.place(order("s", ""), again)
-	var dead []string
-	var mu sync.Mutex
-	r.w.OnDead(func(_ context.Context, d worker.Delivery) {
-		mu.Lock()
-		defer mu.Unlock()
-		dead = append(dead, d.ID+" "+d.Error)
-	})
 	r.run()
-	r.until("one is dead and one delivered", func() bool { return r.state(ids[0]) == queue.Dead && r.state(ids[1]) == queue.Done })
-	r.until("it was told", func() bool { mu.Lock(); defer mu.Unlock(); return len(dead) == 1 })
-	if !strings.HasPrefix(dead[0], ids[0]) || !strings.HasSuffix(dead[0], "no") {
-		t.Errorf("told of %v", dead)
+	r.until("one is dead and one delivered", func() bool { return r.state(ids[0]) == queue.StateDead && r.state(ids[1]) == queue.StateDone })
+	if d, err := r.w.Get(t.Context(), tenant, ids[0]); err != nil || !strings.HasSuffix(d.Error, "no") {
+		t.Errorf("the dead delivery has the error %q, %v", d.Error, err)
 	}
-	if n, err := r.w.Change(t.Context(), tenant, "replay", queue.Filter{States: []queue.State{queue.Dead}}); n != 1 || err != nil {
+	if n, err := r.w.Change(t.Context(), tenant, "replay", queue.Filter{States: []queue.State{queue.StateDead}}); n != 1 || err != nil {
 		t.Fatalf("replayed %d, %v", n, err)
 	}
-	r.until("it is delivered under its id", func() bool { return r.state(ids[0]) == queue.Done })
+	r.until("it is delivered under its id", func() bool { return r.state(ids[0]) == queue.StateDone })
 }

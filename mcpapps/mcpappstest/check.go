@@ -8,8 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Check returns what a host or a browser would object to in a page.
-func Check(p mcpapps.Page) error {
+// CheckPage returns what a host or a browser would object to in a page.
+func CheckPage(p mcpapps.Page) error {
 	var errs []error
 	if start := strings.TrimSpace(p.HTML); len(start) < 15 || !strings.EqualFold(start[:15], "<!doctype html>") {
 		errs = append(errs, fmt.Errorf("%s does not begin with <!doctype html>: browsers draw it as pages were drawn in 1998", p.URI))

@@ -1,5 +1,5 @@
 // Package mcpappstest tests a server's Apps without a browser. [Connect] creates a
-// host: a client that shows Views and follows the rules of a host. [Host.Open]
+// host: a client that shows Views and follows the rules of a host. [Host.OpenView]
 // calls a tool, reads its page and opens a [View], whose methods are what the
 // page's script would do; the test plays the page.
 //

@@ -15,8 +15,8 @@ type Options struct {
 	ProtocolVersion string                    // of MCP: decides how the client announces its capabilities
 	TextOnly        bool                      // the client shows no Views
 	Context         mcpapps.HostContext       // the environment that Views see
-	Capabilities    *mcpapps.HostCapabilities // nil means all, as in Everything
-	Refuse          bool                      // the person refuses links, downloads and messages
+	Capabilities    *mcpapps.HostCapabilities // nil means all, as in AllCapabilities
+	RefuseActions   bool                      // the person refuses links, downloads and messages
 }
 
 // Host is a client that shows Views. Its methods fail the test on an error.
@@ -30,11 +30,11 @@ type Host struct {
 func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
 	t.Helper()
 	if opts.Capabilities == nil {
-		opts.Capabilities = Everything()
+		opts.Capabilities = AllCapabilities()
 	}
 	caps := &mcp.ClientCapabilities{}
 	if !opts.TextOnly {
-		mcpapps.Declare(caps)
+		mcpapps.DeclareClient(caps)
 	}
 	here, there := mcp.NewInMemoryTransports()
 	// The server connects first: the client's handshake needs its answer.
@@ -54,12 +54,12 @@ func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
 	return &Host{t: t, opts: opts, session: session}
 }
 
-// Everything returns the capabilities of a host that supports all services.
-func Everything() *mcpapps.HostCapabilities {
+// AllCapabilities returns the capabilities of a host that supports all services.
+func AllCapabilities() *mcpapps.HostCapabilities {
 	all := mcpapps.Modalities{Text: true, Image: true, Audio: true, Resource: true, ResourceLink: true, StructuredContent: true}
 	return &mcpapps.HostCapabilities{
 		OpenLinks: true, DownloadFile: true, Logging: true,
-		ServerTools: &mcpapps.ListChanged{}, ServerResources: &mcpapps.ListChanged{},
+		ServerTools: &mcpapps.ListCapability{}, ServerResources: &mcpapps.ListCapability{},
 		UpdateModelContext: &all, Message: &all,
 	}
 }
@@ -78,18 +78,18 @@ func (h *Host) Tools(who mcpapps.Visibility) map[string]*mcp.Tool {
 		}
 		// The server lists all tools to a client with Views; hiding is the host's
 		// duty.
-		if mcpapps.ToolMetaOf(tool).Visible(who) {
+		if mcpapps.ToolMetaOf(tool).IsVisibleTo(who) {
 			tools[tool.Name] = tool
 		}
 	}
 	return tools
 }
 
-// Call calls a tool as the model does, without opening a View. A tool that the
+// CallTool calls a tool as the model does, without opening a View. A tool that the
 // model does not see fails the test.
-func (h *Host) Call(tool string, args any) *mcp.CallToolResult {
+func (h *Host) CallTool(tool string, args any) *mcp.CallToolResult {
 	h.t.Helper()
-	if h.Tools(mcpapps.Model)[tool] == nil {
+	if h.Tools(mcpapps.VisibleToModel)[tool] == nil {
 		h.t.Fatalf("the model sees no tool %q", tool)
 	}
 	res, err := h.session.CallTool(h.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -99,12 +99,12 @@ func (h *Host) Call(tool string, args any) *mcp.CallToolResult {
 	return res
 }
 
-// Open calls a tool as the model does, and opens the View that shows its result. It
+// OpenView calls a tool as the model does, and opens the View that shows its result. It
 // checks what a server owes a View: a URI, the MIME type, valid HTML, a valid
 // policy, and a result that can be read without the View.
-func (h *Host) Open(tool string, args any) *View {
+func (h *Host) OpenView(tool string, args any) *View {
 	h.t.Helper()
-	def := h.Tools(mcpapps.Model)[tool]
+	def := h.Tools(mcpapps.VisibleToModel)[tool]
 	if def == nil {
 		h.t.Fatalf("the model sees no tool %q", tool)
 	}
@@ -112,8 +112,8 @@ func (h *Host) Open(tool string, args any) *View {
 	if meta.ResourceURI == "" {
 		h.t.Fatalf("tool %q has no page", tool)
 	}
-	page := h.Page(meta.ResourceURI)
-	result := h.Call(tool, args)
+	page := h.ReadPage(meta.ResourceURI)
+	result := h.CallTool(tool, args)
 	if len(result.Content) == 0 {
 		h.t.Errorf("the answer of %q has no content: a client without Views has nothing to show", tool)
 	}
@@ -121,11 +121,11 @@ func (h *Host) Open(tool string, args any) *View {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return &View{Page: page, Result: result, host: h, tool: def, toolInput: input, Mode: mcpapps.Inline}
+	return &View{Page: page, Result: result, host: h, tool: def, toolInput: input, Mode: mcpapps.DisplayInline}
 }
 
-// Page reads a page and checks it.
-func (h *Host) Page(uri string) mcpapps.Page {
+// ReadPage reads a page and checks it.
+func (h *Host) ReadPage(uri string) mcpapps.Page {
 	h.t.Helper()
 	res, err := h.session.ReadResource(h.t.Context(), &mcp.ReadResourceParams{URI: uri})
 	if err != nil {
@@ -139,7 +139,7 @@ func (h *Host) Page(uri string) mcpapps.Page {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if err := Check(page); err != nil {
+	if err := CheckPage(page); err != nil {
 		h.t.Error(err)
 	}
 	return page

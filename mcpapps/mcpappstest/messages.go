@@ -14,11 +14,11 @@ import (
 // answerRequest is the host's side of a request. It checks that the page may send
 // the request now, and returns the answer or a refusal.
 func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error) {
-	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
-	if !ok || !m.Request {
+	m, ok := mcpapps.FindMethod(mcpapps.PartyView, method)
+	if !ok || !m.IsRequest {
 		return nil, &Error{codeMethodNotFound, method + " is no request that a page makes"}
 	}
-	in, err := m.Params(params)
+	in, err := m.DecodeParams(params)
 	switch {
 	case err != nil:
 		return nil, &Error{codeInvalidParams, err.Error()}
@@ -55,7 +55,7 @@ func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error
 			return nil, missing("updateModelContext")
 		}
 		v.ModelContext = in
-		return mcpapps.None{}, nil
+		return mcpapps.Empty{}, nil
 	case *mcpapps.RequestDisplayModeParams:
 		// A mode that the page did not announce is not an error: the present mode
 		// stays.
@@ -70,7 +70,7 @@ func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error
 // newInitializeResult returns the answer to ui/initialize.
 func (v *View) newInitializeResult() mcpapps.InitializeResult {
 	ctx := v.host.opts.Context
-	if tool, err := mcpapps.CoreOf(v.tool); err == nil {
+	if tool, err := mcpapps.NewRaw(v.tool); err == nil {
 		ctx.ToolInfo = &mcpapps.ToolInfo{Tool: tool}
 	}
 	ctx.DisplayMode = v.Mode
@@ -81,13 +81,13 @@ func (v *View) newInitializeResult() mcpapps.InitializeResult {
 }
 
 // applyUnlessRefused applies an action that a person must accept, unless
-// Options.Refuse is set.
-func (v *View) applyUnlessRefused(do func()) mcpapps.Outcome {
-	if v.host.opts.Refuse {
-		return mcpapps.Outcome{IsError: true}
+// Options.RefuseActions is set.
+func (v *View) applyUnlessRefused(do func()) mcpapps.ActionResult {
+	if v.host.opts.RefuseActions {
+		return mcpapps.ActionResult{IsError: true}
 	}
 	do()
-	return mcpapps.Outcome{}
+	return mcpapps.ActionResult{}
 }
 
 // forwardToServer answers a request of the page that is for its server.
@@ -95,14 +95,14 @@ func (v *View) forwardToServer(method string, params json.RawMessage) (any, *Err
 	caps, s, ctx := v.host.opts.Capabilities, v.host.session, v.host.t.Context()
 	switch method {
 	case "ping":
-		return mcpapps.None{}, nil
+		return mcpapps.Empty{}, nil
 	case "tools/call":
 		var p mcp.CallToolParams
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, &Error{codeInvalidParams, err.Error()}
 		}
 		// A tool that the page may not call looks like one that does not exist.
-		if caps.ServerTools == nil || v.host.Tools(mcpapps.App)[p.Name] == nil {
+		if caps.ServerTools == nil || v.host.Tools(mcpapps.VisibleToApp)[p.Name] == nil {
 			return nil, &Error{codeInvalidParams, fmt.Sprintf("there is no tool %q for this page", p.Name)}
 		}
 		return toAnswer(s.CallTool(ctx, &p))
@@ -111,7 +111,7 @@ func (v *View) forwardToServer(method string, params json.RawMessage) (any, *Err
 			return nil, &Error{codeRefused, "the host does not do serverTools"}
 		}
 		list := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
-		for _, t := range v.host.Tools(mcpapps.App) {
+		for _, t := range v.host.Tools(mcpapps.VisibleToApp) {
 			list.Tools = append(list.Tools, t)
 		}
 		return list, nil
@@ -148,30 +148,30 @@ func toAnswer[R any](res R, err error) (any, *Error) {
 // page may not send is an error, so that a test notices it; a real host would drop
 // it.
 func (v *View) handleNotification(method string, params json.RawMessage) error {
-	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
-	if !ok || m.Request {
+	m, ok := mcpapps.FindMethod(mcpapps.PartyView, method)
+	if !ok || m.IsRequest {
 		return fmt.Errorf("%s is no notification that a page sends", method)
 	}
-	in, err := m.Params(params)
+	in, err := m.DecodeParams(params)
 	if err != nil {
 		return err
 	}
 	switch method {
-	case mcpapps.NoteInitialized:
+	case mcpapps.NotificationInitialized:
 		if v.state != stateInitializing {
 			return errors.New("initialized comes once, after the answer to ui/initialize")
 		}
 		// Only from here on may the host send the input and the result.
 		v.state = stateRunning
-		if err := v.sendNotification(mcpapps.NoteToolInput, map[string]json.RawMessage{"arguments": v.toolInput}); err != nil {
+		if err := v.sendNotification(mcpapps.NotificationToolInput, map[string]json.RawMessage{"arguments": v.toolInput}); err != nil {
 			return err
 		}
-		return v.sendNotification(mcpapps.NoteToolResult, v.Result)
-	case mcpapps.NoteSizeChanged:
+		return v.sendNotification(mcpapps.NotificationToolResult, v.Result)
+	case mcpapps.NotificationSizeChanged:
 		if p, ok := in.(*mcpapps.SizeChangedParams); ok && p.Height != nil {
 			v.Height = *p.Height
 		}
-	case mcpapps.NoteRequestTeardown:
+	case mcpapps.NotificationRequestTeardown:
 		return v.Close()
 	}
 	return nil
@@ -187,26 +187,26 @@ func (v *View) sendNotification(method string, params any) error {
 	if err != nil {
 		return err
 	}
-	m, ok := mcpapps.Lookup(mcpapps.PartyHost, method)
+	m, ok := mcpapps.FindMethod(mcpapps.PartyHost, method)
 	if !ok {
 		return fmt.Errorf("%s is nothing that a host says", method)
 	}
-	if _, err := m.Params(data); err != nil {
+	if _, err := m.DecodeParams(data); err != nil {
 		return err
 	}
-	v.inbox = append(v.inbox, Note{Method: method, Params: data})
+	v.inbox = append(v.inbox, Notification{Method: method, Params: data})
 	return nil
 }
 
 // ChangeContext plays the host: it announces a change of the environment to the
 // page.
 func (v *View) ChangeContext(changes mcpapps.HostContext) error {
-	return v.sendNotification(mcpapps.NoteHostContextChanged, changes)
+	return v.sendNotification(mcpapps.NotificationHostContextChanged, changes)
 }
 
-// CallApp plays the agent: it calls a tool that the page provides. An error of the
+// CallAppTool plays the agent: it calls a tool that the page provides. An error of the
 // tool becomes a result with IsError, as in MCP.
-func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
+func (v *View) CallAppTool(tool string, args any) (*mcp.CallToolResult, error) {
 	v.lastID++
 	id := v.lastID
 	data, err := v.recordParams(mcpapps.PartyHost, rpcMessage{ID: id, Method: "tools/call"}, map[string]any{"name": tool, "arguments": args})
@@ -245,7 +245,7 @@ func (v *View) Close() error {
 		return errors.New("the page is closed already")
 	}
 	v.lastID++
-	if _, err := v.recordParams(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Method: mcpapps.MethodResourceTeardown}, mcpapps.None{}); err != nil {
+	if _, err := v.recordParams(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Method: mcpapps.MethodResourceTeardown}, mcpapps.Empty{}); err != nil {
 		return err
 	}
 	v.appendLog(mcpapps.PartyView, rpcMessage{ID: v.lastID, Result: json.RawMessage("{}")})

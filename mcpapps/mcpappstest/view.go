@@ -9,8 +9,8 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Entry is one message of a conversation.
-type Entry struct {
+// LogEntry is one message of a conversation.
+type LogEntry struct {
 	From    mcpapps.Party
 	Message json.RawMessage // JSON-RPC
 }
@@ -36,13 +36,13 @@ const (
 type View struct {
 	Page   mcpapps.Page
 	Result *mcp.CallToolResult // of the call for which it was opened
-	Log    []Entry             // every message, in order
+	Log    []LogEntry          // every message, in order
 
 	// What the host has received from the page.
 	Mode         mcpapps.DisplayMode
 	Links        []string
-	Downloads    []mcpapps.Block
-	Messages     []mcpapps.Blocks
+	Downloads    []mcpapps.ContentBlock
+	Messages     []mcpapps.ContentBlocks
 	ModelContext *mcpapps.UpdateModelContextParams // the latest
 	Height       float64
 
@@ -50,7 +50,7 @@ type View struct {
 	tool            *mcp.Tool
 	toolInput       json.RawMessage // arguments of the call
 	lastID          int             // of JSON-RPC requests, in both directions
-	inbox           []Note          // notifications that Next has not returned yet
+	inbox           []Notification  // notifications that Next has not returned yet
 	appCapabilities mcpapps.AppCapabilities
 	tools           map[string]AppTool // provided by the page
 	state           viewState
@@ -67,8 +67,8 @@ const (
 	stateClosed
 )
 
-// Note is a notification from the host.
-type Note struct {
+// Notification is a notification from the host.
+type Notification struct {
 	Method string
 	Params json.RawMessage
 }
@@ -77,20 +77,20 @@ type Note struct {
 type AppTool func(args json.RawMessage) (*mcp.CallToolResult, error)
 
 // Initialize performs the handshake for a page that supports all display modes.
-// Afterwards [View.Next] returns the input and the result of the call. A refusal
+// Afterwards [View.NextNotification] returns the input and the result of the call. A refusal
 // fails the test.
 func (v *View) Initialize() *mcpapps.InitializeResult {
 	v.host.t.Helper()
-	caps := mcpapps.AppCapabilities{AvailableDisplayModes: []mcpapps.DisplayMode{mcpapps.Inline, mcpapps.Fullscreen, mcpapps.PIP}}
+	caps := mcpapps.AppCapabilities{AvailableDisplayModes: []mcpapps.DisplayMode{mcpapps.DisplayInline, mcpapps.DisplayFullscreen, mcpapps.DisplayPIP}}
 	if v.tools != nil {
-		caps.Tools = &mcpapps.ListChanged{ListChanged: true}
+		caps.Tools = &mcpapps.ListCapability{ListChanged: true}
 	}
 	var res mcpapps.InitializeResult
 	err := v.Request(mcpapps.MethodInitialize, mcpapps.InitializeParams{
 		AppInfo: mcp.Implementation{Name: v.Page.URI, Version: "1"}, AppCapabilities: caps, ProtocolVersion: mcpapps.ProtocolVersion,
 	}, &res)
 	if err == nil {
-		err = v.Notify(mcpapps.NoteInitialized, mcpapps.None{})
+		err = v.Notify(mcpapps.NotificationInitialized, mcpapps.Empty{})
 	}
 	if err != nil {
 		v.host.t.Fatal(err)
@@ -98,17 +98,17 @@ func (v *View) Initialize() *mcpapps.InitializeResult {
 	return &res
 }
 
-// Provide adds a tool of the page for the agent. Call it before Initialize, which
+// AddAppTool adds a tool of the page for the agent. Call it before Initialize, which
 // announces the tools.
-func (v *View) Provide(name string, tool AppTool) {
+func (v *View) AddAppTool(name string, tool AppTool) {
 	if v.tools == nil {
 		v.tools = map[string]AppTool{}
 	}
 	v.tools[name] = tool
 }
 
-// Call calls a tool of the server. A refusal of the host fails the test.
-func (v *View) Call(tool string, args any) *mcp.CallToolResult {
+// CallTool calls a tool of the server. A refusal of the host fails the test.
+func (v *View) CallTool(tool string, args any) *mcp.CallToolResult {
 	v.host.t.Helper()
 	var res mcp.CallToolResult
 	if err := v.Request("tools/call", mcp.CallToolParams{Name: tool, Arguments: args}, &res); err != nil {
@@ -117,11 +117,11 @@ func (v *View) Call(tool string, args any) *mcp.CallToolResult {
 	return &res
 }
 
-// Next returns the oldest notification from the host that it has not returned yet.
+// NextNotification returns the oldest notification from the host that it has not returned yet.
 // ok is false if there is none.
-func (v *View) Next() (n Note, ok bool) {
+func (v *View) NextNotification() (n Notification, ok bool) {
 	if len(v.inbox) == 0 {
-		return Note{}, false
+		return Notification{}, false
 	}
 	n = v.inbox[0]
 	v.inbox = v.inbox[1:]
@@ -147,8 +147,8 @@ func (v *View) Request(method string, params, result any) error {
 	}
 	v.appendLog(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Result: raw})
 	// The test host's own answers have to be valid too.
-	if m, ok := mcpapps.Lookup(mcpapps.PartyView, method); ok {
-		if _, err := m.Result(raw); err != nil {
+	if m, ok := mcpapps.FindMethod(mcpapps.PartyView, method); ok {
+		if _, err := m.DecodeResult(raw); err != nil {
 			return fmt.Errorf("the host's answer: %w", err)
 		}
 	}
@@ -196,5 +196,5 @@ func (v *View) appendLog(from mcpapps.Party, f rpcMessage) {
 		v.host.t.Errorf("a message that is no JSON: %v", err)
 		return
 	}
-	v.Log = append(v.Log, Entry{From: from, Message: data})
+	v.Log = append(v.Log, LogEntry{From: from, Message: data})
 }

@@ -1,9 +1,9 @@
-// Package bank is what the bank of packs/bank.yaml is made of beside its rules: an
-// MCP server with the accounts of somebody who does not exist, and a stand-in for
-// a geocoder that needs no network. Both speak over standard input and output:
-// internal/cli runs them as `junctor bank`, and instances start that as they start
-// any other command. The surfaces of the agent are in templates; internal/agent/rules
-// fills them in.
+// Package bank holds the servers of the pack packs/bank.yaml: an MCP server
+// with the accounts of a fictitious customer, and a stand-in for a geocoder
+// that needs no network. Both speak over standard input and output:
+// internal/cli runs them as `junctor bank`, and instances start that as they
+// start any other command. The surfaces of the agent are in templates;
+// internal/agent/rules fills them in.
 package bank
 
 import (
@@ -22,8 +22,8 @@ import (
 //go:embed data.json
 var data []byte
 
-// ledger is all that the bank knows. Its days are fixed, so that the same
-// question has the same answer tomorrow.
+// ledger is the data of the bank. Its days are fixed, so that a question has
+// the same answer every day.
 type ledger struct {
 	Accounts     []account                `json:"accounts"`
 	Cards        []card                   `json:"cards"`
@@ -123,10 +123,10 @@ func Serve(ctx context.Context, version string, in io.Reader, out io.Writer) err
 	if err != nil {
 		return err
 	}
-	return serve(ctx, s, in, out)
+	return serveOver(ctx, s, in, out)
 }
 
-func serve(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error {
+func serveOver(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error {
 	err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}})
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
 		return nil
@@ -134,11 +134,13 @@ func serve(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) erro
 	return err
 }
 
-// keepOpen is a writer that others close.
+// keepOpen hides the Close of a writer from the MCP transport, because the
+// caller owns the writer.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
+// newBank makes the MCP server over the embedded data.
 func newBank(version string) (*mcp.Server, error) {
 	var b ledger
 	if err := json.Unmarshal(data, &b); err != nil {
@@ -147,17 +149,17 @@ func newBank(version string) (*mcp.Server, error) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bank", Title: "Bank", Version: version}, &mcp.ServerOptions{
 		Instructions: "The accounts of somebody who does not exist, in February 2026. Nothing can be changed.",
 	})
-	add(s, "get_accounts", "Accounts", "Lists the accounts with their balances.", b.accounts)
-	add(s, "get_account", "Account", "Gives one account by its id.", b.account)
-	add(s, "get_transactions", "Transactions", "Lists transactions, payments and purchases, newest first: of one account or of all, and those alone whose description has a text.", b.transactions)
-	add(s, "get_cards", "Credit cards", "Lists the credit cards with what is owed and when it is due.", b.cards)
-	add(s, "get_mortgage", "Mortgage", "Gives the mortgage: what is owed, the rate, the payments.", b.mortgage)
-	add(s, "get_savings", "Savings", "Lists the savings with their interest.", b.savings)
+	addReadOnlyTool(s, "get_accounts", "Accounts", "Lists the accounts with their balances.", b.listAccounts)
+	addReadOnlyTool(s, "get_account", "Account", "Gives one account by its id.", b.findAccount)
+	addReadOnlyTool(s, "get_transactions", "Transactions", "Lists transactions, payments and purchases, newest first: of one account or of all, and those alone whose description has a text.", b.listTransactions)
+	addReadOnlyTool(s, "get_cards", "Credit cards", "Lists the credit cards with what is owed and when it is due.", b.listCards)
+	addReadOnlyTool(s, "get_mortgage", "Mortgage", "Gives the mortgage: what is owed, the rate, the payments.", b.readMortgage)
+	addReadOnlyTool(s, "get_savings", "Savings", "Lists the savings with their interest.", b.listSavings)
 	return s, nil
 }
 
-// add adds a tool that changes nothing and asks nobody outside.
-func add[In, Out any](s *mcp.Server, name, title, about string, do func(In) (Out, error)) {
+// addReadOnlyTool adds a read-only tool that needs no network.
+func addReadOnlyTool[In, Out any](s *mcp.Server, name, title, about string, do func(In) (Out, error)) {
 	closed := false
 	mcp.AddTool(s, &mcp.Tool{
 		Name: name, Title: title, Description: about,
@@ -168,26 +170,26 @@ func add[In, Out any](s *mcp.Server, name, title, about string, do func(In) (Out
 	})
 }
 
-func (b *ledger) accounts(nothing) (accountList, error) {
+func (b *ledger) listAccounts(nothing) (accountList, error) {
 	total := 0
 	for _, a := range b.Accounts {
-		n, err := pence(a.Balance)
+		n, err := parsePence(a.Balance)
 		if err != nil {
 			return accountList{}, err
 		}
 		total += n
 	}
-	return accountList{Accounts: b.Accounts, Total: pounds(total), Currency: "GBP"}, nil
+	return accountList{Accounts: b.Accounts, Total: formatPounds(total), Currency: "GBP"}, nil
 }
 
-func (b *ledger) account(in oneAccount) (account, error) {
+func (b *ledger) findAccount(in oneAccount) (account, error) {
 	if i := slices.IndexFunc(b.Accounts, func(a account) bool { return a.ID == in.ID }); i >= 0 {
 		return b.Accounts[i], nil
 	}
-	return account{}, b.unknown(in.ID)
+	return account{}, b.unknownAccount(in.ID)
 }
 
-func (b *ledger) unknown(id string) error {
+func (b *ledger) unknownAccount(id string) error {
 	ids := make([]string, 0, len(b.Accounts))
 	for _, a := range b.Accounts {
 		ids = append(ids, a.ID)
@@ -195,11 +197,12 @@ func (b *ledger) unknown(id string) error {
 	return fmt.Errorf("there is no account %q; there are %s", id, strings.Join(ids, ", "))
 }
 
-// most is how many transactions are listed where nobody says.
-const most = 50
+// defaultTransactions is the default number of listed transactions.
+const defaultTransactions = 50
 
-func (b *ledger) transactions(in which) (transactionList, error) {
-	if _, err := b.account(oneAccount{in.Account}); in.Account != "" && err != nil {
+// listTransactions lists transactions that match, newest first.
+func (b *ledger) listTransactions(in which) (transactionList, error) {
+	if _, err := b.findAccount(oneAccount{in.Account}); in.Account != "" && err != nil {
 		return transactionList{}, err
 	}
 	if in.Limit < 0 {
@@ -221,14 +224,14 @@ func (b *ledger) transactions(in which) (transactionList, error) {
 	out.Count = len(out.Transactions)
 	limit := in.Limit
 	if limit == 0 {
-		limit = most
+		limit = defaultTransactions
 	}
 	out.Transactions = out.Transactions[:min(limit, out.Count)]
 	return out, nil
 }
 
-func (b *ledger) cards(nothing) (cardList, error) { return cardList{b.Cards}, nil }
+func (b *ledger) listCards(nothing) (cardList, error) { return cardList{b.Cards}, nil }
 
-func (b *ledger) mortgage(nothing) (mortgage, error) { return b.Mortgage, nil }
+func (b *ledger) readMortgage(nothing) (mortgage, error) { return b.Mortgage, nil }
 
-func (b *ledger) savings(nothing) (savingsList, error) { return savingsList{b.Savings}, nil }
+func (b *ledger) listSavings(nothing) (savingsList, error) { return savingsList{b.Savings}, nil }

@@ -135,13 +135,13 @@ func TestTheBooksAreInOrder(t *testing.T) {
 	balance := map[string]string{}
 	for _, a := range b.Accounts {
 		balance[a.ID] = a.Balance
-		if _, err := pence(a.Balance); err != nil || seen[a.ID] {
+		if _, err := parsePence(a.Balance); err != nil || seen[a.ID] {
 			t.Errorf("%s: %v", a.ID, err)
 		}
 		seen[a.ID] = true
 		for _, tx := range b.Transactions[a.ID] {
 			_, bad := time.Parse(time.DateOnly, tx.Date)
-			if _, err := pence(tx.Amount); err != nil || bad != nil || seen[tx.ID] || tx.Type != "debit" && tx.Type != "credit" || !strings.HasPrefix(tx.ID, "tx_"+a.ID) {
+			if _, err := parsePence(tx.Amount); err != nil || bad != nil || seen[tx.ID] || tx.Type != "debit" && tx.Type != "credit" || !strings.HasPrefix(tx.ID, "tx_"+a.ID) {
 				t.Errorf("%+v: %v %v", tx, err, bad)
 			}
 			seen[tx.ID] = true
@@ -156,9 +156,9 @@ func TestTheBooksAreInOrder(t *testing.T) {
 		}
 	}
 	c := b.Cards[0]
-	owed, _ := pence(c.Balance)
-	free, _ := pence(c.Available)
-	if limit, _ := pence(c.Limit); balance[c.ID] != "-"+c.Balance || owed+free != limit {
+	owed, _ := parsePence(c.Balance)
+	free, _ := parsePence(c.Available)
+	if limit, _ := parsePence(c.Limit); balance[c.ID] != "-"+c.Balance || owed+free != limit {
 		t.Errorf("%+v", c)
 	}
 	if balance[b.Mortgage.ID] != "-"+b.Mortgage.Outstanding {
@@ -169,12 +169,12 @@ func TestTheBooksAreInOrder(t *testing.T) {
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0.00", "-0.05", "12.30", "-164250.90"} {
-		if n, err := pence(text); err != nil || pounds(n) != text {
+		if n, err := parsePence(text); err != nil || formatPounds(n) != text {
 			t.Errorf("%s: %d, %v", text, n, err)
 		}
 	}
 	for _, text := range []string{"", "1", "1.2", "1.234", "-", ".50", "--1.00", "1,000.00", "£1.00", "1.-1", "99999999999999999.00"} {
-		if n, err := pence(text); err == nil {
+		if n, err := parsePence(text); err == nil {
 			t.Errorf("%q is %d", text, n)
 		}
 	}
@@ -204,7 +204,7 @@ func TestPlaces(t *testing.T) {
 	if err := json.Unmarshal(known, &all); err != nil {
 		t.Fatal(err)
 	}
-	if text := geocode(all, "London"); len(regexp.MustCompile(`(?m)^\d\. `).FindAllString(text, -1)) != mostPlaces {
+	if text := findPlaces(all, "London"); len(regexp.MustCompile(`(?m)^\d\. `).FindAllString(text, -1)) != mostPlaces {
 		t.Errorf("%s", text)
 	}
 	for _, p := range all {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// pence reads an amount such as -12.34 exactly: sums of money are no fractions.
-func pence(amount string) (int, error) {
+// parsePence parses an amount such as -12.34 into pence. It uses integers, because
+// floating point cannot represent most amounts.
+func parsePence(amount string) (int, error) {
 	digits, negative := strings.CutPrefix(amount, "-")
 	whole, part, ok := strings.Cut(digits, ".")
 	n, err := strconv.ParseUint(whole+part, 10, 48)
@@ -20,8 +21,8 @@ func pence(amount string) (int, error) {
 	return int(n), nil
 }
 
-// pounds writes an amount.
-func pounds(n int) string {
+// formatPounds formats pence as an amount.
+func formatPounds(n int) string {
 	sign := ""
 	if n < 0 {
 		sign, n = "-", -n

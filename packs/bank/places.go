@@ -16,8 +16,7 @@ import (
 //go:embed places.json
 var known []byte
 
-// place is one that the stand-in knows. It answers to the words of its name and
-// to some more.
+// place is one known place. It matches the words of its name and some more.
 type place struct {
 	Name string     `json:"name"`
 	Also string     `json:"also,omitempty"`
@@ -30,18 +29,19 @@ type search struct {
 	Query string `json:"query" jsonschema:"the name of a place or a shop"`
 }
 
-// ServePlaces runs a stand-in for a geocoder over a reader and a writer until its
-// client leaves or ctx ends. It has the tool geocode, which answers in the form of
-// @modelcontextprotocol/server-map, with places in Great Britain that it knows by
-// heart: enough for the demonstration, which has no network, and for nothing else.
+// ServePlaces runs a stand-in for a geocoder over a reader and a writer until
+// its client leaves or ctx ends. It has the tool geocode, which answers in the
+// form of @modelcontextprotocol/server-map, with a fixed list of places in
+// Great Britain, enough for the demonstration without a network.
 func ServePlaces(ctx context.Context, version string, in io.Reader, out io.Writer) error {
 	s, err := newPlaces(version)
 	if err != nil {
 		return err
 	}
-	return serve(ctx, s, in, out)
+	return serveOver(ctx, s, in, out)
 }
 
+// newPlaces makes the MCP server of the stand-in over the embedded places.
 func newPlaces(version string) (*mcp.Server, error) {
 	var all []place
 	if err := json.Unmarshal(known, &all); err != nil {
@@ -56,20 +56,21 @@ func newPlaces(version string) (*mcp.Server, error) {
 		Description: "Finds where a merchant is, as a stand-in for a geocoder: it knows a few places in Great Britain by heart, asks nobody, and says no results for all else.",
 		Annotations: &mcp.ToolAnnotations{Title: "Geocode (offline stand-in)", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 	}, func(_ context.Context, _ *mcp.CallToolRequest, in search) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: geocode(all, in.Query)}}}, nil, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: findPlaces(all, in.Query)}}}, nil, nil
 	})
 	return s, nil
 }
 
-// mostPlaces is how many are listed.
+// mostPlaces bounds the listed places.
 const mostPlaces = 5
 
-// geocode lists the places that have every word of the query.
-func geocode(all []place, query string) string {
-	wanted := words(query)
+// findPlaces returns the places that match every word of the query, in the form of
+// the map server.
+func findPlaces(all []place, query string) string {
+	wanted := splitWords(query)
 	var found []string
 	for _, p := range all {
-		has := words(p.Name + " " + p.Also)
+		has := splitWords(p.Name + " " + p.Also)
 		missing := slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(has, w) })
 		if len(wanted) == 0 || missing || len(found) == mostPlaces {
 			continue
@@ -83,6 +84,6 @@ func geocode(all []place, query string) string {
 	return strings.Join(found, "\n\n")
 }
 
-func words(text string) []string {
+func splitWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -77,7 +77,7 @@ func (c *counter) List(context.Context) ([]agent.Tool, error) {
 		out = append(out, agent.Tool{Name: "bank__" + name})
 	}
 	if c.geocode != nil {
-		out = append(out, agent.Tool{Name: "map__geocode", Server: "map", Own: "geocode"}, agent.Tool{Name: "map__show-map", Server: "map", Own: "show-map", View: c.globe})
+		out = append(out, agent.Tool{Name: "map__geocode", Server: "map", OriginalName: "geocode"}, agent.Tool{Name: "map__show-map", Server: "map", OriginalName: "show-map", ViewURI: c.globe})
 	}
 	return out, nil
 }
@@ -86,7 +86,7 @@ func (c *counter) Resolve(_ context.Context, call agent.Call) (agent.Tool, error
 	return agent.Tool{Name: call.Name}, nil
 }
 
-func (c *counter) Refuse(context.Context, agent.Call, error) string { return "" }
+func (c *counter) RecordRefusal(context.Context, agent.Call, error) string { return "" }
 
 func (c *counter) Call(ctx context.Context, call agent.Call) agent.Result {
 	c.mu.Lock()
@@ -109,8 +109,8 @@ func (c *counter) Call(ctx context.Context, call agent.Call) agent.Result {
 func (c *counter) ask(r *rules.Rules, story ...agent.Message) (string, *a2ui.Surface) {
 	c.t.Helper()
 	c.calls = nil
-	end := agent.Run(c.t.Context(), agent.Turn{Provider: r, Tools: c, Messages: story, Apps: c.apps}, func(agent.Event) {})
-	if end.Outcome != agent.Done {
+	end := agent.Run(c.t.Context(), agent.Turn{Provider: r, Tools: c, Messages: story, ShowsApps: c.apps}, func(agent.Event) {})
+	if end.Outcome != agent.OutcomeDone {
 		c.t.Errorf("%s: %s", end.Outcome, end.Reason)
 	}
 	last := end.Messages[len(end.Messages)-1]
@@ -278,7 +278,7 @@ func TestTheMapsOwnApp(t *testing.T) {
 	}
 }
 
-func TestWhereThereIsNoPlace(t *testing.T) {
+func TestUnknownPlace(t *testing.T) {
 	t.Parallel()
 	r := mind(t)
 	const box = "\n   Bounding box: W:-0.3384, S:51.4585, E:-0.3367, N:51.4597"

@@ -28,7 +28,7 @@ type instance struct {
 	*program.Instance
 }
 
-func (i *instance) ask(want int, method, path, body string) string {
+func (i *instance) request(want int, method, path, body string) string {
 	i.Helper()
 	a, err := i.Request(i.Context(), method, path, body)
 	if err != nil || a.Status != want {
@@ -46,7 +46,7 @@ func start(t *testing.T, dir string, flags ...string) *instance {
 func TestOfficialClient(t *testing.T) {
 	node := program.FindNode(t)
 	i := start(t, t.TempDir())
-	i.ask(201, "POST", "/api/v1/agents", adder)
+	i.request(201, "POST", "/api/v1/agents", adder)
 	out, err := node.Run(t, 3*time.Minute, "a2a.mjs", i.URL+"/a2a/adder/", program.AdminKey)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -65,7 +65,7 @@ func TestCommand(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	i := start(t, t.TempDir())
-	i.ask(201, "POST", "/api/v1/agents", adder)
+	i.request(201, "POST", "/api/v1/agents", adder)
 	base := i.URL + "/a2a/adder"
 	run := func(want string, args ...string) {
 		t.Helper()
@@ -85,19 +85,19 @@ func TestCommand(t *testing.T) {
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	i := start(t, dir)
-	i.ask(201, "POST", "/api/v1/agents", adder)
+	i.request(201, "POST", "/api/v1/agents", adder)
 	send := func(text, config string) (id string) {
 		t.Helper()
 		body := `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"` + text + `"}]}` + config + `}}`
 		var out struct{ Result struct{ ID string } }
-		if text := i.ask(200, "POST", "/a2a/adder", body); json.Unmarshal([]byte(text), &out) != nil || out.Result.ID == "" {
+		if text := i.request(200, "POST", "/a2a/adder", body); json.Unmarshal([]byte(text), &out) != nil || out.Result.ID == "" {
 			t.Fatal(text)
 		}
 		return out.Result.ID
 	}
 	get := func(id string) string {
 		t.Helper()
-		return i.ask(200, "POST", "/a2a/adder", `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"`+id+`"}}`)
+		return i.request(200, "POST", "/a2a/adder", `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"`+id+`"}}`)
 	}
 	done := send("what are 2 and 40?", "")
 	works := send("take your time", `,"configuration":{"blocking":false}`)
@@ -128,10 +128,10 @@ func TestPushes(t *testing.T) {
 			flags = []string{"--egress-allow", "127.0.0.0/8"}
 		}
 		i := start(t, t.TempDir(), flags...)
-		i.ask(201, "POST", "/api/v1/agents", adder)
+		i.request(201, "POST", "/api/v1/agents", adder)
 		body := `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"what are 2 and 40?"}]},
 			"configuration":{"blocking":true,"pushNotificationConfig":{"url":"` + hook.URL + `","token":"the token","authentication":{"schemes":["Bearer"],"credentials":"the credentials"}}}}}`
-		if text := i.ask(200, "POST", "/a2a/adder", body); !strings.Contains(text, "It is 42.") {
+		if text := i.request(200, "POST", "/a2a/adder", body); !strings.Contains(text, "It is 42.") {
 			t.Fatal(text)
 		}
 		if !allowed {
@@ -160,26 +160,26 @@ func TestPushes(t *testing.T) {
 // tenants is not it.
 func TestWhereItIsPublished(t *testing.T) {
 	i := start(t, t.TempDir())
-	i.ask(201, "POST", "/api/v1/agents", adder)
+	i.request(201, "POST", "/api/v1/agents", adder)
 	var made struct {
 		AdminKey struct{ Key string } `json:"admin_key"`
 	}
-	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/api/v1/tenants", `{"id":"acme"}`)), &made); err != nil || made.AdminKey.Key == "" {
+	if err := json.Unmarshal([]byte(i.request(201, "POST", "/api/v1/tenants", `{"id":"acme"}`)), &made); err != nil || made.AdminKey.Key == "" {
 		t.Fatal(err)
 	}
 	other := "Authorization: Bearer " + made.AdminKey.Key
 	if a, err := i.Request(t.Context(), "POST", "/api/v1/agents", `{"name":"adder","title":"Another adder","published":true,"brain":{"rules":"fallback: 'I am of acme.'\n"}}`, other); err != nil || a.Status != 201 {
 		t.Fatalf("%d %v %s", a.Status, err, a.Body)
 	}
-	for door, who := range map[string]struct{ key, name string }{"/a2a/adder/": {program.AdminKey, "The adder"}, "/a2a/acme.adder/": {made.AdminKey.Key, "Another adder"}} {
+	for endpoint, who := range map[string]struct{ key, name string }{"/a2a/adder/": {program.AdminKey, "The adder"}, "/a2a/acme.adder/": {made.AdminKey.Key, "Another adder"}} {
 		show := exec.CommandContext(t.Context(), program.Binary(t), "agent", "show", "adder")
 		show.Env = program.Env("JUNCTOR_URL="+i.URL, "JUNCTOR_KEY="+who.key)
 		out, err := show.CombinedOutput()
-		if !strings.Contains(string(out), door+"\n") || err != nil {
-			t.Errorf("%s is not said: %v\n%s", door, err, out)
+		if !strings.Contains(string(out), endpoint+"\n") || err != nil {
+			t.Errorf("%s is not said: %v\n%s", endpoint, err, out)
 		}
-		if card := i.ask(200, "GET", door+".well-known/agent-card.json", ""); !strings.Contains(card, `"name":"`+who.name+`"`) {
-			t.Errorf("%s leads to %s", door, card)
+		if card := i.request(200, "GET", endpoint+".well-known/agent-card.json", ""); !strings.Contains(card, `"name":"`+who.name+`"`) {
+			t.Errorf("%s leads to %s", endpoint, card)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := shelf(t)
+	files := serveCards(t)
 	var to *url.URL
 	front := httptest.NewServer(&httputil.ReverseProxy{
 		FlushInterval: -1,
@@ -56,34 +56,34 @@ func TestKit(t *testing.T) {
 	if to, err = url.Parse(i.URL); err != nil {
 		t.Fatal(err)
 	}
-	i.ask(201, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"files","url":%q,"believe_annotations":true}`, files.URL))
+	i.request(201, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"files","url":%q,"believe_annotations":true}`, files.URL))
 	agent, err := json.Marshal(map[string]any{
 		"name": "kit", "published": true, "tools": []string{"files/file", "files/link", "files/data", "files/book", "demo/slow"}, "brain": map[string]any{"rules": string(rules)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.ask(201, "POST", "/api/v1/agents", string(agent))
+	i.request(201, "POST", "/api/v1/agents", string(agent))
 
-	for level, wrong := range map[string]map[string]string{"must": musts(), "should or may": nil} {
+	for level, wrong := range map[string]map[string]string{"must": requiredClauses(), "should or may": nil} {
 		if said := runKit(t, kit, front.URL, level, wrong); !t.Failed() {
 			t.Logf("figure: %s", said)
 		}
 	}
 }
 
-// musts are tests of the kit that fail although the rule holds, by name, with
+// requiredClauses are tests of the kit that fail although the rule holds, by name, with
 // what they say then. The rule is that a file of a kind that is not read is
 // answered with ContentTypeNotSupportedError: the kit sends one, and takes every
 // error for a failure. TestRules of internal/a2a has the rule.
-func musts() map[string]string {
+func requiredClauses() map[string]string {
 	const refused = `"application/x-unsupported-tck-type": this agent reads`
 	return map[string]string{"test_must_requirement[CORE-SEND-003-jsonrpc]": refused, "test_must_requirement[CORE-SEND-003-http_json]": refused}
 }
 
-// absent are the reasons for which a test of the kit does not apply, by what it
+// forbiddenClauses are the reasons for which a test of the kit does not apply, by what it
 // says then. Any other means that it could not look.
-func absent() map[string]*regexp.Regexp {
+func forbiddenClauses() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"for gRPC":                       regexp.MustCompile(`(?i)transport 'grpc' not configured|grpc transport not configured`),
 		"for agents without what is had": regexp.MustCompile(`^Agent supports |cannot trigger|as required$`),
@@ -105,14 +105,14 @@ func translate(r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
-		body = spoken(body)
+		body = spokenText(body)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.Header.Del("Content-Length")
 }
 
-// spoken is a body whose message says its id; any other is left as it is.
-func spoken(body []byte) []byte {
+// spokenText is a body whose message says its id; any other is left as it is.
+func spokenText(body []byte) []byte {
 	var whole map[string]any
 	if json.Unmarshal(body, &whole) != nil {
 		return body
@@ -140,8 +140,8 @@ func spoken(body []byte) []byte {
 	return body
 }
 
-// shelf is an MCP server whose tools hand over what the kit wants to see.
-func shelf(t *testing.T) *httptest.Server {
+// serveCards is an MCP server whose tools hand over what the kit wants to see.
+func serveCards(t *testing.T) *httptest.Server {
 	t.Helper()
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
 	you := &mcp.Annotations{Audience: []mcp.Role{"user"}}
@@ -212,7 +212,7 @@ func runKit(t *testing.T, kit, at, level string, wrong map[string]string) string
 			t.Logf("%s: %s", c.Name, c.Skipped.Message)
 		case c.Skipped != nil:
 			why := ""
-			for reason, said := range absent() {
+			for reason, said := range forbiddenClauses() {
 				if said.MatchString(c.Skipped.Message) {
 					why = reason
 				}

@@ -23,29 +23,29 @@ func TestCallsAreCountedForUserAndAgent(t *testing.T) {
 		}
 		id := hers.Owner[len("user:"):]
 		agent := "Authorization: Bearer " + hers.Key
-		must := func(d door, server, tool string) {
+		must := func(d endpointCall, server, tool string) {
 			s.t.Helper()
 			if ok, told := d.call(server, tool, `{}`); !ok {
 				s.t.Fatalf("%s/%s: %s", server, tool, told)
 			}
 		}
-		must(s.modern("/mcp", ann), "alpha", "one")         // ann
-		must(s.modern("/mcp/a/hers", ann), "alpha", "two")  // ann as hers
-		must(s.plain("/mcp/request", agent), "beta", "one") // hers
-		must(s.modern("/mcp", agent), "beta", "one")        // hers
-		must(s.plain("/mcp/request", ""), "gamma", "one")   // the admin key, a service
+		must(s.modernEndpoint("/mcp", ann), "alpha", "one")         // ann
+		must(s.modernEndpoint("/mcp/a/hers", ann), "alpha", "two")  // ann as hers
+		must(s.plainEndpoint("/mcp/request", agent), "beta", "one") // hers
+		must(s.modernEndpoint("/mcp", agent), "beta", "one")        // hers
+		must(s.plainEndpoint("/mcp/request", ""), "gamma", "one")   // the admin key, a service
 
 		calls := func(query string) (n int) {
 			s.t.Helper()
 			var page, past struct{ Items []junctor.Call }
-			s.api("GET", "/calls?"+query, "", 200, &page)
+			s.request("GET", "/calls?"+query, "", 200, &page)
 			for _, c := range page.Items {
 				if c.User == "" && c.Server != "gamma" || c.Server == "gamma" && c.User+c.Agent != "" {
 					s.t.Errorf("%s: %+v", query, c)
 				}
 			}
 			if !poll.Holds(patience, func() bool { // the history is written beside the calls
-				s.api("GET", "/calls/history?"+query, "", 200, &past)
+				s.request("GET", "/calls/history?"+query, "", 200, &past)
 				return len(past.Items) == len(page.Items)
 			}) {
 				s.t.Errorf("%s: %d recent calls, %d in the history", query, len(page.Items), len(past.Items))
@@ -54,7 +54,7 @@ func TestCallsAreCountedForUserAndAgent(t *testing.T) {
 		}
 		for query, want := range map[string]int{
 			"": 5, "user=ann": 4, "user=" + id: 4, "agent=hers": 3, "user=ann&agent=hers": 3, "caller=hers": 2, "caller=" + id: 2,
-			"server=beta": 2, "door=plain": 2, "door=plain&agent=hers": 1, "tool=alpha__two&user=ann": 1, "user=nobody": 0, "agent=ann": 0,
+			"server=beta": 2, "entry_point=plain": 2, "entry_point=plain&agent=hers": 1, "tool=alpha__two&user=ann": 1, "user=nobody": 0, "agent=ann": 0,
 		} {
 			if got := calls(query); got != want {
 				s.t.Errorf("/calls?%s: %d calls, want %d", query, got, want)
@@ -63,19 +63,19 @@ func TestCallsAreCountedForUserAndAgent(t *testing.T) {
 		sums := func(query string) map[string]int64 {
 			s.t.Helper()
 			var page struct{ Items []history.Usage }
-			s.api("GET", "/usage?"+query, "", 200, &page)
+			s.request("GET", "/usage?"+query, "", 200, &page)
 			out := map[string]int64{}
 			for _, u := range page.Items {
-				out[u.Server+u.User+u.Agent+string(u.Door)] = u.Calls
+				out[u.Server+u.User+u.Agent+string(u.EntryPoint)] = u.Calls
 			}
 			return out
 		}
 		for query, want := range map[string]map[string]int64{
-			"by=user":              {id: 4, "": 1},
-			"by=agent":             {"hers": 3, "": 2},
-			"by=agent&user=ann":    {"hers": 3, "": 1},
-			"by=server&agent=hers": {"alpha": 1, "beta": 2},
-			"by=door&user=ann":     {"mcp": 3, "plain": 1},
+			"by=user":                 {id: 4, "": 1},
+			"by=agent":                {"hers": 3, "": 2},
+			"by=agent&user=ann":       {"hers": 3, "": 1},
+			"by=server&agent=hers":    {"alpha": 1, "beta": 2},
+			"by=entry_point&user=ann": {"mcp": 3, "plain": 1},
 		} {
 			if got := sums(query); fmt.Sprint(got) != fmt.Sprint(want) {
 				s.t.Errorf("/usage?%s: %v, want %v", query, got, want)

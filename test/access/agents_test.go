@@ -19,9 +19,9 @@ import (
 // user makes a user with a key of all scopes that the role has.
 func (s *scene) user(name string, role junctor.UserRole) string {
 	s.t.Helper()
-	s.api("POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role), http.StatusCreated, nil)
+	s.request("POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role), http.StatusCreated, nil)
 	var made struct{ Key string }
-	s.api("POST", "/keys", fmt.Sprintf(`{"name":%q,"user":%q,"scopes":%s}`, name, name, quote(role.Scopes())), http.StatusCreated, &made)
+	s.request("POST", "/keys", fmt.Sprintf(`{"name":%q,"user":%q,"scopes":%s}`, name, name, quote(role.Scopes())), http.StatusCreated, &made)
 	return "Authorization: Bearer " + made.Key
 }
 
@@ -35,7 +35,7 @@ func (s *scene) expect(status int, method, path, body string, header ...string) 
 	return r
 }
 
-func TestWhoMayChangeAnAgent(t *testing.T) {
+func TestWhoCanChangeAnAgent(t *testing.T) {
 	t.Parallel()
 	onAll(t, whoMayChangeAnAgent)
 }
@@ -77,12 +77,12 @@ func whoMayChangeAnAgent(s *scene) {
 	}
 	s.expect(404, "GET", "/api/v1/servers/beta", "", own)
 
-	// Its door is for itself, its owner and admins; for others there is none.
+	// Its endpoint is for itself, its owner and admins; for others there is none.
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`
 	header := modernHeader("tools/list", "")
 	for _, who := range []string{own, ann, "X-Nothing: 1"} { // the last is the admin
 		if r := s.expect(200, "POST", "/mcp/a/hers", list, append(header, who)...); strings.Join(s.names(r.Body), " ") != "alpha__one" {
-			t.Errorf("through its door: %s", r.Body)
+			t.Errorf("through its endpoint: %s", r.Body)
 		}
 	}
 	hidden := s.expect(404, "POST", "/mcp/a/hers", list, append(header, bob)...)
@@ -117,14 +117,14 @@ func whoMayChangeAnAgent(s *scene) {
 	s.expect(403, "PUT", "/api/v1/roles/Legal", "", ann)
 }
 
-func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
+func TestDeletedAgentIsRemovedEverywhere(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(s *scene) {
 		t := s.t
 		key := s.agent(`{"name":"x","role":"Dev","tools":["alpha/*"]}`)
 		auth := "Authorization: Bearer " + key
-		doors := s.doors("x", key)
-		if ok, told := doors["/mcp"].call("alpha", "one", `{}`); !ok {
+		endpoints := s.agentEndpoints("x", key)
+		if ok, told := endpoints["/mcp"].call("alpha", "one", `{}`); !ok {
 			t.Fatal(told)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -133,22 +133,22 @@ func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
 		stream := s.Open(ctx, t, "POST", "/mcp", listen, append(modernHeader("subscriptions/listen", ""), auth)...)
 		defer func() { _ = stream.Body.Close() }()
 
-		// Switched off, it opens no door, and what was open ends; switched on, it does again.
-		s.api("PATCH", "/agents/x", `{"disabled":true}`, 200, nil)
+		// Switched off, it opens no endpoint, and what was open ends; switched on, it does again.
+		s.request("PATCH", "/agents/x", `{"disabled":true}`, 200, nil)
 		s.expect(401, "GET", "/mcp/tools", "", auth)
 		s.expect(404, "GET", "/mcp/a/x/tools", "") // nor for an admin
-		if ok, told := doors["stdio"].call("alpha", "one", `{}`); ok {
+		if ok, told := endpoints["stdio"].call("alpha", "one", `{}`); ok {
 			t.Errorf("an agent that is off calls through an open pipe: %s", told)
 		}
-		s.api("PATCH", "/agents/x", `{"disabled":false}`, 200, nil)
-		if ok, told := doors["/mcp"].call("alpha", "one", `{}`); !ok {
+		s.request("PATCH", "/agents/x", `{"disabled":false}`, 200, nil)
+		if ok, told := endpoints["/mcp"].call("alpha", "one", `{}`); !ok {
 			t.Errorf("switched on again: %s", told)
 		}
 
-		s.api("DELETE", "/agents/x", "", 204, nil)
+		s.request("DELETE", "/agents/x", "", 204, nil)
 		s.expect(404, "DELETE", "/api/v1/agents/x", "")
 		s.expect(401, "GET", "/mcp/tools", "", auth)
-		for name, d := range doors {
+		for name, d := range endpoints {
 			if d.call == nil || name == "stdio" || name == "/sse" { // those have ended
 				continue
 			}
@@ -177,8 +177,8 @@ func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
 	})
 }
 
-// peer is an MCP server of the official SDK, whose tools a test changes.
-func peer(t *testing.T) (*mcp.Server, string) {
+// newPeerServer is an MCP server of the official SDK, whose tools a test changes.
+func newPeerServer(t *testing.T) (*mcp.Server, string) {
 	t.Helper()
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
 	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil)
@@ -190,7 +190,7 @@ func peer(t *testing.T) (*mcp.Server, string) {
 	return sdk, web.URL
 }
 
-func offer(sdk *mcp.Server, name, about string, meta mcp.Meta) {
+func addTool(sdk *mcp.Server, name, about string, meta mcp.Meta) {
 	mcp.AddTool(sdk, &mcp.Tool{Name: name, Description: about, Meta: meta}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "from " + name}}}, nil, nil
 	})
@@ -207,12 +207,12 @@ func (s *scene) until(what string, done func() bool) {
 func TestAServerThatChanges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	sdk, url := peer(t)
-	offer(sdk, "create_invoice", "Makes an invoice", nil)
+	sdk, url := newPeerServer(t)
+	addTool(sdk, "create_invoice", "Makes an invoice", nil)
 	s := start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir})
-	s.api("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q}`, url), 201, nil)
+	s.request("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q}`, url), 201, nil)
 	var tool junctor.Tool
-	s.api("GET", "/tools/books__create_invoice", "", 200, &tool)
+	s.request("GET", "/tools/books__create_invoice", "", 200, &tool)
 	if tool.Category != "Finance" || tool.Class == nil || len(tool.Class.Evidence) == 0 || tool.Class.Evidence[0].Text != "invoice" {
 		t.Errorf("by the rules: %+v", tool.Class)
 	}
@@ -221,20 +221,20 @@ func TestAServerThatChanges(t *testing.T) {
 	see := func(key string) string {
 		return strings.Join(s.names(s.expect(200, "GET", "/mcp/tools", "", "Authorization: Bearer "+key).Body), " ")
 	}
-	s.api("PUT", "/tools/books__create_invoice/tag", `{"roles":["Finance","Support"],"category":"Bills"}`, 200, nil)
+	s.request("PUT", "/tools/books__create_invoice/tag", `{"roles":["Finance","Support"],"category":"Bills"}`, 200, nil)
 	if see(all) != "books__create_invoice" || see(one) != "books__create_invoice" {
 		t.Errorf("%q and %q", see(all), see(one))
 	}
 
-	offer(sdk, "send_invoice", "Sends an invoice", nil)
+	addTool(sdk, "send_invoice", "Sends an invoice", nil)
 	s.until("the new tool", func() bool { return see(all) == "books__create_invoice books__send_invoice" })
 	if see(one) != "books__create_invoice" {
 		t.Errorf("%q", see(one))
 	}
-	offer(sdk, "create_invoice", "Makes an invoice and pays it from your account", nil)
+	addTool(sdk, "create_invoice", "Makes an invoice and pays it from your account", nil)
 	changes := func() []junctor.ToolChange {
 		var page struct{ Items []junctor.ToolChange }
-		s.api("GET", "/tools/changes?server=books", "", 200, &page)
+		s.request("GET", "/tools/changes?server=books", "", 200, &page)
 		return page.Items
 	}
 	s.until("both changes", func() bool { return len(changes()) == 2 })
@@ -245,7 +245,7 @@ func TestAServerThatChanges(t *testing.T) {
 	if c := list[1]; c.Tool != "send_invoice" || c.BeforeDigest != "" || c.Before != nil || c.After == nil {
 		t.Errorf("%+v", c)
 	}
-	s.api("GET", "/tools/books__create_invoice", "", 200, &tool)
+	s.request("GET", "/tools/books__create_invoice", "", 200, &tool)
 	if tool.ChangedAt.IsZero() || tool.Category != "Bills" || len(tool.Roles) != 2 {
 		t.Errorf("after a change: %+v", tool)
 	}
@@ -259,12 +259,12 @@ func TestAServerThatChanges(t *testing.T) {
 
 	s = start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir})
 	var after junctor.Tool
-	s.api("GET", "/tools/books__create_invoice", "", 200, &after)
+	s.request("GET", "/tools/books__create_invoice", "", 200, &after)
 	if after.Category != "Bills" || len(after.Roles) != 2 || !after.ChangedAt.Equal(tool.ChangedAt) || len(changes()) != 2 {
 		t.Errorf("after a restart: %+v, %d changes", after, len(changes()))
 	}
-	s.api("PATCH", "/servers/books", `{"title":"Books"}`, 200, nil)
-	s.api("GET", "/tools/books__create_invoice", "", 200, &after)
+	s.request("PATCH", "/servers/books", `{"title":"Books"}`, 200, nil)
+	s.request("GET", "/tools/books__create_invoice", "", 200, &after)
 	if after.Category != "Bills" {
 		t.Errorf("after the server was changed: %+v", after.Class)
 	}
@@ -272,8 +272,8 @@ func TestAServerThatChanges(t *testing.T) {
 		t.Errorf("after a restart the agent sees %q", see(one))
 	}
 	// With the server go its grants, and do not come back with its name.
-	s.api("DELETE", "/servers/books", "", 204, nil)
-	s.api("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q}`, url), 201, nil)
+	s.request("DELETE", "/servers/books", "", 204, nil)
+	s.request("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q}`, url), 201, nil)
 	if see(one) != "" || see(all) != "" {
 		t.Errorf("grants of a server that was removed: %q and %q", see(one), see(all))
 	}
@@ -282,9 +282,9 @@ func TestAServerThatChanges(t *testing.T) {
 // What an agent reads: by name, by template, by server, and the page of a tool.
 func TestResourcesAndPromptsOfAgents(t *testing.T) {
 	t.Parallel()
-	sdk, url := peer(t)
-	offer(sdk, "map", "Shows a place", mcp.Meta{"ui": map[string]any{"resourceUri": "ui://map/page"}})
-	offer(sdk, "plain", "Does a thing", nil)
+	sdk, url := newPeerServer(t)
+	addTool(sdk, "map", "Shows a place", mcp.Meta{"ui": map[string]any{"resourceUri": "ui://map/page"}})
+	addTool(sdk, "plain", "Does a thing", nil)
 	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "what is there"}}}, nil
 	}
@@ -298,7 +298,7 @@ func TestResourcesAndPromptsOfAgents(t *testing.T) {
 		})
 	}
 	s := start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
-	s.api("POST", "/servers", fmt.Sprintf(`{"id":"p","url":%q}`, url), 201, nil)
+	s.request("POST", "/servers", fmt.Sprintf(`{"id":"p","url":%q}`, url), 201, nil)
 	for name, tt := range map[string]struct {
 		lists           string
 		resources, read string // listed; and what can be read
@@ -358,7 +358,7 @@ func TestResourcesAndPromptsOfAgents(t *testing.T) {
 }
 
 // A change of an agent reaches its clients as a change of their lists.
-func TestAnAgentHearsOfItsChange(t *testing.T) {
+func TestAgentIsNotifiedOfItsChange(t *testing.T) {
 	t.Parallel()
 	s := start(t, testkit.Settings{})
 	key := s.agent(`{"name":"x","tools":["alpha/one"]}`)
@@ -374,8 +374,8 @@ func TestAnAgentHearsOfItsChange(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = mine.Close() })
 	s.until("the client listens", func() bool { // it opens its stream of notes beside the handshake
-		s.api("PATCH", "/agents/x", `{"tools":["alpha/two"]}`, 200, nil)
-		s.api("PATCH", "/agents/x", `{"tools":["alpha/one"]}`, 200, nil)
+		s.request("PATCH", "/agents/x", `{"tools":["alpha/two"]}`, 200, nil)
+		s.request("PATCH", "/agents/x", `{"tools":["alpha/one"]}`, 200, nil)
 		return len(told) > 0
 	})
 	for _, tt := range []struct {
@@ -389,7 +389,7 @@ func TestAnAgentHearsOfItsChange(t *testing.T) {
 		for len(told) > 0 {
 			<-told
 		}
-		s.api(tt.method, tt.path, tt.body, 200, nil)
+		s.request(tt.method, tt.path, tt.body, 200, nil)
 		select {
 		case <-told:
 		case <-ctx.Done():
@@ -406,7 +406,7 @@ func TestWhatAnAgentCannotBe(t *testing.T) {
 	t.Parallel()
 	s := start(t, testkit.Settings{})
 	s.agent(`{"name":"x","role":"QA","tools":["alpha/one"],"tier":"pro","limits":{"per_second":2}}`)
-	s.api("PUT", "/tools/beta__two/tag", `{"roles":["Finance","Ops"]}`, 200, nil)
+	s.request("PUT", "/tools/beta__two/tag", `{"roles":["Finance","Ops"]}`, 200, nil)
 	for body, says := range map[string]string{
 		`{"name":"Not A Name"}`:                             "lower-case",
 		`{"name":"y","role":"Cook"}`:                        "unknown role",
@@ -430,18 +430,18 @@ func TestWhatAnAgentCannotBe(t *testing.T) {
 	}
 	s.expect(404, "GET", "/api/v1/agents/y", "")
 	// A role that its tools do not fit is refused, and changes nothing.
-	s.api("PATCH", "/agents/x", `{"role":"Ops","tools":["alpha/one","beta/two"]}`, 200, nil)
+	s.request("PATCH", "/agents/x", `{"role":"Ops","tools":["alpha/one","beta/two"]}`, 200, nil)
 	if r := s.expect(422, "PATCH", "/api/v1/agents/x", `{"role":"QA"}`); !strings.Contains(r.Body, "beta/two is for Finance, Ops") {
 		t.Error(r.Body)
 	}
 	var x junctor.Agent
-	s.api("GET", "/agents/x", "", 200, &x)
+	s.request("GET", "/agents/x", "", 200, &x)
 	if x.Role != "Ops" || len(x.Tools) != 2 {
 		t.Errorf("%+v", x)
 	}
 	// What it has stays while its server is away, and can be given as a whole.
-	s.api("POST", "/servers/beta/disable", "", 200, nil)
-	s.api("PATCH", "/agents/x", `{"title":"still there","tools":["alpha/one","beta/two","beta/*"]}`, 200, &x)
+	s.request("POST", "/servers/beta/disable", "", 200, nil)
+	s.request("PATCH", "/agents/x", `{"title":"still there","tools":["alpha/one","beta/two","beta/*"]}`, 200, &x)
 	if len(x.Tools) != 3 {
 		t.Errorf("%+v", x)
 	}

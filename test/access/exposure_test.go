@@ -76,7 +76,7 @@ func readRoutes() map[string][]string {
 		"GET /calls/history":              {"", "/calls/history?limit=2", "/calls/history?user=olga", "/calls/history?agent=hers", "/calls/history?text=canary", "/calls/history?server=shop", "/calls/history?tool=say"},
 		"GET /calls/export":               {"", "/calls/export?format=csv", "/calls/export?user=olga", "/calls/export?text=canary"},
 		"GET /calls/{}":                   {"/calls/CALL"},
-		"GET /usage":                      {"", "/usage?by=server", "/usage?by=user", "/usage?by=agent", "/usage?by=caller", "/usage?by=door", "/usage?by=day", "/usage?by=tool&user=olga"},
+		"GET /usage":                      {"", "/usage?by=server", "/usage?by=user", "/usage?by=agent", "/usage?by=caller", "/usage?by=entry_point", "/usage?by=day", "/usage?by=tool&user=olga"},
 		"GET /events":                     {""},
 		"GET /events/{}":                  {"/events/EVENT"},
 		"GET /triggers":                   {""},
@@ -86,14 +86,14 @@ func readRoutes() map[string][]string {
 		"GET /sources/{}":                 {"/sources/none"},
 		"GET /schedules":                  {""},
 		"GET /schedules/times":            {"/schedules/times?cron=@daily"},
-		"GET /workspaces":                 {""},
-		"GET /workspaces/{}":              {"/workspaces/ROOM"},
-		"GET /workspaces/{}/messages":     {"/workspaces/ROOM/messages"},
-		"GET /workspaces/{}/search":       {"/workspaces/ROOM/search?q=a"},
-		"GET /workspaces/{}/export":       {"/workspaces/ROOM/export"},
-		"GET /workspaces/{}/tools":        {"/workspaces/ROOM/tools"},
-		"GET /workspaces/{}/approvals":    {"/workspaces/ROOM/approvals"},
-		"GET /workspaces/{}/stream":       {"/workspaces/ROOM/stream"}, // refused, so that it ends
+		"GET /rooms":                      {""},
+		"GET /rooms/{}":                   {"/rooms/ROOM"},
+		"GET /rooms/{}/messages":          {"/rooms/ROOM/messages"},
+		"GET /rooms/{}/search":            {"/rooms/ROOM/search?q=a"},
+		"GET /rooms/{}/export":            {"/rooms/ROOM/export"},
+		"GET /rooms/{}/tools":             {"/rooms/ROOM/tools"},
+		"GET /rooms/{}/approvals":         {"/rooms/ROOM/approvals"},
+		"GET /rooms/{}/stream":            {"/rooms/ROOM/stream"}, // refused, so that it ends
 		"GET /limits":                     {""},
 		"GET /secrets":                    {""},
 		"GET /secrets/{}/{}":              {"/secrets/shop/none"},
@@ -162,11 +162,11 @@ func TestNobodyReadsWhatIsAnothers(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		startExposure(t, testkit.Settings{}).check()
+		startExposure(t, testkit.Settings{}).checkAll()
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		startExposure(t, testkit.Settings{"db": postgres.Database(t)}).check()
+		startExposure(t, testkit.Settings{"db": postgres.Database(t)}).checkAll()
 	})
 }
 
@@ -175,7 +175,7 @@ func TestNobodyReadsWhatIsAnothers(t *testing.T) {
 func TestOpenInstanceShowsNoCommands(t *testing.T) {
 	t.Parallel()
 	e := startExposure(t, testkit.Settings{"open": "true"})
-	ids := e.settle()
+	ids := e.collectIDs()
 	const nobody = "Authorization:"
 	n := 0
 	for route, paths := range readRoutes() {
@@ -185,17 +185,17 @@ func TestOpenInstanceShowsNoCommands(t *testing.T) {
 				path = pattern
 			}
 			for _, path := range ids.in(path) {
-				e.silent("caller without a credential", nobody, method, path, readBodies()[route])
+				e.checkHidden("caller without a credential", nobody, method, path, readBodies()[route])
 				if e.Do(t, method, "/api/v1"+path, readBodies()[route], nobody).Status == http.StatusOK {
 					n++
 				}
 			}
 		}
 	}
-	if body := e.must(200, "GET", "/export", "", nobody); strings.Contains(body, "command") || strings.Contains(body, "env") || strings.Contains(body, "headers") {
+	if body := e.request(200, "GET", "/export", "", nobody); strings.Contains(body, "command") || strings.Contains(body, "env") || strings.Contains(body, "headers") {
 		t.Errorf("the export says how servers are reached: %s", body)
 	}
-	if body := e.must(200, "GET", "/servers/box", "", nobody); !strings.Contains(body, `"restricted":true`) {
+	if body := e.request(200, "GET", "/servers/box", "", nobody); !strings.Contains(body, `"restricted":true`) {
 		t.Errorf("the server is not shown without its command: %s", body)
 	}
 	if n < 10 {
@@ -241,16 +241,16 @@ func (e *exposure) stderrIsPrivate() {
 		if got := e.crash(as); strings.Contains(strings.ToLower(got), canary) {
 			e.t.Errorf("the error that the %s gets quotes the command: %s", who, got)
 		}
-		if got := e.must(200, "GET", "/calls/history?server=crash&limit=1000", "", e.olga); strings.Contains(strings.ToLower(got), canary) {
+		if got := e.request(200, "GET", "/calls/history?server=crash&limit=1000", "", e.olga); strings.Contains(strings.ToLower(got), canary) {
 			e.t.Errorf("the history quotes the command: %s", got)
 		}
-		e.silent(who, as, "GET", "/servers/crash", "")
+		e.checkHidden(who, as, "GET", "/servers/crash", "")
 	}
 	e.until("the admin sees why it ended", func() bool {
-		return strings.Contains(e.must(200, "GET", "/servers/crash", ""), "canary-crashed with --token=*** canary-plain")
+		return strings.Contains(e.request(200, "GET", "/servers/crash", ""), "canary-crashed with --token=*** canary-plain")
 	})
 	for _, path := range []string{"/servers/crash", "/calls/history?limit=1000&server=crash", "/calls?limit=1000&server=crash"} {
-		if body := e.must(200, "GET", path, ""); strings.Contains(body, "canary-word-token") {
+		if body := e.request(200, "GET", path, ""); strings.Contains(body, "canary-word-token") {
 			e.t.Errorf("%s shows a word of the command: %s", path, body)
 		}
 	}
@@ -286,26 +286,26 @@ func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 	e.others["developer"], e.others["viewer"] = dan, e.user("vic", junctor.UserViewer)
 
 	e.shopURL = sayServer(t, "say", "fail", "hush")
-	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"shop","url":"%s/canary-path?key=canary-query","headers":{"X-Canary":"canary-header"}}`, e.shopURL))
-	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"canary-vault","url":%q,"private":true}`, e.shopURL), e.olga)
-	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q,"private":true}`, sayServer(t, "canary-old")), e.olga)
-	e.must(200, "POST", "/apply", `{"unseen":true,"servers":{"box":{"command":["sh","-c","echo canary-stderr >&2; exit 1","canary-word","--token=canary-token","--api-key","canary-key"],"env":{"CANARY_NAME":"canary-value"}}}}`)
-	e.must(200, "POST", "/apply", `{"servers":{"crash":{"command":["sh","-c",`+quote(crashScript)+`,"sh","--token=canary-word-token","canary-plain"]}}}`)
-	e.room = made(e.must(201, "POST", "/workspaces", `{"name":"canary-room"}`, e.olga)).ID
+	e.request(201, "POST", "/servers", fmt.Sprintf(`{"id":"shop","url":"%s/canary-path?key=canary-query","headers":{"X-Canary":"canary-header"}}`, e.shopURL))
+	e.request(201, "POST", "/servers", fmt.Sprintf(`{"id":"canary-vault","url":%q,"private":true}`, e.shopURL), e.olga)
+	e.request(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q,"private":true}`, sayServer(t, "canary-old")), e.olga)
+	e.request(200, "POST", "/apply", `{"unseen":true,"servers":{"box":{"command":["sh","-c","echo canary-stderr >&2; exit 1","canary-word","--token=canary-token","--api-key","canary-key"],"env":{"CANARY_NAME":"canary-value"}}}}`)
+	e.request(200, "POST", "/apply", `{"servers":{"crash":{"command":["sh","-c",`+quote(crashScript)+`,"sh","--token=canary-word-token","canary-plain"]}}}`)
+	e.room = readCreated(e.request(201, "POST", "/rooms", `{"name":"canary-room"}`, e.olga)).ID
 
-	e.must(201, "POST", "/triggers", `{"name":"ping","match":{"type":"ping"},"action":{"server":"shop","tool":"hush","raise":true}}`)
-	e.must(201, "POST", "/triggers", `{"name":"tell","match":{"type":"tell"},"action":{"server":"shop","tool":"hush","template":{"text":"canary-told"}}}`)
-	e.must(201, "POST", "/triggers", `{"name":"vaulted","match":{"type":"vaulted"},"action":{"server":"canary-vault","tool":"say"}}`)
+	e.request(201, "POST", "/triggers", `{"name":"ping","match":{"type":"ping"},"action":{"server":"shop","tool":"hush","raise":true}}`)
+	e.request(201, "POST", "/triggers", `{"name":"tell","match":{"type":"tell"},"action":{"server":"shop","tool":"hush","template":{"text":"canary-told"}}}`)
+	e.request(201, "POST", "/triggers", `{"name":"vaulted","match":{"type":"vaulted"},"action":{"server":"canary-vault","tool":"say"}}`)
 
 	key := func(body string, as ...string) string {
-		return "Authorization: Bearer " + made(e.must(201, "POST", "/agents", body, as...)).Key
+		return "Authorization: Bearer " + readCreated(e.request(201, "POST", "/agents", body, as...)).Key
 	}
 	hers := key(`{"name":"hers","tools":["shop/*"]}`, e.olga)
 	e.others["agent"] = key(`{"name":"his","tools":["shop/*","demo/*","dashboard/*","crash/*"],"resources":["events/*"]}`, dan)
-	e.others["service"] = "Authorization: Bearer " + made(e.must(201, "POST", "/keys", `{"name":"svc","scopes":["tools:read","tools:call","bridge:call","events:send","servers:write","agents:write","keys:write","audit:read"]}`)).Key
+	e.others["service"] = "Authorization: Bearer " + readCreated(e.request(201, "POST", "/keys", `{"name":"svc","scopes":["tools:read","tools:call","bridge:call","events:send","servers:write","agents:write","keys:write","audit:read"]}`)).Key
 	for who := range e.others {
 		if who != "agent" {
-			e.follow(who)
+			e.followRun(who)
 		}
 	}
 	e.call("canary-vault__say", "private", e.olga)
@@ -324,12 +324,12 @@ func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 	if r := e.Do(t, "POST", "/mcp/call", adhoc, e.olga); r.Status != 200 {
 		t.Fatalf("adhoc: %d %s", r.Status, r.Body)
 	}
-	e.must(202, "POST", "/events", `{"type":"ping"}`)
-	e.must(202, "POST", "/events", `{"type":"tell","agent":"hers"}`)
-	e.must(202, "POST", "/events", `{"type":"vaulted"}`)
+	e.request(202, "POST", "/events", `{"type":"ping"}`)
+	e.request(202, "POST", "/events", `{"type":"tell","agent":"hers"}`)
+	e.request(202, "POST", "/events", `{"type":"vaulted"}`)
 	e.talkInRoom(dan)
-	e.must(204, "DELETE", "/servers/reused", "", e.olga)
-	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q}`, e.shopURL), dan)
+	e.request(204, "DELETE", "/servers/reused", "", e.olga)
+	e.request(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q}`, e.shopURL), dan)
 	return e
 }
 
@@ -337,20 +337,20 @@ func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 // in, make a call there for olga.
 func (e *exposure) talkInRoom(dan string) {
 	e.t.Helper()
-	e.must(201, "POST", "/agents", `{"name":"seated","tools":["shop/*"],"brain":{"rules":"intents:\n  - match: 'say (?P<what>.+)'\n    calls:\n      - tool: shop__say\n        arguments: {text: '{{what}}'}\n    say: 'done'\nfallback: 'Hm.'\n"}}`, dan)
-	e.talk = made(e.must(201, "POST", "/workspaces", `{"name":"talk","approvals":"never","members":[{"user":"olga"},{"agent":"seated"}]}`)).ID
-	e.must(200, "POST", "/workspaces/"+e.talk+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"run-1","messages":[{"id":"m1","role":"user","content":"say canary-inroom"}]}`, e.talk), e.olga)
+	e.request(201, "POST", "/agents", `{"name":"seated","tools":["shop/*"],"brain":{"rules":"intents:\n  - match: 'say (?P<what>.+)'\n    calls:\n      - tool: shop__say\n        arguments: {text: '{{what}}'}\n    say: 'done'\nfallback: 'Hm.'\n"}}`, dan)
+	e.talk = readCreated(e.request(201, "POST", "/rooms", `{"name":"talk","approvals":"never","members":[{"user":"olga"},{"agent":"seated"}]}`)).ID
+	e.request(200, "POST", "/rooms/"+e.talk+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"run-1","messages":[{"id":"m1","role":"user","content":"say canary-inroom"}]}`, e.talk), e.olga)
 }
 
 // user makes a user with a key of all that the role has, and gives its header.
 func (e *exposure) user(name string, role junctor.UserRole) string {
 	e.t.Helper()
-	e.must(201, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
-	return "Authorization: Bearer " + made(e.must(201, "POST", "/keys", fmt.Sprintf(`{"name":%q,"user":%q,"scopes":%s}`, name, name, quote(role.Scopes())))).Key
+	e.request(201, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
+	return "Authorization: Bearer " + readCreated(e.request(201, "POST", "/keys", fmt.Sprintf(`{"name":%q,"user":%q,"scopes":%s}`, name, name, quote(role.Scopes())))).Key
 }
 
-// must asks the admin API, as the admin unless a header says otherwise.
-func (e *exposure) must(status int, method, path, body string, header ...string) string {
+// request asks the admin API, as the admin unless a header says otherwise.
+func (e *exposure) request(status int, method, path, body string, header ...string) string {
 	e.t.Helper()
 	r := e.Do(e.t, method, "/api/v1"+path, body, header...)
 	if r.Status != status {
@@ -361,7 +361,7 @@ func (e *exposure) must(status int, method, path, body string, header ...string)
 
 func (e *exposure) call(tool, label, as string) {
 	e.t.Helper()
-	e.must(200, "POST", "/tools/"+tool+"/call", fmt.Sprintf(`{"arguments":{"text":"canary-%s"}}`, label), as)
+	e.request(200, "POST", "/tools/"+tool+"/call", fmt.Sprintf(`{"arguments":{"text":"canary-%s"}}`, label), as)
 }
 
 // thing is what is read of answers.
@@ -370,15 +370,15 @@ type thing struct {
 	Items                             []thing
 }
 
-func made(body string) (out thing) {
+func readCreated(body string) (out thing) {
 	if err := json.Unmarshal([]byte(body), &out); err != nil {
 		panic(err)
 	}
 	return out
 }
 
-// follow reads the tail as somebody, until the test ends.
-func (e *exposure) follow(who string) {
+// followRun reads the tail as somebody, until the test ends.
+func (e *exposure) followRun(who string) {
 	f := &follower{}
 	e.tails[who] = f
 	ctx, cancel := context.WithCancel(e.t.Context())
@@ -401,9 +401,9 @@ func (e *exposure) until(what string, holds func() bool) {
 	poll.Until(e.t, what, patience, holds)
 }
 
-func (e *exposure) check() {
+func (e *exposure) checkAll() {
 	e.t.Helper()
-	ids := e.settle()
+	ids := e.collectIDs()
 	e.routesAreKnown()
 	for who, as := range e.others {
 		for route, paths := range readRoutes() {
@@ -413,7 +413,7 @@ func (e *exposure) check() {
 					path = pattern
 				}
 				for _, path := range ids.in(path) {
-					e.silent(who, as, method, path, readBodies()[route])
+					e.checkHidden(who, as, method, path, readBodies()[route])
 				}
 			}
 		}
@@ -444,44 +444,44 @@ func (i ids) in(path string) []string {
 	return []string{path}
 }
 
-// settle waits until everything is on record, as an admin sees it: where nothing
+// collectIDs waits until everything is on record, as an admin sees it: where nothing
 // is there, it is no wonder that nobody sees it.
-func (e *exposure) settle() ids {
+func (e *exposure) collectIDs() ids {
 	e.t.Helper()
 	var history, deliveries, events string
 	e.until("the calls are in the history", func() bool {
-		history = e.must(200, "GET", "/calls/history?limit=1000", "")
+		history = e.request(200, "GET", "/calls/history?limit=1000", "")
 		return !slices.ContainsFunc([]string{
 			"canary-private", "canary-public", "canary-failed", "canary-builtin", "canary-removed", "canary-agent", "canary-adhoc", "canary-unknown", "note://canary-uri", `"hush"`, "canary-inroom", "canary-told",
 		}, func(s string) bool { return !strings.Contains(history, s) })
 	})
 	e.until("the delivery has an answer", func() bool {
-		deliveries = e.must(200, "GET", "/deliveries", "")
-		events = e.must(200, "GET", "/events", "")
+		deliveries = e.request(200, "GET", "/deliveries", "")
+		events = e.request(200, "GET", "/events", "")
 		// The trigger may not call the private server; that it was to is on record.
 		return strings.Count(deliveries, `"done"`) >= 2 && strings.Contains(deliveries, "canary-vault") && strings.Contains(events, "canary-result")
 	})
-	e.must(204, "POST", "/endpoints/stop", `{"endpoint":"server:canary-vault"}`) // so that it is listed
-	e.until("the command has complained", func() bool { return strings.Contains(e.must(200, "GET", "/servers/box", ""), "canary-stderr") })
-	if mine := e.must(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-private") || !strings.Contains(mine, "canary-agent") || !strings.Contains(mine, "canary-adhoc") {
+	e.request(204, "POST", "/endpoints/stop", `{"endpoint":"server:canary-vault"}`) // so that it is listed
+	e.until("the command has complained", func() bool { return strings.Contains(e.request(200, "GET", "/servers/box", ""), "canary-stderr") })
+	if mine := e.request(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-private") || !strings.Contains(mine, "canary-agent") || !strings.Contains(mine, "canary-adhoc") {
 		e.t.Errorf("she does not read her own calls and those of her agent: %s", mine)
 	}
-	if mine := e.must(200, "GET", "/calls/history?limit=1000&text=canary-private", "", e.olga); len(made(mine).Items) == 0 {
+	if mine := e.request(200, "GET", "/calls/history?limit=1000&text=canary-private", "", e.olga); len(readCreated(mine).Items) == 0 {
 		e.t.Error("she does not find her own call by its text")
 	}
-	if mine := e.must(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-inroom") {
+	if mine := e.request(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-inroom") {
 		e.t.Errorf("she does not read the calls of a room that she is in: %s", mine)
 	}
 	for _, list := range []string{"/deliveries", "/endpoints", "/triggers"} {
 		for who, as := range map[string]string{"the admin": "", "the owner of the server": e.olga} {
-			if body := e.must(200, "GET", list, "", headerLine(as)...); !strings.Contains(body, "canary-vault") {
+			if body := e.request(200, "GET", list, "", headerLine(as)...); !strings.Contains(body, "canary-vault") {
 				e.t.Errorf("%s does not show %s the private server: %s", list, who, body)
 			}
 		}
 	}
 	out := ids{"ROOM": {e.room, e.talk}}
 	for word, body := range map[string]string{"CALL": history, "DELIVERY": deliveries, "EVENT": events} {
-		for _, one := range made(body).Items {
+		for _, one := range readCreated(body).Items {
 			out[word] = append(out[word], one.ID)
 		}
 	}
@@ -516,8 +516,8 @@ func (e *exposure) routesAreKnown() {
 	}
 }
 
-// silent asks as somebody who may learn nothing.
-func (e *exposure) silent(who, as, method, path, body string) {
+// checkHidden asks as somebody who may learn nothing.
+func (e *exposure) checkHidden(who, as, method, path, body string) {
 	e.t.Helper()
 	r := e.Do(e.t, method, "/api/v1"+path, body, as)
 	if r.Status >= 500 {
@@ -566,11 +566,11 @@ func (e *exposure) confirmsNothing() {
 			continue
 		}
 		for _, query := range []string{"/calls/history?text=canary", "/calls/history?text=canary-public", "/calls/history?tool=note://canary-uri", "/calls?tool=note://canary-uri", "/calls/history?server=canary-vault", "/calls?server=canary-vault", "/usage?server=canary-vault", "/usage?tool=canary-old", "/deliveries?endpoint=server:canary-vault", "/deliveries?trigger=vaulted", "/calls/history?text=canary-inroom"} {
-			if got := made(e.must(200, "GET", query, "", as)).Items; len(got) > 0 {
+			if got := readCreated(e.request(200, "GET", query, "", as)).Items; len(got) > 0 {
 				e.t.Errorf("%s confirms to the %s that there is: %+v", query, who, got)
 			}
 		}
-		if body := e.must(200, "GET", "/calls/export?text=canary", "", as); strings.TrimSpace(body) != "" {
+		if body := e.request(200, "GET", "/calls/export?text=canary", "", as); strings.TrimSpace(body) != "" {
 			e.t.Errorf("the export confirms to the %s: %s", who, body)
 		}
 	}
@@ -586,7 +586,7 @@ func (e *exposure) metadataIsSeen() {
 		}
 		for _, list := range []string{"/calls?limit=1000", "/calls/history?limit=1000"} {
 			seen := map[string]int{}
-			for _, c := range made(e.must(200, "GET", list, "", as)).Items {
+			for _, c := range readCreated(e.request(200, "GET", list, "", as)).Items {
 				seen[c.Server+"/"+c.Name]++
 			}
 			for _, want := range []string{"shop/say", "shop/fail", "shop/", "demo/echo", "shop/hush"} {
@@ -595,7 +595,7 @@ func (e *exposure) metadataIsSeen() {
 				}
 			}
 		}
-		if sums := e.must(200, "GET", "/usage?by=server", "", as); !strings.Contains(sums, `"demo"`) {
+		if sums := e.request(200, "GET", "/usage?by=server", "", as); !strings.Contains(sums, `"demo"`) {
 			e.t.Errorf("the sums of the %s have no built-in server: %s", who, sums)
 		}
 		e.until("the tail shows a call", func() bool { return strings.Contains(e.tails[who].String(), `"shop"`) })
@@ -617,7 +617,7 @@ func (e *exposure) metadataIsSeen() {
 func (e *exposure) commandIsMasked() {
 	e.t.Helper()
 	for _, path := range []string{"/servers", "/servers/box", "/export", "/packs/export?server=box"} {
-		body := e.must(200, "GET", path, "")
+		body := e.request(200, "GET", path, "")
 		if strings.Contains(body, "canary-token") || strings.Contains(body, "canary-key") {
 			e.t.Errorf("%s shows a secret: %s", path, body)
 		}
@@ -626,16 +626,16 @@ func (e *exposure) commandIsMasked() {
 		}
 	}
 	var box struct{ Command []string }
-	if err := json.Unmarshal([]byte(e.must(200, "GET", "/servers/box", "")), &box); err != nil {
+	if err := json.Unmarshal([]byte(e.request(200, "GET", "/servers/box", "")), &box); err != nil {
 		e.t.Fatal(err)
 	}
 	same := fmt.Sprintf(`{"unseen":true,"dry_run":true,"servers":{"box":{"command":%s,"env":{"CANARY_NAME":"***"}}}}`, quote(box.Command))
-	if body := e.must(200, "POST", "/apply", same); strings.Contains(body, `"command"`) {
+	if body := e.request(200, "POST", "/apply", same); strings.Contains(body, `"command"`) {
 		e.t.Errorf("what is shown is taken for another command: %s", body)
 	}
 	box.Command[0] = "env"
 	other := fmt.Sprintf(`{"unseen":true,"servers":{"box":{"command":%s,"env":{"CANARY_NAME":"***"}}}}`, quote(box.Command))
-	if body := e.must(422, "POST", "/apply", other); !strings.Contains(body, "enter the word again") {
+	if body := e.request(422, "POST", "/apply", other); !strings.Contains(body, "enter the word again") {
 		e.t.Errorf("another program is given the stored words: %s", body)
 	}
 }
@@ -643,7 +643,7 @@ func (e *exposure) commandIsMasked() {
 // history are the ids of the calls that somebody is shown.
 func (e *exposure) history(as string) (ids []string) {
 	e.t.Helper()
-	for _, c := range made(e.must(200, "GET", "/calls/history?limit=1000", "", as)).Items {
+	for _, c := range readCreated(e.request(200, "GET", "/calls/history?limit=1000", "", as)).Items {
 		ids = append(ids, c.ID)
 	}
 	return ids
@@ -657,7 +657,7 @@ func (e *exposure) pages(who, as string) (ids []string) {
 			Items []thing
 			Next  string
 		}
-		if err := json.Unmarshal([]byte(e.must(200, "GET", "/calls/history?limit=2&cursor="+cursor, "", as)), &page); err != nil {
+		if err := json.Unmarshal([]byte(e.request(200, "GET", "/calls/history?limit=2&cursor="+cursor, "", as)), &page); err != nil {
 			e.t.Fatal(err)
 		}
 		for _, c := range page.Items {

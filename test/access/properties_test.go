@@ -26,9 +26,9 @@ type plan struct {
 
 func roles() []junctor.Role { return []junctor.Role{"Dev", "QA", "Ops", junctor.RoleGeneral} }
 
-// draw makes up a plan. Tools that may not be chosen by name are not: a whole
+// drawPlan makes up a plan. Tools that may not be chosen by name are not: a whole
 // server may be.
-func draw(rt *rapid.T) plan {
+func drawPlan(rt *rapid.T) plan {
 	p := plan{role: rapid.SampledFrom(roles()).Draw(rt, "role"), grants: []string{}, tagged: map[string][]junctor.Role{}, allowed: map[string]catalog.Reason{}}
 	for _, server := range servers() {
 		all := rapid.Float64Range(0, 1).Draw(rt, "all "+server) < 0.3
@@ -74,86 +74,86 @@ func (p *plan) list() []string {
 // apply makes the instance so.
 func (s *scene) apply(agent string, p *plan) {
 	s.t.Helper()
-	s.api("PATCH", "/agents/"+agent, `{"tools":[]}`, http.StatusOK, nil) // what it had need not fit its new role
+	s.request("PATCH", "/agents/"+agent, `{"tools":[]}`, http.StatusOK, nil) // what it had need not fit its new role
 	for _, server := range servers() {
 		for _, tool := range tools() {
 			path := "/tools/" + server + "__" + tool + "/tag"
 			if tagged := p.tagged[server+"/"+tool]; tagged != nil {
-				s.api("PUT", path, `{"roles":`+quote(tagged)+`}`, http.StatusOK, nil)
+				s.request("PUT", path, `{"roles":`+quote(tagged)+`}`, http.StatusOK, nil)
 			} else {
-				s.api("DELETE", path, "", http.StatusOK, nil)
+				s.request("DELETE", path, "", http.StatusOK, nil)
 			}
 		}
 	}
-	s.api("PATCH", "/agents/"+agent, fmt.Sprintf(`{"role":%q,"tools":%s}`, p.role, quote(p.grants)), http.StatusOK, nil)
+	s.request("PATCH", "/agents/"+agent, fmt.Sprintf(`{"role":%q,"tools":%s}`, p.role, quote(p.grants)), http.StatusOK, nil)
 }
 
 // Property 4: for any agent with selected tools, that agent can invoke tools in
-// its allowed list only. Through every door, whose lists agree with what can be
+// its allowed list only. Through every endpoint, whose lists agree with what can be
 // called; what is refused reaches no server, and the record says why.
 func TestProperty4AllowedListOnly(t *testing.T) {
 	t.Parallel()
 	const few = 8 // on replicas, where each change is waited for
 	onAll(t, func(s *scene) {
 		key := s.agent(`{"name":"x"}`)
-		doors := s.doors("x", key)
-		names := slices.Sorted(maps.Keys(doors))
+		endpoints := s.agentEndpoints("x", key)
+		names := slices.Sorted(maps.Keys(endpoints))
 		cases, refused, let := 0, 0, 0
 		rapid.Check(s.t, func(rt *rapid.T) {
 			if s.Many() && !program.Long() && cases == few {
 				return
 			}
 			cases++
-			p := draw(rt)
+			p := drawPlan(rt)
 			s.apply("x", &p)
 			want := p.list()
 			for _, name := range names {
-				if doors[name].list == nil {
+				if endpoints[name].list == nil {
 					continue
 				}
-				if got := doors[name].list(); !slices.Equal(got, want) {
+				if got := endpoints[name].list(); !slices.Equal(got, want) {
 					rt.Fatalf("%s lists %v, want %v", name, got, want)
 				}
 			}
 			server, tool := rapid.SampledFrom(servers()).Draw(rt, "server"), rapid.SampledFrom(tools()).Draw(rt, "tool")
 			why := p.allowed[server+"/"+tool]
 			for _, name := range names {
-				if doors[name].call == nil {
+				if endpoints[name].call == nil {
 					continue
 				}
-				before, all := s.count(server, tool), s.total()
-				ok, told := doors[name].call(server, tool, `{}`)
-				ran := s.count(server, tool) - before
+				before, all := s.callsOf(server, tool), s.allCalls()
+				ok, told := endpoints[name].call(server, tool, `{}`)
+				ran := s.callsOf(server, tool) - before
 				switch {
 				case ok != (why == ""):
 					rt.Fatalf("%s: %s/%s (%q): %s", name, server, tool, why, told)
-				case ok && ran != 1, !ok && s.total() != all:
-					rt.Fatalf("%s: %s/%s ran %d times, of %d calls: %s", name, server, tool, ran, s.total()-all, told)
+				case ok && ran != 1, !ok && s.allCalls() != all:
+					rt.Fatalf("%s: %s/%s ran %d times, of %d calls: %s", name, server, tool, ran, s.allCalls()-all, told)
 				case ok:
 					let++
 					continue
 				}
 				refused++
-				s.refusal(rt, name, server, tool, p)
+				s.expectedRefusal(rt, name, server, tool, p)
 			}
 		})
-		s.t.Logf("figure: property 4 on %s: %d agents drawn, %d calls let through and %d refused, by %d doors that agree; no refused call reached a server, and each record says why",
+		s.t.Logf("figure: property 4 on %s: %d agents drawn, %d calls let through and %d refused, by %d endpoints that agree; no refused call reached a server, and each record says why",
 			s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], cases, let, refused, len(names))
 	})
 }
 
-// refusal looks for the record of the last refusal.
-func (s *scene) refusal(rt *rapid.T, door, server, tool string, p plan) {
+// expectedRefusal looks for the record of the last refusal.
+func (s *scene) expectedRefusal(rt *rapid.T, endpoint, server, tool string, p plan) {
 	c := s.Calls(s.t, "limit=1")[0]
 	want := p.allowed[server+"/"+tool]
-	if door == "/mcp/s" && !slices.ContainsFunc(p.grants, func(g string) bool { return strings.HasPrefix(g, server) }) {
+	if endpoint == "/mcp/s" && !slices.ContainsFunc(p.grants, func(g string) bool { return strings.HasPrefix(g, server) }) {
 		if c.Status != junctor.StatusDenied || c.Kind != junctor.KindServer || c.Name != server || c.Reason != string(catalog.ReasonGrant) {
-			rt.Fatalf("%s: the record says %+v", door, c)
+			rt.Fatalf("%s: the record says %+v", endpoint, c)
 		}
 		return
 	}
 	if c.Status != junctor.StatusDenied || c.Server != server || c.Name != tool || c.Reason != string(want) {
-		rt.Fatalf("%s: %s/%s was refused because %q, and the record says %+v", door, server, tool, want, c)
+		rt.Fatalf("%s: %s/%s was refused because %q, and the record says %+v", endpoint, server, tool, want, c)
 	}
 }
 
@@ -163,26 +163,26 @@ func TestProperty5EveryInvocationLogged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(s *scene) {
 		key := s.agent(`{"name":"x","tools":["alpha/*","beta/*","gamma/*"]}`)
-		doors := s.doors("x", key)
+		endpoints := s.agentEndpoints("x", key)
 		var names []string
-		for _, name := range slices.Sorted(maps.Keys(doors)) {
-			if doors[name].call != nil {
+		for _, name := range slices.Sorted(maps.Keys(endpoints)) {
+			if endpoints[name].call != nil {
 				names = append(names, name)
 			}
 		}
 		n := 0
 		rapid.Check(s.t, func(rt *rapid.T) {
 			n++
-			name := rapid.SampledFrom(names).Draw(rt, "door")
+			name := rapid.SampledFrom(names).Draw(rt, "endpoint")
 			server, tool := rapid.SampledFrom(servers()).Draw(rt, "server"), rapid.SampledFrom(tools()).Draw(rt, "tool")
 			mark := fmt.Sprintf("mark-%d", n)
 			text := rapid.StringMatching(`[a-zäö "\\/<>]{0,40}`).Draw(rt, "text")
 			arguments := quote(map[string]any{"mark": mark, "said": text, "n": rapid.IntRange(-9, 9).Draw(rt, "n")})
-			ok, told := doors[name].call(server, tool, arguments)
+			ok, told := endpoints[name].call(server, tool, arguments)
 			if !ok {
 				rt.Fatalf("%s: %s", name, told)
 			}
-			e := s.logged(rt, mark)
+			e := s.lastRecord(rt, mark)
 			subject := "x"
 			if name == "/mcp/a, admin" {
 				subject = "" // the admin's own key: whoever acts as an agent is on record
@@ -199,7 +199,7 @@ func TestProperty5EveryInvocationLogged(t *testing.T) {
 				rt.Fatalf("%s: result %s, logged as %s", name, told, e.Result)
 			}
 		})
-		s.t.Logf("figure: property 5 on %s: %d calls by %d doors, each logged with its tool, parameters and result", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n, len(names))
+		s.t.Logf("figure: property 5 on %s: %d calls by %d endpoints, each logged with its tool, parameters and result", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n, len(names))
 	})
 }
 
@@ -208,8 +208,8 @@ type entry struct {
 	Params, Result []byte
 }
 
-// logged waits for the entry of a call: it is written behind the call's back.
-func (s *scene) logged(rt *rapid.T, mark string) entry {
+// lastRecord waits for the entry of a call: it is written behind the call's back.
+func (s *scene) lastRecord(rt *rapid.T, mark string) entry {
 	type logEntry struct {
 		junctor.Call
 		Params, Result any
@@ -217,7 +217,7 @@ func (s *scene) logged(rt *rapid.T, mark string) entry {
 	var items []logEntry
 	poll.Holds(patience, func() bool {
 		var page struct{ Items []logEntry }
-		s.api("GET", "/calls/history?text="+mark+"%22", "", http.StatusOK, &page)
+		s.request("GET", "/calls/history?text="+mark+"%22", "", http.StatusOK, &page)
 		items = page.Items
 		return len(items) > 0
 	})
@@ -236,7 +236,7 @@ func TestProperty8RoleFilter(t *testing.T) {
 		n := 0
 		rapid.Check(s.t, func(rt *rapid.T) {
 			n++
-			p := draw(rt)
+			p := drawPlan(rt)
 			p.grants = []string{}
 			s.apply("x", &p)
 			role := rapid.SampledFrom(roles()).Draw(rt, "asked for")

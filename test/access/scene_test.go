@@ -1,5 +1,5 @@
 // Package access holds what is promised of agents against whole instances, on
-// both engines and on replicas, and through every door: who sees what, who can call
+// both engines and on replicas, and through every endpoint: who sees what, who can call
 // what, and what is on record.
 package access
 
@@ -23,18 +23,19 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
-	"github.com/junctor-mcp/junctor/test/several"
+	"github.com/junctor-mcp/junctor/test/topology"
 )
 
 var postgres pgtest.Pool
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
-		os.Exit(proc.Reap(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == proc.ReaperVerb {
+		os.Exit(proc.RunReaper(os.Args[2:]))
 	}
 	code := postgres.Main(m)
 	program.Clean()
@@ -50,7 +51,7 @@ func tools() []string   { return []string{"one", "two", "three"} }
 
 // scene is an instance, or replicas, whose tools count how often they run.
 type scene struct {
-	*several.Site
+	*topology.Site
 	t *testing.T
 
 	mu  sync.Mutex
@@ -92,7 +93,7 @@ func start(t *testing.T, settings testkit.Settings) *scene {
 		for _, name := range tools() {
 			err := b.AddRawTool(builtin.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
 				func(_ context.Context, _ *builtin.Call, arguments []byte) (builtin.Result, error) {
-					return builtin.TextResult(s.run(id, name, arguments)), nil
+					return builtin.TextResult(s.runTool(id, name, arguments)), nil
 				})
 			if err != nil {
 				t.Fatal(err)
@@ -100,19 +101,19 @@ func start(t *testing.T, settings testkit.Settings) *scene {
 		}
 		opts = append(opts, app.WithServer(b))
 	}
-	s.Site = several.One(testkit.Start(t, settings, opts...))
+	s.Site = topology.One(testkit.Start(t, settings, opts...))
 	return s
 }
 
 // startReplicas is start for replicas: the servers stand beside them.
 func startReplicas(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, ran: map[string]int{}, Site: several.Replicas(t, nil)}
+	s := &scene{t: t, ran: map[string]int{}, Site: topology.Replicas(t, nil)}
 	for _, id := range servers() {
 		sdk := mcp.NewServer(&mcp.Implementation{Name: id, Version: "1"}, nil)
 		for _, name := range tools() {
 			sdk.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.run(id, name, r.Params.Arguments)}}}, nil
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.runTool(id, name, r.Params.Arguments)}}}, nil
 			})
 		}
 		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: true}))
@@ -120,26 +121,26 @@ func startReplicas(t *testing.T) *scene {
 			_ = web.Config.Close() // streams too
 			web.Close()
 		})
-		s.api("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, id, web.URL), http.StatusCreated, nil)
+		s.request("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, id, web.URL), http.StatusCreated, nil)
 	}
 	return s
 }
 
-// run is what a tool does.
-func (s *scene) run(server, tool string, arguments []byte) string {
+// runTool is what a tool does.
+func (s *scene) runTool(server, tool string, arguments []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ran[server+"/"+tool]++
 	return server + " " + tool + " heard " + string(arguments)
 }
 
-func (s *scene) count(server, tool string) int {
+func (s *scene) callsOf(server, tool string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ran[server+"/"+tool]
 }
 
-func (s *scene) total() (n int) {
+func (s *scene) allCalls() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, times := range s.ran {
@@ -148,8 +149,8 @@ func (s *scene) total() (n int) {
 	return n
 }
 
-// api asks the admin API as the admin and reads the answer.
-func (s *scene) api(method, path, body string, status int, into any) {
+// request asks the admin API as the admin and reads the answer.
+func (s *scene) request(method, path, body string, status int, into any) {
 	s.t.Helper()
 	r := s.Do(s.t, method, "/api/v1"+path, body)
 	if r.Status != status {
@@ -166,7 +167,7 @@ func (s *scene) api(method, path, body string, status int, into any) {
 func (s *scene) agent(body string) string {
 	s.t.Helper()
 	var made struct{ Key string }
-	s.api("POST", "/agents", body, http.StatusCreated, &made)
+	s.request("POST", "/agents", body, http.StatusCreated, &made)
 	return made.Key
 }
 
@@ -178,28 +179,28 @@ func quote(v any) string {
 	return string(b)
 }
 
-// door is one way in: it lists tools, where it can, and calls one. Both give
+// endpointCall is one way in: it lists tools, where it can, and calls one. Both give
 // whether it was let in.
-type door struct {
-	list func() []string                                     // shown names, sorted; nil where the door has no list
+type endpointCall struct {
+	list func() []string                                     // shown names, sorted; nil where the endpoint has no list
 	call func(server, tool, arguments string) (bool, string) // and all that was told
 }
 
-// doors are all ways in with an agent's key.
-func (s *scene) doors(agent, key string) map[string]door {
+// agentEndpoints are all ways in with an agent's key.
+func (s *scene) agentEndpoints(agent, key string) map[string]endpointCall {
 	s.t.Helper()
 	auth := "Authorization: Bearer " + key
 	shown := func(server, tool string) string { return server + "__" + tool }
-	d := map[string]door{
-		"/mcp":           s.modern("/mcp", auth),
-		"/mcp/a":         s.modern("/mcp/a/"+agent, auth),
-		"/mcp/a, admin":  s.modern("/mcp/a/"+agent, "Authorization: Bearer "+testkit.AdminKey),
-		"/mcp/request":   s.plain("/mcp/request", auth),
-		"/mcp/a/request": s.plain("/mcp/a/"+agent+"/request", auth),
+	d := map[string]endpointCall{
+		"/mcp":           s.modernEndpoint("/mcp", auth),
+		"/mcp/a":         s.modernEndpoint("/mcp/a/"+agent, auth),
+		"/mcp/a, admin":  s.modernEndpoint("/mcp/a/"+agent, "Authorization: Bearer "+testkit.AdminKey),
+		"/mcp/request":   s.plainEndpoint("/mcp/request", auth),
+		"/mcp/a/request": s.plainEndpoint("/mcp/a/"+agent+"/request", auth),
 		"/mcp/tools":     {list: func() []string { return s.names(s.Do(s.t, "GET", "/mcp/tools", "", auth).Body) }},
 		"/mcp/a/tools":   {list: func() []string { return s.names(s.Do(s.t, "GET", "/mcp/a/"+agent+"/tools", "", auth).Body) }},
 		"/mcp/s": {call: func(server, tool, arguments string) (bool, string) {
-			return reached(s.Do(s.t, "POST", "/mcp/s/"+server, modernCall(tool, arguments), append(modernHeader("tools/call", tool), auth)...))
+			return wasReached(s.Do(s.t, "POST", "/mcp/s/"+server, modernCall(tool, arguments), append(modernHeader("tools/call", tool), auth)...))
 		}},
 		"/mcp/call": {call: func(server, tool, arguments string) (bool, string) {
 			r := s.Do(s.t, "POST", "/mcp/call", fmt.Sprintf(`{"endpoint":{"server":%q},"tool_name":%q,"arguments":%s}`, server, tool, arguments), auth)
@@ -232,22 +233,22 @@ func (s *scene) doors(agent, key string) map[string]door {
 		"REST, of the agent": {list: func() []string { return s.exposed("/api/v1/agents/"+agent+"/tools", auth) }},
 	}
 	legacy := program.NewCaller(s.t, program.Legacy, s.URL, key)
-	d["/mcp, legacy"] = door{call: func(server, tool, arguments string) (bool, string) {
+	d["/mcp, legacy"] = endpointCall{call: func(server, tool, arguments string) (bool, string) {
 		a, err := legacy.Call(s.t.Context(), shown(server, tool), arguments)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		return a.OK, a.Body
 	}}
-	d["/sse"] = s.sdk("2024-11-05", &mcp.SSEClientTransport{Endpoint: s.URL + "/sse", HTTPClient: &http.Client{Transport: withKey(key)}})
+	d["/sse"] = s.sdkEndpoint("2024-11-05", &mcp.SSEClientTransport{Endpoint: s.URL + "/sse", HTTPClient: &http.Client{Transport: withKey(key)}})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	go func() {
-		_ = app.RelayStdio(s.t.Context(), filepath.Join(s.Dir, app.SocketName), inR, outW, key)
+		_ = gateway.RelayStdio(s.t.Context(), filepath.Join(s.Dir, app.SocketName), inR, outW, key)
 		_ = outW.Close()
 	}()
 	s.t.Cleanup(func() { _ = inW.Close(); _ = outR.Close() })
-	d["stdio"] = s.sdk("2025-11-25", &mcp.IOTransport{Reader: outR, Writer: inW})
+	d["stdio"] = s.sdkEndpoint("2025-11-25", &mcp.IOTransport{Reader: outR, Writer: inW})
 	return d
 }
 
@@ -265,31 +266,31 @@ func modernHeader(method, tool string) []string {
 	return h
 }
 
-// reached says whether an answer of an MCP door is a result.
-func reached(r testkit.Reply) (bool, string) {
+// wasReached says whether an answer of an MCP endpoint is a result.
+func wasReached(r testkit.Reply) (bool, string) {
 	return r.Status == http.StatusOK && strings.Contains(r.Body, `"result"`), r.Body
 }
 
-func (s *scene) modern(path, auth string) door {
-	return door{
+func (s *scene) modernEndpoint(path, auth string) endpointCall {
+	return endpointCall{
 		list: func() []string {
 			r := s.Do(s.t, "POST", path, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`, append(modernHeader("tools/list", ""), auth)...)
 			return s.names(r.Body)
 		},
 		call: func(server, tool, arguments string) (bool, string) {
 			name := server + "__" + tool
-			return reached(s.Do(s.t, "POST", path, modernCall(name, arguments), append(modernHeader("tools/call", name), auth)...))
+			return wasReached(s.Do(s.t, "POST", path, modernCall(name, arguments), append(modernHeader("tools/call", name), auth)...))
 		},
 	}
 }
 
-func (s *scene) plain(path, auth string) door {
-	return door{
+func (s *scene) plainEndpoint(path, auth string) endpointCall {
+	return endpointCall{
 		list: func() []string {
 			return s.names(s.Do(s.t, "POST", path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, auth).Body)
 		},
 		call: func(server, tool, arguments string) (bool, string) {
-			return reached(s.Do(s.t, "POST", path, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s__%s","arguments":%s}}`, server, tool, arguments), auth))
+			return wasReached(s.Do(s.t, "POST", path, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s__%s","arguments":%s}}`, server, tool, arguments), auth))
 		},
 	}
 }
@@ -340,8 +341,8 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// sdk is a door through the official client.
-func (s *scene) sdk(version string, transport mcp.Transport) door {
+// sdkEndpoint is an endpoint through the official client.
+func (s *scene) sdkEndpoint(version string, transport mcp.Transport) endpointCall {
 	s.t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "access", Version: "1"}, nil)
 	session, err := c.Connect(s.t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
@@ -349,7 +350,7 @@ func (s *scene) sdk(version string, transport mcp.Transport) door {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = session.Close() })
-	return door{
+	return endpointCall{
 		list: func() []string {
 			ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 			defer cancel()

@@ -17,8 +17,8 @@ func TestMakingAnAgentAndChoosingItsTools(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(s *scene) {
 		ann := s.user("ann", junctor.UserDeveloper)
-		s.api("PUT", "/tools/alpha__one/tag", `{"roles":["QA"]}`, 200, nil)
-		s.api("PUT", "/tools/alpha__two/tag", `{"roles":["Finance"]}`, 200, nil)
+		s.request("PUT", "/tools/alpha__one/tag", `{"roles":["QA"]}`, 200, nil)
+		s.request("PUT", "/tools/alpha__two/tag", `{"roles":["Finance"]}`, 200, nil)
 		available := func(role string) string {
 			names := s.exposed("/api/v1/tools?server=alpha"+role, ann)
 			return strings.Join(names, " ")
@@ -30,7 +30,7 @@ func TestMakingAnAgentAndChoosingItsTools(t *testing.T) {
 				s.t.Errorf("available%s: %s, want %s", role, got, want)
 			}
 		}
-		key := "Authorization: Bearer " + s.made(s.expect(201, "POST", "/api/v1/agents", `{"name":"qa-bot","role":"QA","tools":["alpha/one"]}`, ann)).Key
+		key := "Authorization: Bearer " + s.createdKey(s.expect(201, "POST", "/api/v1/agents", `{"name":"qa-bot","role":"QA","tools":["alpha/one"]}`, ann)).Key
 		sees := func() string { return strings.Join(s.exposed("/api/v1/tools", key), " ") }
 		if got := sees(); got != "alpha__one" {
 			s.t.Errorf("a new agent sees %s", got)
@@ -64,12 +64,12 @@ func TestLimitsOfAnAgentAreTakenAway(t *testing.T) {
 	limits := func(body string) *junctor.Limits {
 		t.Helper()
 		var a junctor.Agent
-		s.api("PATCH", "/agents/bot", body, 200, &a)
+		s.request("PATCH", "/agents/bot", body, 200, &a)
 		return a.Limits
 	}
 	call := func(want bool) {
 		t.Helper()
-		if ok, told := s.modern("/mcp/a/bot", "X-Nothing: 1").call("alpha", "one", `{}`); ok != want {
+		if ok, told := s.modernEndpoint("/mcp/a/bot", "X-Nothing: 1").call("alpha", "one", `{}`); ok != want {
 			t.Errorf("called: %t, want %t: %s", ok, want, told)
 		}
 	}
@@ -91,8 +91,8 @@ func TestLimitsOfAnAgentAreTakenAway(t *testing.T) {
 	s.expect(201, "POST", "/api/v1/agents", fmt.Sprintf(`{"name":%q,"limits":null}`, "free"))
 }
 
-// made reads what an answer says of a new agent.
-func (s *scene) made(r testkit.Reply) (out struct{ Key string }) {
+// createdKey reads what an answer says of a new agent.
+func (s *scene) createdKey(r testkit.Reply) (out struct{ Key string }) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(r.Body), &out); err != nil {
 		s.t.Fatal(err)

@@ -54,7 +54,7 @@ func TestOwnDocuments(t *testing.T) {
 // TestGitHub takes GitHub's own document, of 13 MB, from npm.
 func TestGitHub(t *testing.T) {
 	f := program.FindNode(t).Module("@octokit/openapi/generated/api.github.com.json")
-	source := read(t, f)
+	source := readFile(t, f)
 	begin := time.Now()
 	d, err := doc.Read(t.Context(), doc.Source{Name: filepath.Base(f), Text: source}, nil)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestAlike(t *testing.T) {
 	for _, files := range sets {
 		var first []string
 		for _, f := range files {
-			d, err := doc.Read(t.Context(), doc.Source{Name: f, Text: read(t, f)}, nil)
+			d, err := doc.Read(t.Context(), doc.Source{Name: f, Text: readFile(t, f)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestSharedBroken(t *testing.T) {
 	}{
 		"badyaml": {0, []int32{9}}, "badref": {1, []int32{11}}, "badtype": {2, []int32{7}}, "missing": {2, []int32{2, 4, 10, 12, 12}},
 	} {
-		d, err := doc.Read(t.Context(), doc.Source{Name: name, Text: read(t, filepath.Join(dir, "broken", name+".yaml")), URL: "https://a.example/x"}, nil)
+		d, err := doc.Read(t.Context(), doc.Source{Name: name, Text: readFile(t, filepath.Join(dir, "broken", name+".yaml")), URL: "https://a.example/x"}, nil)
 		if err != nil || len(d.Operations) != c.operations {
 			t.Errorf("%s: %d operations, %v", name, len(d.Operations), err)
 		}
@@ -173,7 +173,7 @@ func TestShared(t *testing.T) {
 // measure calls every tool of a document and compares with the bars.
 func measure(t *testing.T, name string) *result {
 	t.Helper()
-	source := read(t, name)
+	source := readFile(t, name)
 	d, err := doc.Read(t.Context(), doc.Source{Name: filepath.Base(name), Text: source}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func measure(t *testing.T, name string) *result {
 	server := httptest.NewServer(m)
 	defer server.Close()
 	r := &result{operations: len(m.routes)}
-	tools, _ := tool.Build(d, tool.Options{Server: "bench", Base: server.URL + base})
+	tools, _ := tool.Build(d, tool.Options{Server: "bench", BaseURL: server.URL + base})
 	r.judge(tools)
 	for i := range tools {
 		if len(tools[i].Incomplete) > 0 {
@@ -223,11 +223,11 @@ func (r *result) judge(tools []tool.Tool) {
 				continue
 			}
 			var root object
-			if err := decode(s, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil || root["oneOf"] != nil || root["allOf"] != nil || root["$schema"] != nil {
+			if err := decodeJSON(s, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil || root["oneOf"] != nil || root["allOf"] != nil || root["$schema"] != nil {
 				r.broken++
 				r.fault("%s: the root of a schema is no plain object: %.200s", x.Key, s)
 			}
-			if _, err := compile(s); err != nil {
+			if _, err := compileSchema(s); err != nil {
 				r.broken++
 				r.fault("%s: %v", x.Key, err)
 			}
@@ -246,15 +246,15 @@ func (r *result) profiles(x *tool.Tool) {
 		},
 		junctor.ProfileNoDefs: {"$ref", "$defs"}, junctor.ProfileOpenAI: {"oneOf", "default"}, junctor.ProfileStrict: {"nullable"},
 	} {
-		out := tool.Apply(p, x.Input)
+		out := tool.ApplyProfile(p, x.Input)
 		var root object
-		if err := decode(out, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil {
+		if err := decodeJSON(out, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil {
 			r.fault("%s: %s gives no plain object: %.200s", x.Key, p, out)
 			r.refused++
 			continue
 		}
 		for _, word := range words {
-			if holds(root, word) {
+			if containsWord(root, word) {
 				r.fault("%s: %s has %s", x.Key, p, word)
 				r.refused++
 			}
@@ -262,8 +262,8 @@ func (r *result) profiles(x *tool.Tool) {
 	}
 }
 
-// holds finds a keyword anywhere in a schema. Names of properties are none.
-func holds(v any, word string) bool {
+// containsWord finds a keyword anywhere in a schema. Names of properties are none.
+func containsWord(v any, word string) bool {
 	switch v := v.(type) {
 	case object:
 		for key, value := range v {
@@ -274,18 +274,18 @@ func holds(v any, word string) bool {
 			case key == "enum" || key == "default":
 			case named && (key == "properties" || key == "$defs" || key == "patternProperties"):
 				for _, p := range props {
-					if holds(p, word) {
+					if containsWord(p, word) {
 						return true
 					}
 				}
 			default:
-				if holds(value, word) {
+				if containsWord(value, word) {
 					return true
 				}
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, func(one any) bool { return holds(one, word) })
+		return slices.ContainsFunc(v, func(one any) bool { return containsWord(one, word) })
 	}
 	return false
 }
@@ -299,14 +299,14 @@ func (r *result) call(x *tool.Tool, m *mock, at string) {
 	}
 	for i, all := range []bool{false, true} {
 		var root object
-		if err := decode(x.Input, &root); err != nil {
+		if err := decodeJSON(x.Input, &root); err != nil {
 			r.fault("%s: %v", x.Key, err)
 			return
 		}
 		args, _ := json.Marshal((&maker{root: root, all: all}).arguments())
 		var v any
-		_ = decode(args, &v)
-		schema, err := compile(x.Input)
+		_ = decodeJSON(args, &v)
+		schema, err := compileSchema(x.Input)
 		if err == nil {
 			err = schema.Validate(v)
 		}
@@ -314,7 +314,7 @@ func (r *result) call(x *tool.Tool, m *mock, at string) {
 			r.fault("%s (all %t): arguments after the schema are refused by it: %v", x.Key, all, err)
 		}
 		m.seen = nil
-		if err := send(x, at, args); err != nil {
+		if err := sendCall(x, at, args); err != nil {
 			r.fault("%s (all %t): %v", x.Key, all, err)
 			continue
 		}
@@ -331,10 +331,10 @@ func (r *result) call(x *tool.Tool, m *mock, at string) {
 	}
 }
 
-func send(x *tool.Tool, at string, args []byte) error {
+func sendCall(x *tool.Tool, at string, args []byte) error {
 	plan := x.Plan
 	plan.Base = "" // operations with servers of their own are called here too
-	q, err := plan.Build(at, args, nil)
+	q, err := plan.BuildRequest(at, args, nil)
 	if err != nil {
 		return err
 	}
@@ -382,7 +382,7 @@ func (r *result) report(t *testing.T, name string, d *doc.Document) {
 	}
 }
 
-func read(t *testing.T, name string) []byte {
+func readFile(t *testing.T, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -402,14 +402,14 @@ func read(t *testing.T, name string) []byte {
 	return source
 }
 
-func decode(raw []byte, v any) error {
+func decodeJSON(raw []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	return d.Decode(v)
 }
 
-// compile takes a schema as the guard does: what it refuses makes a tool useless.
-func compile(raw []byte) (*jsonschema.Schema, error) {
+// compileSchema takes a schema as the guard does: what it refuses makes a tool useless.
+func compileSchema(raw []byte) (*jsonschema.Schema, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -428,7 +428,7 @@ func stringKeys(v any) any {
 	case map[any]any:
 		out := object{}
 		for key, value := range v {
-			out[text(key)] = stringKeys(value)
+			out[formatText(key)] = stringKeys(value)
 		}
 		return out
 	case object:

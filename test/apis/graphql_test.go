@@ -57,9 +57,9 @@ type done struct {
 	} `json:"extensions"`
 }
 
-// right says whether it was one operation on one field, and ran no mutation but
+// isRight says whether it was one operation on one field, and ran no mutation but
 // the one that it is for.
-func (d *done) right(mutation bool) bool {
+func (d *done) isRight(mutation bool) bool {
 	if len(d.Errors) > 0 || d.Ext.Fields != 1 || len(d.Data) != 1 {
 		return false
 	}
@@ -89,7 +89,7 @@ func TestGraphQL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for from, text := range map[string][]byte{"its text": read(t, f), "what it says of itself": told} {
+			for from, text := range map[string][]byte{"its text": readFile(t, f), "what it says of itself": told} {
 				callAll(t, address, name+", by "+from, text)
 			}
 		})
@@ -98,11 +98,11 @@ func TestGraphQL(t *testing.T) {
 
 func callAll(t *testing.T, address, name string, schema []byte) {
 	t.Helper()
-	d, err := apigen.Read(t.Context(), doc.Source{Name: "schema", Text: schema}, nil)
+	d, err := apigen.ReadDocument(t.Context(), doc.Source{Name: "schema", Text: schema}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, _ := tool.Build(d, tool.Options{Server: "bench", Base: address})
+	tools, _ := tool.Build(d, tool.Options{Server: "bench", BaseURL: address})
 	mutations, faults := 0, 0
 	for i := range tools {
 		x := &tools[i]
@@ -112,7 +112,7 @@ func callAll(t *testing.T, address, name string, schema []byte) {
 		}
 		for _, all := range []bool{false, true} {
 			var root object
-			if err := decode(x.Input, &root); err != nil {
+			if err := decodeJSON(x.Input, &root); err != nil {
 				t.Fatal(err)
 			}
 			args := (&maker{root: root, all: all}).arguments()
@@ -121,8 +121,8 @@ func callAll(t *testing.T, address, name string, schema []byte) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said, err := ask(x, address, raw)
-			if err != nil || !said.right(mutation) {
+			said, err := executeTool(x, address, raw)
+			if err != nil || !said.isRight(mutation) {
 				if faults++; faults <= 10 {
 					t.Errorf("%s, %s (all %t): %v, %+v\n%s", name, x.Key, all, err, said, raw)
 				}
@@ -135,9 +135,9 @@ func callAll(t *testing.T, address, name string, schema []byte) {
 	t.Logf("figure: %s: %d tools, %d of them mutations, each executed with required and with all arguments, %d not as they should be", name, len(tools), mutations, faults)
 }
 
-// ask sends a tool's call.
-func ask(x *tool.Tool, at string, args []byte) (*done, error) {
-	q, err := x.Plan.Build(at, args, nil)
+// executeTool sends a tool's call.
+func executeTool(x *tool.Tool, at string, args []byte) (*done, error) {
+	q, err := x.Plan.BuildRequest(at, args, nil)
 	if err != nil {
 		return nil, err
 	}

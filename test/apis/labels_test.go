@@ -25,13 +25,13 @@ type shelved struct {
 	ids  map[string]string // tool -> id of the operation in the document
 }
 
-func shelve(t *testing.T, file string) *shelved {
+func loadShelved(t *testing.T, file string) *shelved {
 	t.Helper()
-	d, err := apigen.Read(t.Context(), doc.Source{Name: filepath.Base(file), Text: read(t, file)}, nil)
+	d, err := apigen.ReadDocument(t.Context(), doc.Source{Name: filepath.Base(file), Text: readFile(t, file)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, _ := tool.Build(d, tool.Options{Server: "api", Base: "https://api.test"})
+	tools, _ := tool.Build(d, tool.Options{Server: "api", BaseURL: "https://api.test"})
 	ids := map[string]string{}
 	for _, op := range d.Operations {
 		ids[op.Key] = op.ID
@@ -85,7 +85,7 @@ func TestRoles(t *testing.T) {
 	}
 	right, all := 0, 0
 	for api, file := range files {
-		s, n := shelve(t, file), 0
+		s, n := loadShelved(t, file), 0
 		for _, x := range s.Describe(s.who, catalog.Filter{}) {
 			label, labelled := want[api][s.keys[x.Name]]
 			if !labelled {
@@ -111,11 +111,11 @@ func TestRoles(t *testing.T) {
 
 // TestSearch asks for tools among more than a thousand, in people's words.
 func TestSearch(t *testing.T) {
-	s := shelve(t, program.FindNode(t).Module("@octokit/openapi/generated/api.github.com.json"))
+	s := loadShelved(t, program.FindNode(t).Module("@octokit/openapi/generated/api.github.com.json"))
 	first, five, questions := 0, 0, labels(t, "questions.txt")
 	for _, q := range questions {
 		var got []string
-		for _, m := range s.Search(s.who, catalog.View{}, q[0], 5) {
+		for _, m := range s.Search(s.who, catalog.Scope{}, q[0], 5) {
 			got = append(got, s.ids[m.Tool.Name])
 		}
 		switch slices.IndexFunc(got, func(id string) bool { return slices.Contains(strings.Fields(q[1]), id) }) {

@@ -101,7 +101,7 @@ func (m *mock) route(key, method string, item, op object) *route {
 			if !ok {
 				continue
 			}
-			id := text(p["in"]) + " " + text(p["name"])
+			id := formatText(p["in"]) + " " + formatText(p["name"])
 			if _, had := byName[id]; !had {
 				order = append(order, id)
 			}
@@ -109,7 +109,7 @@ func (m *mock) route(key, method string, item, op object) *route {
 		}
 	}
 	for _, id := range order {
-		switch p := byName[id]; text(p["in"]) {
+		switch p := byName[id]; formatText(p["in"]) {
 		case "body":
 			r.body = p
 		case "formData":
@@ -126,7 +126,7 @@ func (m *mock) route(key, method string, item, op object) *route {
 		list, _ = m.spec["consumes"].([]any)
 	}
 	for _, c := range list {
-		r.consumes = append(r.consumes, text(c))
+		r.consumes = append(r.consumes, formatText(c))
 	}
 	return r
 }
@@ -156,7 +156,7 @@ func (m *mock) rightURL(r *route) bool {
 func (m *mock) missing(r *route, all bool) (list []string) {
 	for _, p := range r.params {
 		schema := m.paramSchema(p)
-		name, in := text(p["name"]), text(p["in"])
+		name, in := formatText(p["name"]), formatText(p["in"])
 		if in == "path" || (p["required"] != true && !all) || in == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(name)) {
 			continue
 		}
@@ -249,34 +249,34 @@ func (m *mock) isObject(schema object) bool {
 			return true
 		}
 	}
-	return has(schema["type"], "object") || schema["properties"] != nil || schema["type"] == nil && schema["allOf"] != nil
+	return hasType(schema["type"], "object") || schema["properties"] != nil || schema["type"] == nil && schema["allOf"] != nil
 }
 
-func has(t any, kind string) bool {
+func hasType(t any, kind string) bool {
 	list, _ := t.([]any)
-	return text(t) == kind || slices.Contains(list, any(kind))
+	return formatText(t) == kind || slices.Contains(list, any(kind))
 }
 
 // scalarFits says why a text is no value of a scalar schema.
 func scalarFits(value string, schema object) string {
 	types := schema["type"]
 	switch {
-	case has(types, "string"):
-	case has(types, "integer"):
+	case hasType(types, "string"):
+	case hasType(types, "integer"):
 		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
 			return fmt.Sprintf("%q is no integer", value)
 		}
-	case has(types, "number"):
+	case hasType(types, "number"):
 		if _, err := strconv.ParseFloat(value, 64); err != nil {
 			return fmt.Sprintf("%q is no number", value)
 		}
-	case has(types, "boolean"):
+	case hasType(types, "boolean"):
 		if value != "true" && value != "false" {
 			return fmt.Sprintf("%q is no boolean", value)
 		}
 	}
-	if enum, ok := schema["enum"].([]any); ok && len(enum) > 0 && !has(types, "array") && !has(types, "object") {
-		if !slices.ContainsFunc(enum, func(v any) bool { return text(v) == value }) {
+	if enum, ok := schema["enum"].([]any); ok && len(enum) > 0 && !hasType(types, "array") && !hasType(types, "object") {
+		if !slices.ContainsFunc(enum, func(v any) bool { return formatText(v) == value }) {
 			return fmt.Sprintf("%q is not among the values", value)
 		}
 	}
@@ -404,7 +404,7 @@ func (m *mock) missingForm(r *route, media string, params map[string]string, all
 		return []string{err.Error()}
 	}
 	for _, p := range r.form {
-		name := text(p["name"])
+		name := formatText(p["name"])
 		if p["required"] != true && !all {
 			continue
 		}

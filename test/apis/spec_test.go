@@ -57,7 +57,7 @@ func (m *mock) schema(v any) object {
 	out := object{}
 	props := object{}
 	var required []any
-	for _, part := range append([]any{without(o, "allOf")}, all...) {
+	for _, part := range append([]any{withoutKey(o, "allOf")}, all...) {
 		s := m.schema(part)
 		for key, value := range s {
 			switch key {
@@ -81,7 +81,7 @@ func (m *mock) schema(v any) object {
 	return out
 }
 
-func without(o object, key string) object {
+func withoutKey(o object, key string) object {
 	out := object{}
 	for k, v := range o {
 		if k != key {
@@ -96,8 +96,8 @@ func (m *mock) required(schema object) (list []string) {
 	names, _ := schema["required"].([]any)
 	props, _ := schema["properties"].(object)
 	for _, n := range names {
-		if p := m.schema(props[text(n)]); p["readOnly"] != true {
-			list = append(list, text(n))
+		if p := m.schema(props[formatText(n)]); p["readOnly"] != true {
+			list = append(list, formatText(n))
 		}
 	}
 	return list
@@ -124,7 +124,7 @@ func (m *mock) misfits(v any, schema object, at string, depth int) (list []strin
 		list = append(list, least...)
 	}
 	if v == nil {
-		if schema["nullable"] == true || schema["x-nullable"] == true || has(schema["type"], "null") || schema["type"] == nil {
+		if schema["nullable"] == true || schema["x-nullable"] == true || hasType(schema["type"], "null") || schema["type"] == nil {
 			return list
 		}
 		return append(list, at+" is null")
@@ -132,7 +132,7 @@ func (m *mock) misfits(v any, schema object, at string, depth int) (list []strin
 	if !kindFits(v, schema["type"]) {
 		return append(list, fmt.Sprintf("%s is no %v", at, schema["type"]))
 	}
-	if enum, ok := schema["enum"].([]any); ok && len(enum) > 0 && !slices.ContainsFunc(enum, func(e any) bool { return text(e) == text(v) }) {
+	if enum, ok := schema["enum"].([]any); ok && len(enum) > 0 && !slices.ContainsFunc(enum, func(e any) bool { return formatText(e) == formatText(v) }) {
 		list = append(list, fmt.Sprintf("%s is not among the values", at))
 	}
 	switch v := v.(type) {
@@ -163,22 +163,22 @@ func kindFits(v, types any) bool {
 	}
 	switch v := v.(type) {
 	case string:
-		return has(types, "string") || has(types, "file")
+		return hasType(types, "string") || hasType(types, "file")
 	case bool:
-		return has(types, "boolean")
+		return hasType(types, "boolean")
 	case json.Number:
 		_, err := v.Int64()
-		return has(types, "number") || has(types, "integer") && err == nil
+		return hasType(types, "number") || hasType(types, "integer") && err == nil
 	case object:
-		return has(types, "object")
+		return hasType(types, "object")
 	case []any:
-		return has(types, "array")
+		return hasType(types, "array")
 	}
 	return true
 }
 
-// text is a scalar as it is written.
-func text(v any) string {
+// formatText is a scalar as it is written.
+func formatText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

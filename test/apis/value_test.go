@@ -38,7 +38,7 @@ func (k *maker) value(schema object, depth int) any {
 		first = k.within(first, schema)
 		v := k.value(first, depth+1)
 		own, isObject := v.(object)
-		if base, ok := k.value(without(schema, "anyOf"), depth).(object); ok && isObject {
+		if base, ok := k.value(withoutKey(schema, "anyOf"), depth).(object); ok && isObject {
 			for name, value := range base {
 				if _, had := own[name]; !had {
 					own[name] = value
@@ -69,13 +69,13 @@ func (k *maker) value(schema object, depth int) any {
 	case "array":
 		return k.array(schema, depth)
 	case "integer", "number":
-		return number(schema)
+		return numberFor(schema)
 	case "boolean":
 		return true
 	case "null":
 		return nil
 	case "string":
-		return words(schema)
+		return wordsFor(schema)
 	}
 	if schema["properties"] != nil {
 		return k.object(schema, depth)
@@ -93,8 +93,8 @@ func (k *maker) within(branch, whole object) object {
 	props := object{}
 	maps.Copy(props, own)
 	for _, n := range names {
-		if _, had := props[text(n)]; !had && outer[text(n)] != nil && own != nil {
-			props[text(n)] = outer[text(n)]
+		if _, had := props[formatText(n)]; !had && outer[formatText(n)] != nil && own != nil {
+			props[formatText(n)] = outer[formatText(n)]
 		}
 	}
 	if own != nil {
@@ -153,7 +153,7 @@ func (k *maker) array(schema object, depth int) []any {
 	return out
 }
 
-func number(schema object) any {
+func numberFor(schema object) any {
 	at := func(key string) (float64, bool) {
 		n, ok := schema[key].(json.Number)
 		f, err := n.Float64()
@@ -176,13 +176,13 @@ func number(schema object) any {
 		v = math.Ceil(v/of) * of
 	}
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return json.Number(text(int64(v)))
+		return json.Number(formatText(int64(v)))
 	}
 	return v
 }
 
-// words is a text that fits format, pattern and length.
-func words(schema object) string {
+// wordsFor is a text that fits format, pattern and length.
+func wordsFor(schema object) string {
 	format, _ := schema["format"].(string)
 	s := map[string]string{
 		"date-time": "2026-01-02T03:04:05Z", "date": "2026-01-02", "time": "03:04:05Z", "uuid": "123e4567-e89b-42d3-a456-426614174000", "email": "ada@example.com",
@@ -194,7 +194,7 @@ func words(schema object) string {
 	}
 	if pattern, ok := schema["pattern"].(string); ok {
 		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
-			s = match(re.Simplify())
+			s = matchPattern(re.Simplify())
 		}
 	}
 	if least, ok := schema["minLength"].(json.Number); ok {
@@ -211,8 +211,8 @@ func words(schema object) string {
 	return s
 }
 
-// match is a short text that a pattern takes.
-func match(re *syntax.Regexp) string {
+// matchPattern is a short text that a pattern takes.
+func matchPattern(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return string(re.Rune)
@@ -228,22 +228,22 @@ func match(re *syntax.Regexp) string {
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return "a"
 	case syntax.OpCapture, syntax.OpPlus:
-		return match(re.Sub[0])
+		return matchPattern(re.Sub[0])
 	case syntax.OpConcat:
 		var b strings.Builder
 		for _, sub := range re.Sub {
-			b.WriteString(match(sub))
+			b.WriteString(matchPattern(sub))
 		}
 		return b.String()
 	case syntax.OpAlternate:
-		return match(re.Sub[0])
+		return matchPattern(re.Sub[0])
 	case syntax.OpStar, syntax.OpQuest:
-		if s := match(re.Sub[0]); len(s) == 1 && re.Op == syntax.OpStar {
+		if s := matchPattern(re.Sub[0]); len(s) == 1 && re.Op == syntax.OpStar {
 			return s
 		}
 		return ""
 	case syntax.OpRepeat:
-		return strings.Repeat(match(re.Sub[0]), max(re.Min, 1))
+		return strings.Repeat(matchPattern(re.Sub[0]), max(re.Min, 1))
 	}
 	return ""
 }

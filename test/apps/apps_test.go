@@ -66,7 +66,7 @@ func TestRealApps(t *testing.T) {
 }
 
 // TestOfficialHost runs them in the official library's host, in a plain page that
-// speaks with the gateway's door.
+// speaks with the gateway's endpoint.
 func TestOfficialHost(t *testing.T) {
 	t.Parallel()
 	r := start(t)

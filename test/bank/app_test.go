@@ -22,14 +22,14 @@ func TestTheMapsOwnApp(t *testing.T) {
 	geocoder := newNominatim(t)
 	addr := program.FreeAddr(t)
 	mapServer(t, addr, geocoder)
-	s := open(t, "map_server_url=http://"+addr+"/mcp")
-	geocoder.answers(places(at("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180")))
+	s := openScene(t, "map_server_url=http://"+addr+"/mcp")
+	geocoder.setAnswer(answerPlaces(placeAt("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180")))
 	const input = `"toolInput":{"east":-0.3367,"label":"Tesco Extra, Mogden Lane, Isleworth, TW7 7JY","north":51.4597,"south":51.4585,"west":-0.3384}`
 
 	var room struct{ ID string }
-	s.post(t, http.StatusCreated, "/api/v1/workspaces", `{"name":"Den","policy":"router","approvals":"never","members":[{"agent":"bank"}]}`, &room)
-	s.post(t, http.StatusOK, "/api/v1/workspaces/"+room.ID+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"r1","messages":[{"id":"m1","role":"user","content":%q}]}`, room.ID, question), nil)
-	got, err := s.Request(t.Context(), http.MethodGet, "/api/v1/workspaces/"+room.ID+"/messages", "")
+	s.postJSON(t, http.StatusCreated, "/api/v1/rooms", `{"name":"Den","policy":"router","approvals":"never","members":[{"agent":"bank"}]}`, &room)
+	s.postJSON(t, http.StatusOK, "/api/v1/rooms/"+room.ID+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"r1","messages":[{"id":"m1","role":"user","content":%q}]}`, room.ID, question), nil)
+	got, err := s.Request(t.Context(), http.MethodGet, "/api/v1/rooms/"+room.ID+"/messages", "")
 	var page struct {
 		Items []struct {
 			Text     string
@@ -47,7 +47,7 @@ func TestTheMapsOwnApp(t *testing.T) {
 		t.Fatalf("in the room: %q %+v", last.Text, last.Surfaces)
 	}
 	var view struct{ ID, URL, Tool, Server string }
-	s.post(t, http.StatusCreated, "/api/v1/views", `{"tool":"show-map","server":"map","agent":"bank"}`, &view)
+	s.postJSON(t, http.StatusCreated, "/api/v1/views", `{"tool":"show-map","server":"map","agent":"bank"}`, &view)
 	if view.ID == "" {
 		t.Errorf("the App is not opened as the agent: %+v", view)
 	}
@@ -59,20 +59,20 @@ func TestTheMapsOwnApp(t *testing.T) {
 	}
 	ask := func(catalogs string) string {
 		t.Helper()
-		s.post(t, http.StatusOK, "/a2a/bank/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":%q}],
+		s.postJSON(t, http.StatusOK, "/a2a/bank/", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":%q}],
 			"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"%s]}}}}}}`, question, catalogs), &answer, "A2A-Version: 1.0")
 		return string(answer.Result.Task.Artifacts)
 	}
-	if text := ask(`,"` + a2ui.AppsCatalog + `","` + a2ui.MapsCatalog + `"`); !strings.Contains(text, `"mcpEndpointUrl":"`+s.URL+`/mcp/s/map"`) || !strings.Contains(text, input) || !strings.Contains(text, `"fallback":"place"`) || !strings.Contains(text, "googlemaps:MapView") {
+	if text := ask(`,"` + a2ui.AppsCatalogID + `","` + a2ui.MapsCatalogID + `"`); !strings.Contains(text, `"mcpEndpointUrl":"`+s.URL+`/mcp/s/map"`) || !strings.Contains(text, input) || !strings.Contains(text, `"fallback":"place"`) || !strings.Contains(text, "googlemaps:MapView") {
 		t.Errorf("to a client that shows Apps: %s", text)
 	}
-	if text := ask(`,"` + a2ui.MapsCatalog + `"`); !strings.Contains(text, "googlemaps:MapView") || strings.Contains(text, "AppFrame") {
+	if text := ask(`,"` + a2ui.MapsCatalogID + `"`); !strings.Contains(text, "googlemaps:MapView") || strings.Contains(text, "AppFrame") {
 		t.Errorf("to a client that shows none: %s", text)
 	}
 }
 
-// post sends a request, and reads the answer into out.
-func (s *scene) post(t *testing.T, want int, path, body string, out any, header ...string) {
+// postJSON sends a request, and reads the answer into out.
+func (s *scene) postJSON(t *testing.T, want int, path, body string, out any, header ...string) {
 	t.Helper()
 	got, err := s.Request(t.Context(), http.MethodPost, path, body, header...)
 	if err == nil && out != nil {
@@ -92,9 +92,9 @@ func TestAMapEachTime(t *testing.T) {
 	geocoder := newNominatim(t)
 	addr := program.FreeAddr(t)
 	server := mapServer(t, addr, geocoder)
-	s := open(t, "map_server_url=http://"+addr+"/mcp")
+	s := openScene(t, "map_server_url=http://"+addr+"/mcp")
 	const label = "Tesco Extra, Mogden Lane, Isleworth, TW7 7JY"
-	geocoder.answers(places(at(label, "51.4590070", "-0.3374180")))
+	geocoder.setAnswer(answerPlaces(placeAt(label, "51.4590070", "-0.3374180")))
 	c := &program.Console{Instance: s.Instance, Node: program.FindNode(t)}
 	c.Tell(t, "user", "add", "ada", "--role", "admin")
 	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

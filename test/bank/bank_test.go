@@ -31,10 +31,10 @@ func TestTheMap(t *testing.T) {
 	geocoder := newNominatim(t)
 	addr := program.FreeAddr(t)
 	server := mapServer(t, addr, geocoder)
-	s := open(t, "map_server_url=http://"+addr+"/mcp")
+	s := openScene(t, "map_server_url=http://"+addr+"/mcp")
 
-	geocoder.answers(places(at("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180"), at("Elsewhere", "1", "2")))
-	text, shown := s.ask(says(question))
+	geocoder.setAnswer(answerPlaces(placeAt("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180"), placeAt("Elsewhere", "1", "2")))
+	text, shown := s.askBank(textMessage(question))
 	got := dataOf(t, shown)
 	if text != recent || kindOf(shown) != "transaction_location" || got.Transaction != (transaction{"tx_acc_current_001_003", "2026-02-14", "Tesco Superstore", "45.32", "debit"}) {
 		t.Errorf("%s %+v", text, got)
@@ -42,10 +42,10 @@ func TestTheMap(t *testing.T) {
 	if got.Location == nil || *got.Location != (location{51.459007, -0.337418, "Tesco Extra, Mogden Lane, Isleworth, TW7 7JY"}) || !slices.Equal(geocoder.questions(), []string{"Tesco Superstore"}) {
 		t.Errorf("%+v, asked for %q", got.Location, geocoder.questions())
 	}
-	s.recorded(t, "map/geocode", "bank/get_transactions")
+	s.checkRecorded(t, "map/geocode", "bank/get_transactions")
 
-	geocoder.answers(places(at("Tesco Express, Goodge Street, London", "51.51956", "-0.13432")))
-	text, moved := s.ask(says(question), presses(shown, "show_transaction", fmt.Sprintf(`{"id":%q,"query":%q}`, got.Others[0].ID, question)))
+	geocoder.setAnswer(answerPlaces(placeAt("Tesco Express, Goodge Street, London", "51.51956", "-0.13432")))
+	text, moved := s.askBank(textMessage(question), pressMessage(shown, "show_transaction", fmt.Sprintf(`{"id":%q,"query":%q}`, got.Others[0].ID, question)))
 	got = dataOf(t, moved)
 	if text != "Here is where your Tesco Express transaction occurred (Feb 9)." || moved.ID != shown.ID || got.Location == nil || got.Location.Latitude != 51.51956 || len(got.Others) != 2 {
 		t.Errorf("%s %+v", text, got)
@@ -57,18 +57,18 @@ func TestTheMap(t *testing.T) {
 		answer string
 		rows   int
 	}{
-		{"nothing is found", places(), "This transaction doesn't have a physical location", 1},
-		{"the geocoder fails", raw(http.StatusServiceUnavailable, "no"), noMap, 3},
-		{"it answers with no JSON", raw(http.StatusOK, "<html>"), noMap, 3},
-		{"it answers with no list", raw(http.StatusOK, `{"error":"odd"}`), noMap, 3},
-		{"a latitude that is none", places(at("X", "north", "0.1")), noMap, 3},
-		{"coordinates that are null", places(at("X", nil, nil)), noMap, 3},
-		{"a latitude beyond the pole", places(at("X", "951.4", "0.1")), noMap, 3},
-		{"a longitude beyond the line", places(at("X", "51.4", "-180.1")), noMap, 3},
-		{"a place without a box", raw(http.StatusOK, `[{"display_name":"X","lat":"1","lon":"1"}]`), noMap, 3},
+		{"nothing is found", answerPlaces(), "This transaction doesn't have a physical location", 1},
+		{"the geocoder fails", answerRaw(http.StatusServiceUnavailable, "no"), noMap, 3},
+		{"it answers with no JSON", answerRaw(http.StatusOK, "<html>"), noMap, 3},
+		{"it answers with no list", answerRaw(http.StatusOK, `{"error":"odd"}`), noMap, 3},
+		{"a latitude that is none", answerPlaces(placeAt("X", "north", "0.1")), noMap, 3},
+		{"coordinates that are null", answerPlaces(placeAt("X", nil, nil)), noMap, 3},
+		{"a latitude beyond the pole", answerPlaces(placeAt("X", "951.4", "0.1")), noMap, 3},
+		{"a longitude beyond the line", answerPlaces(placeAt("X", "51.4", "-180.1")), noMap, 3},
+		{"a place without a box", answerRaw(http.StatusOK, `[{"display_name":"X","lat":"1","lon":"1"}]`), noMap, 3},
 	} {
-		geocoder.answers(c.say)
-		text, shown := s.ask(says(question))
+		geocoder.setAnswer(c.say)
+		text, shown := s.askBank(textMessage(question))
 		rows := dataOf(t, shown)
 		if !strings.HasPrefix(text, c.answer) || kindOf(shown) != "transaction_list" || rows.Location != nil || len(rows.Transactions) != c.rows {
 			t.Errorf("%s: %s %s", c.name, text, shown.Data)
@@ -76,14 +76,14 @@ func TestTheMap(t *testing.T) {
 	}
 
 	// A geocoder that is slow costs this question its map, and nobody else anything.
-	geocoder.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	geocoder.setAnswer(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	slow := make(chan string, 1)
 	go func() {
-		text, shown := s.ask(says(question))
+		text, shown := s.askBank(textMessage(question))
 		slow <- text + " " + kindOf(shown)
 	}()
 	poll.Until(t, "a question to the geocoder", patience, func() bool { return len(geocoder.questions()) > 0 })
-	if text, shown := s.ask(says("show my accounts")); kindOf(shown) != "account_overview" {
+	if text, shown := s.askBank(textMessage("show my accounts")); kindOf(shown) != "account_overview" {
 		t.Errorf("while the map is slow: %s", text)
 	}
 	select {
@@ -96,21 +96,21 @@ func TestTheMap(t *testing.T) {
 	}
 
 	server.Kill()
-	if text, shown := s.ask(says(question)); text != noMap || kindOf(shown) != "transaction_list" {
+	if text, shown := s.askBank(textMessage(question)); text != noMap || kindOf(shown) != "transaction_list" {
 		t.Errorf("stopped: %s", text)
 	}
-	geocoder.answers(places(at("Tesco Extra", "51.459", "-0.3374")))
+	geocoder.setAnswer(answerPlaces(placeAt("Tesco Extra", "51.459", "-0.3374")))
 	mapServer(t, addr, geocoder)
 	for began := time.Now(); text != recent; {
-		if text, _ = s.ask(says(question)); text != recent && time.Since(began) > patience {
+		if text, _ = s.askBank(textMessage(question)); text != recent && time.Since(began) > patience {
 			t.Fatalf("the map server is back, and the bank says: %s", text)
 		}
 	}
 	t.Log("figure: server-map 2.0.3 through the gateway: found, moved, not found, failing, nine kinds of nonsense, slow, stopped and back; no answer was missing")
 }
 
-// recorded holds that the newest calls of the agent are these, the last first.
-func (s *scene) recorded(t *testing.T, want ...string) {
+// checkRecorded holds that the newest calls of the agent are these, the last first.
+func (s *scene) checkRecorded(t *testing.T, want ...string) {
 	t.Helper()
 	got, err := s.Request(t.Context(), http.MethodGet, "/api/v1/calls?agent=bank&limit=2", "")
 	var page struct{ Items []junctor.Call }
@@ -123,7 +123,7 @@ func (s *scene) recorded(t *testing.T, want ...string) {
 	var calls []string
 	for _, c := range page.Items {
 		calls = append(calls, c.Server+"/"+c.Name)
-		if c.Status != junctor.StatusSuccess || c.Door != junctor.DoorTurn {
+		if c.Status != junctor.StatusSuccess || c.EntryPoint != junctor.EntryTurn {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -135,12 +135,12 @@ func (s *scene) recorded(t *testing.T, want ...string) {
 // Without a map there is no map: all else of the bank works.
 func TestWithoutAMap(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	text, shown := s.ask(says(question))
+	s := openScene(t)
+	text, shown := s.askBank(textMessage(question))
 	if rows := dataOf(t, shown).Transactions; text != noMap || kindOf(shown) != "transaction_list" || len(rows) != 3 {
 		t.Errorf("%s %+v", text, rows)
 	}
-	text, shown = s.ask(says("Where was my Aldi transaction?"))
+	text, shown = s.askBank(textMessage("Where was my Aldi transaction?"))
 	if rows := dataOf(t, shown).Transactions; !strings.HasPrefix(text, "I could not find a transaction that fits that.") || len(rows) != 10 {
 		t.Errorf("%s %+v", text, rows)
 	}
@@ -153,12 +153,12 @@ func TestWithoutAMap(t *testing.T) {
 		"my transactions":       "transaction_list",
 		"sing":                  "",
 	} {
-		if text, shown := s.ask(says(said)); kindOf(shown) != want || text == "" {
+		if text, shown := s.askBank(textMessage(said)); kindOf(shown) != want || text == "" {
 			t.Errorf("%q: %s %q", said, text, kindOf(shown))
 		}
 	}
-	_, list := s.ask(says("show my accounts"))
-	text, shown = s.ask(says("show my accounts"), presses(list, "show_account", `{"id":"acc_savings_001"}`))
+	_, list := s.askBank(textMessage("show my accounts"))
+	text, shown = s.askBank(textMessage("show my accounts"), pressMessage(list, "show_account", `{"id":"acc_savings_001"}`))
 	if kindOf(shown) != "account_detail" || !strings.Contains(text, "Rainy day savings") {
 		t.Errorf("%s %+v", text, shown)
 	}
@@ -168,7 +168,7 @@ func TestWithoutAMap(t *testing.T) {
 // each version of A2UI, and reads as a card of today and as one of before.
 func TestTheCard(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := openScene(t)
 	for _, path := range []string{"/.well-known/agent-card.json", "/a2a/bank/.well-known/agent-card.json"} {
 		got, err := s.Request(t.Context(), http.MethodGet, path, "", "Authorization:")
 		if err != nil || got.Status != http.StatusOK {
@@ -273,12 +273,12 @@ func TestDemo(t *testing.T) {
 // the map server.
 func TestTheDocument(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	if text, _ := s.ask(says(question)); text != noMap {
+	s := openScene(t)
+	if text, _ := s.askBank(textMessage(question)); text != noMap {
 		t.Errorf("without a map: %s", text)
 	}
 	geocoder := newNominatim(t)
-	geocoder.answers(places(at("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180")))
+	geocoder.setAnswer(answerPlaces(placeAt("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180")))
 	addr := program.FreeAddr(t)
 	mapServer(t, addr, geocoder)
 	address := "MAP_SERVER_URL=http://" + addr + "/mcp"

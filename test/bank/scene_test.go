@@ -32,7 +32,7 @@ const patience = 2 * time.Minute
 // place is what Nominatim says of one.
 type place map[string]any
 
-func at(name string, lat, lon any) place {
+func placeAt(name string, lat, lon any) place {
 	return place{
 		"place_id": 1, "class": "shop", "type": "supermarket", "importance": 0.1, "display_name": name, "lat": lat, "lon": lon,
 		"boundingbox": []string{"51.4585", "51.4597", "-0.3384", "-0.3367"},
@@ -61,8 +61,8 @@ func newNominatim(t *testing.T) *nominatim {
 	return n
 }
 
-// answers decides what is said from now on.
-func (n *nominatim) answers(say func(http.ResponseWriter, *http.Request)) {
+// setAnswer decides what is said from now on.
+func (n *nominatim) setAnswer(say func(http.ResponseWriter, *http.Request)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.say, n.asked = say, nil
@@ -74,8 +74,8 @@ func (n *nominatim) questions() []string {
 	return append([]string{}, n.asked...)
 }
 
-// places answers with a list.
-func places(list ...place) func(http.ResponseWriter, *http.Request) {
+// answerPlaces answers with a list.
+func answerPlaces(list ...place) func(http.ResponseWriter, *http.Request) {
 	if list == nil {
 		list = []place{}
 	}
@@ -85,7 +85,7 @@ func places(list ...place) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-func raw(status int, text string) func(http.ResponseWriter, *http.Request) {
+func answerRaw(status int, text string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -108,8 +108,8 @@ type scene struct {
 	t *testing.T
 }
 
-// open starts one. answers are those to the questions of the pack.
-func open(t *testing.T, answers ...string) *scene {
+// openScene starts one. answers are those to the questions of the pack.
+func openScene(t *testing.T, answers ...string) *scene {
 	t.Helper()
 	s := &scene{program.Start(t, program.FreeAddr(t), t.TempDir()), t}
 	args := []string{"pack", "add", "bank", "--yes"}
@@ -122,15 +122,15 @@ func open(t *testing.T, answers ...string) *scene {
 	return s
 }
 
-// says is something that a person says, or presses.
-func says(text string) agent.Message { return agent.Message{Role: agent.RoleUser, Text: text} }
+// textMessage is something that a person says, or presses.
+func textMessage(text string) agent.Message { return agent.Message{Role: agent.RoleUser, Text: text} }
 
-func presses(on *a2ui.Surface, name, context string) agent.Message {
+func pressMessage(on *a2ui.Surface, name, context string) agent.Message {
 	return agent.Message{Role: agent.RoleUser, Text: "pressed " + name, Action: &a2ui.Action{Surface: on.ID, Name: name, Context: json.RawMessage(context)}}
 }
 
-// ask gives the agent a turn, and gives its words and what it shows.
-func (s *scene) ask(story ...agent.Message) (string, *a2ui.Surface) {
+// askBank gives the agent a turn, and gives its words and what it shows.
+func (s *scene) askBank(story ...agent.Message) (string, *a2ui.Surface) {
 	s.t.Helper()
 	body, err := json.Marshal(admin.Talk{Messages: story})
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *scene) ask(story ...agent.Message) (string, *a2ui.Surface) {
 	if err := json.Unmarshal([]byte(got.Body), &end); err != nil {
 		s.t.Fatal(err)
 	}
-	if end.Outcome != agent.Done {
+	if end.Outcome != agent.OutcomeDone {
 		s.t.Errorf("%s: %s", end.Outcome, end.Reason)
 	}
 	last := end.Messages[len(end.Messages)-1]

@@ -15,7 +15,7 @@ func (r *rig) found(t testing.TB, id int) (out []map[string]any) {
 	t.Helper()
 	for _, one := range r.api(t, "GET", "/servers", "", 200)["items"].([]any) {
 		s := one.(map[string]any)
-		if s["found"] == agentName(id) {
+		if s["discovered"] == agentName(id) {
 			out = append(out, s)
 		}
 	}
@@ -27,7 +27,7 @@ func agentName(id int) string { return fmt.Sprintf("eip155:31337:%s/%d", identit
 // Each endpoint that is found is a server: what goes there is on record under its
 // id, it moves and stops with the registration, can be switched off, and lists
 // its tools nowhere.
-func TestFoundEndpointsAreServers(t *testing.T) {
+func TestDiscoveredEndpointsAreServers(t *testing.T) {
 	a, b, e := newAgent(t), newAgent(t), anvil(t)
 	e.install(t, map[int64]string{42: registration(42, mcpAt(a.url))})
 	r := start(t, e, 0, "")
@@ -71,7 +71,7 @@ func TestFoundEndpointsAreServers(t *testing.T) {
 	poll.Until(t, "the call on record", patience, func() bool {
 		for _, one := range r.api(t, "GET", "/calls?server="+id, "", 200)["items"].([]any) {
 			c := one.(map[string]any)
-			if c["name"] == "agent.receiveFeedback" && c["status"] == "success" && c["door"] == "delivery" {
+			if c["name"] == "agent.receiveFeedback" && c["status"] == "success" && c["entry_point"] == "delivery" {
 				return true
 			}
 		}

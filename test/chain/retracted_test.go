@@ -9,7 +9,7 @@ import (
 )
 
 // An agent is told once when a chain takes back what it was told.
-func TestRetractedIsTold(t *testing.T) {
+func TestRetractionIsAnnounced(t *testing.T) {
 	e, a := anvil(t), newAgent(t)
 	e.install(t, map[int64]string{42: registration(42, mcpAt(a.url))})
 	r := start(t, e, 1, "")

@@ -13,10 +13,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// shed is what the agents of the test have around them: a server whose tools take
+// chatServer is what the agents of the test have around them: a server whose tools take
 // down what they did, a model that does as it is told in plain words, and a way
 // for the test to ask and to let go.
-type shed struct {
+type chatServer struct {
 	tools, model, control string // addresses
 
 	mu       sync.Mutex
@@ -27,9 +27,9 @@ type shed struct {
 	released chan struct{}
 }
 
-func newShed(t *testing.T) *shed {
+func newShed(t *testing.T) *chatServer {
 	t.Helper()
-	s := &shed{released: make(chan struct{})}
+	s := &chatServer{released: make(chan struct{})}
 	start := func(h http.Handler) string {
 		server := httptest.NewServer(h)
 		t.Cleanup(func() {
@@ -40,7 +40,7 @@ func newShed(t *testing.T) *shed {
 	}
 	sdk := s.server()
 	s.tools = start(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
-	s.model = start(http.HandlerFunc(s.think)) + "/v1"
+	s.model = start(http.HandlerFunc(s.serveModel)) + "/v1"
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
@@ -57,13 +57,13 @@ func newShed(t *testing.T) *shed {
 	return s
 }
 
-func (s *shed) note(n *int) {
+func (s *chatServer) countNote(n *int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*n++
 }
 
-func (s *shed) server() *mcp.Server {
+func (s *chatServer) server() *mcp.Server {
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "shed", Version: "1"}, nil)
 	said := func(text string) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
@@ -72,14 +72,14 @@ func (s *shed) server() *mcp.Server {
 		What string `json:"what"`
 	},
 	) (*mcp.CallToolResult, any, error) {
-		s.note(&s.burnt)
+		s.countNote(&s.burnt)
 		return said(in.What + " is no more")
 	})
 	mcp.AddTool(sdk, &mcp.Tool{Name: "wait", Description: "Waits until it is told to end.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-			s.note(&s.began)
+			s.countNote(&s.began)
 			<-ctx.Done()
-			s.note(&s.cancels)
+			s.countNote(&s.cancels)
 			return nil, nil, ctx.Err()
 		})
 	return sdk
@@ -135,9 +135,9 @@ var wishes = []struct{ words, tool, args string }{
 
 const story = "**One** thing, then <img src=x onerror=\"window.__xss=1\"> "
 
-// think answers as chat completions do, in pieces.
-func (s *shed) think(w http.ResponseWriter, r *http.Request) {
-	s.note(&s.asked)
+// serveModel answers as chat completions do, in pieces.
+func (s *chatServer) serveModel(w http.ResponseWriter, r *http.Request) {
+	s.countNote(&s.asked)
 	var in request
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || r.URL.Path != "/v1/chat/completions" {
 		http.Error(w, `{"error":{"message":"this is no chat completion"}}`, http.StatusBadRequest)

@@ -75,8 +75,8 @@ func (r result) text() string {
 	return b.String()
 }
 
-// check judges a walk.
-func check(t *testing.T, got seen, protocol string) {
+// checkSeen judges a walk.
+func checkSeen(t *testing.T, got seen, protocol string) {
 	t.Helper()
 	if got.Protocol != protocol {
 		t.Errorf("protocol %q, want %q", got.Protocol, protocol)
@@ -153,7 +153,7 @@ func TestNode(t *testing.T) {
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			check(t, got, tt.protocol)
+			checkSeen(t, got, tt.protocol)
 			t.Logf("figure: %s speaks %s: %d tools, progress, elicitation, resource, prompt, completion", tt.name, got.Protocol, len(got.Tools))
 		})
 	}

@@ -42,8 +42,8 @@ func TestGoSDK(t *testing.T) {
 		{"stdio", "2025-11-25"},
 	} {
 		t.Run(tt.transport+", "+tt.protocol, func(t *testing.T) {
-			got := walk(t, transports[tt.transport](t), tt.protocol)
-			check(t, got, tt.protocol)
+			got := walkServer(t, transports[tt.transport](t), tt.protocol)
+			checkSeen(t, got, tt.protocol)
 			t.Logf("figure: go-sdk v1.8.0, %s, speaks %s: %d tools, progress, elicitation, resource, prompt, completion", tt.transport, got.Protocol, len(got.Tools))
 		})
 	}
@@ -58,8 +58,8 @@ func (withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// walk is the Go twin of test/node/tour.mjs.
-func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
+// walkServer is the Go twin of test/node/tour.mjs.
+func walkServer(t *testing.T, tr mcp.Transport, protocol string) seen {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -134,7 +134,7 @@ func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
 	}
 	read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: "demo+demo://readme"})
 	must(err)
-	convert(t, read, &got.Read)
+	convertJSON(t, read, &got.Read)
 	templates, err := s.ListResourceTemplates(ctx, nil)
 	must(err)
 	for _, r := range templates.ResourceTemplates {
@@ -147,7 +147,7 @@ func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
 	}
 	greet, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "demo__greet", Arguments: map[string]string{"name": "Ada"}})
 	must(err)
-	convert(t, greet, &got.Prompt)
+	convertJSON(t, greet, &got.Prompt)
 	completion, err := s.Complete(ctx, &mcp.CompleteParams{
 		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "demo__greet"},
 		Argument: mcp.CompleteParamsArgument{Name: "name", Value: "A"},
@@ -160,8 +160,8 @@ func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
 	return got
 }
 
-// convert carries a value over by its JSON form.
-func convert(t *testing.T, from, to any) {
+// convertJSON carries a value over by its JSON form.
+func convertJSON(t *testing.T, from, to any) {
 	t.Helper()
 	text, err := json.Marshal(from)
 	if err != nil {

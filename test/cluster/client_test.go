@@ -36,9 +36,9 @@ type loss struct {
 	replica    int // that it was sent to
 	begun, end time.Time
 	how        string
-	event      string  // the last that came of its stream
-	heard      hearing // what came of it
-	digest     string  // of its arguments
+	event      string       // the last that came of its stream
+	heard      streamReader // what came of it
+	digest     string       // of its arguments
 }
 
 // The ways in which a call may be lost. Each says to the client that it may call
@@ -50,19 +50,19 @@ const (
 	unavailable = "the error unavailable"
 )
 
-func (c *client) post(ctx context.Context, body string, header ...string) (*http.Response, error) {
+func (c *client) postMessage(ctx context.Context, body string, header ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.l.c.URL+"/mcp", strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	c.dress(req)
+	c.setHeaders(req)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	return c.l.http.Do(req)
 }
 
-func (c *client) dress(req *http.Request) {
+func (c *client) setHeaders(req *http.Request) {
 	req.Header.Set("Authorization", "Bearer "+c.key)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
@@ -81,7 +81,7 @@ func (c *client) open(ctx context.Context) error {
 		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacyVersion + `","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 	} {
-		resp, err := c.post(ctx, body)
+		resp, err := c.postMessage(ctx, body)
 		if err != nil {
 			return err
 		}
@@ -102,20 +102,20 @@ func (c *client) call(ctx context.Context) {
 	c.n++
 	for attempt := 1; ; attempt++ {
 		nonce := fmt.Sprintf("%s-%d-%d", c.name, c.n, attempt)
-		lost, err := c.try(ctx, nonce)
+		lost, err := c.tryCall(ctx, nonce)
 		if err != nil {
-			c.l.wrong("%s: %v", nonce, err)
+			c.l.reportWrong("%s: %v", nonce, err)
 			return
 		}
 		if lost == nil {
 			return
 		}
-		c.l.lose(*lost)
-		rest(ctx, pace/4)
+		c.l.recordLoss(*lost)
+		pauseFor(ctx, pace/4)
 		if lost.how == cut && lost.event != "" {
 			answered, err := c.resume(ctx, lost)
 			if err != nil {
-				c.l.wrong("%s, resumed: %v", nonce, err)
+				c.l.reportWrong("%s, resumed: %v", nonce, err)
 			}
 			if answered {
 				return
@@ -124,20 +124,20 @@ func (c *client) call(ctx context.Context) {
 	}
 }
 
-// try makes one call. An error is what no kill explains.
-func (c *client) try(ctx context.Context, nonce string) (*loss, error) {
+// tryCall makes one call. An error is what no kill explains.
+func (c *client) tryCall(ctx context.Context, nonce string) (*loss, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c.id++
 	server := servers()[c.n%len(servers())]
 	meta, header := fmt.Sprintf(`"progressToken":%d`, c.id), []string{}
 	if c.modern {
-		meta += fmt.Sprintf(`,%q:%q,%q:{}`, wire.MetaProtocolVersion, wire.Modern, wire.MetaClientCapabilities)
-		header = []string{wire.HeaderProtocolVersion, wire.Modern, wire.HeaderMethod, wire.MethodToolsCall, wire.HeaderName, server + "__tag"}
+		meta += fmt.Sprintf(`,%q:%q,%q:{}`, wire.MetaProtocolVersion, wire.ModernVersion, wire.MetaClientCapabilities)
+		header = []string{wire.HeaderProtocolVersion, wire.ModernVersion, wire.HeaderMethod, wire.MethodToolsCall, wire.HeaderName, server + "__tag"}
 	}
 	arguments := fmt.Sprintf(`{"nonce":%q,"steps":%d,"pause_ms":200}`, nonce, c.steps)
 	lost := &loss{begun: time.Now()}
-	resp, err := c.post(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s__tag","arguments":%s,"_meta":{%s}}}`, c.id, server, arguments, meta), header...)
+	resp, err := c.postMessage(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s__tag","arguments":%s,"_meta":{%s}}}`, c.id, server, arguments, meta), header...)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (c *client) try(ctx context.Context, nonce string) (*loss, error) {
 	if lost.replica, err = strconv.Atoi(resp.Header.Get(program.HeaderReplica)); err != nil {
 		return nil, err
 	}
-	h := hearing{nonce: nonce, id: strconv.Itoa(c.id)}
+	h := streamReader{nonce: nonce, id: strconv.Itoa(c.id)}
 	switch {
 	case resp.StatusCode == http.StatusBadGateway:
 		lost.how = badGateway
@@ -172,8 +172,8 @@ func (c *client) try(ctx context.Context, nonce string) (*loss, error) {
 	return nil, nil
 }
 
-// hearing is what a call has heard.
-type hearing struct {
+// streamReader is what a call has heard.
+type streamReader struct {
 	nonce, id string
 	notes     int
 	answered  bool
@@ -182,7 +182,7 @@ type hearing struct {
 }
 
 // read takes an answer as far as it comes. An error is about what it says.
-func (h *hearing) read(resp *http.Response) error {
+func (h *streamReader) read(resp *http.Response) error {
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		b, err := io.ReadAll(resp.Body)
 		if err != nil {
@@ -210,7 +210,7 @@ func (h *hearing) read(resp *http.Response) error {
 }
 
 // take checks one message: it is of this call, and right.
-func (h *hearing) take(b []byte) error {
+func (h *streamReader) take(b []byte) error {
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -227,7 +227,7 @@ func (h *hearing) take(b []byte) error {
 	switch {
 	case h.answered:
 		return fmt.Errorf("after the answer there was %s", b)
-	case m.Method == wire.NoteProgress:
+	case m.Method == wire.NotificationProgress:
 		if string(m.Params.ProgressToken) != h.id || m.Params.Message != fmt.Sprintf("%s/%d", h.nonce, h.notes) {
 			return fmt.Errorf("progress %d is %s", h.notes, b)
 		}
@@ -253,7 +253,7 @@ func (c *client) resume(ctx context.Context, l *loss) (answered bool, err error)
 	if err != nil {
 		return false, err
 	}
-	c.dress(req)
+	c.setHeaders(req)
 	req.Header.Set("Last-Event-Id", l.event)
 	resp, err := c.l.http.Do(req)
 	if err != nil {
@@ -278,7 +278,7 @@ func (c *client) resume(ctx context.Context, l *loss) (answered bool, err error)
 	case resp.StatusCode == http.StatusBadGateway, err != nil: // killed again
 		return false, nil
 	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(b), "send the request again"):
-		c.l.told()
+		c.l.eventCount()
 		return false, nil
 	}
 	return false, fmt.Errorf("%s %s", resp.Status, b)

@@ -71,7 +71,7 @@ func TestClocksApart(t *testing.T) {
 	taken := events.Taken()
 	agent.Check(t, taken)
 	all := agent.Told()
-	apart(t, all, nil)
+	checkIndependent(t, all, nil)
 	seen := map[string]bool{}
 	for _, one := range all {
 		if seen[one.ID] {

@@ -35,7 +35,7 @@ func newCable(t *testing.T, host, target string) *cable {
 			if err != nil {
 				return
 			}
-			work.Go(func() { c.carry(conn) })
+			work.Go(func() { c.carryConn(conn) })
 		}
 	})
 	t.Cleanup(func() {
@@ -74,8 +74,8 @@ func (c *cable) end() {
 	}
 }
 
-// hold notes a connection, to be closed in the end.
-func (c *cable) hold(conn net.Conn) {
+// holdConn notes a connection, to be closed in the end.
+func (c *cable) holdConn(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -84,15 +84,15 @@ func (c *cable) hold(conn net.Conn) {
 	c.conns[conn] = struct{}{}
 }
 
-func (c *cable) carry(near net.Conn) {
-	c.hold(near)
-	c.pass()
+func (c *cable) carryConn(near net.Conn) {
+	c.holdConn(near)
+	c.passConns()
 	far, err := net.Dial("tcp", c.target)
 	if err != nil {
 		_ = near.Close()
 		return
 	}
-	c.hold(far)
+	c.holdConn(far)
 	var both sync.WaitGroup
 	both.Go(func() { c.copy(far, near) })
 	both.Go(func() { c.copy(near, far) })
@@ -103,8 +103,8 @@ func (c *cable) carry(near net.Conn) {
 	delete(c.conns, far)
 }
 
-// pass waits while the cable is cut.
-func (c *cable) pass() {
+// passConns waits while the cable is cut.
+func (c *cable) passConns() {
 	c.mu.Lock()
 	whole := c.cut
 	c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *cable) copy(to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		c.pass()
+		c.passConns()
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return

@@ -45,7 +45,7 @@ func TestFaults(t *testing.T) {
 	s := startSite(t)
 	agent := program.NewReceiver(t)
 	agent.Hold = func(int) time.Duration { return 20 * time.Millisecond }
-	s.c.Node(plain).Events(t, agent.URL)
+	s.c.Replica(plain).Events(t, agent.URL)
 	stop, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	events := program.NewSender(s.c.URL, pace)
@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 	cancel()
 	work.Wait()
 
-	s.right()
+	s.checkResults()
 	how := map[string]int{}
 	for _, one := range s.lost {
 		what := ""
@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 	s.goOn()
 	taken := events.Taken()
 	agent.Check(t, taken)
-	apart(t, agent.Told(), nil)
+	checkIndependent(t, agent.Told(), nil)
 	s.recorded()
 	if len(s.answered) < 100 || len(taken) < 20 {
 		t.Errorf("%d answers, %d events: that was no load", len(s.answered), len(taken))
@@ -124,9 +124,9 @@ func startSite(t *testing.T) *site {
 	return s
 }
 
-// during notes what may be lost from now on, until the function that it gives is
+// expectLosses notes what may be lost from now on, until the function that it gives is
 // called.
-func (s *site) during(what string, may func(loss) bool) (over func()) {
+func (s *site) expectLosses(what string, may func(loss) bool) (over func()) {
 	w := window{what: what, from: time.Now(), may: may}
 	return func() {
 		w.to = time.Now()
@@ -139,7 +139,7 @@ func (s *site) ready(n int) (bool, string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	a, err := s.c.Node(n).Request(ctx, http.MethodGet, "/readyz", "")
+	a, err := s.c.Replica(n).Request(ctx, http.MethodGet, "/readyz", "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func (s *site) untilReady(n int, want bool, says string) {
 // shared is whether a replica counts limits together with the others.
 func (s *site) shared(n int) string {
 	s.t.Helper()
-	a, err := s.c.Node(n).Request(s.t.Context(), http.MethodGet, "/metrics", "")
+	a, err := s.c.Replica(n).Request(s.t.Context(), http.MethodGet, "/metrics", "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -169,8 +169,8 @@ func (s *site) shared(n int) string {
 	return ""
 }
 
-// served waits until a replica has answered some calls more.
-func (s *site) served(n int) {
+// waitServed waits until a replica has answered some calls more.
+func (s *site) waitServed(n int) {
 	s.t.Helper()
 	count := func() int {
 		s.mu.Lock()
@@ -185,13 +185,13 @@ func (s *site) served(n int) {
 func (s *site) redisKilled(hold time.Duration) {
 	s.t.Helper()
 	s.c.Redis.Kill()
-	for n := range s.c.Nodes() {
+	for n := range s.c.Replicas() {
 		s.until(fmt.Sprintf("replica %d counts for itself", n), func() bool { return s.shared(n) == "0" })
 		s.untilReady(n, true, "")
 	}
-	rest(s.t.Context(), hold)
+	pauseFor(s.t.Context(), hold)
 	s.c.Redis = program.RedisAt(s.t, s.c.RedisAddr)
-	for n := range s.c.Nodes() {
+	for n := range s.c.Replicas() {
 		s.until(fmt.Sprintf("replica %d counts with the others", n), func() bool { return s.shared(n) == "1" })
 	}
 }
@@ -200,13 +200,13 @@ func (s *site) redisKilled(hold time.Duration) {
 // replica all the same is answered where nothing has to be asked, and refused else.
 func (s *site) postgresRestarted(hold time.Duration) {
 	s.t.Helper()
-	over := s.during("PostgreSQL restarted", func(l loss) bool { return l.how == nobody || l.how == unavailable })
+	over := s.expectLosses("PostgreSQL restarted", func(l loss) bool { return l.how == nobody || l.how == unavailable })
 	fresh := &client{l: s.load, name: "fresh", key: s.clients[0].key}
 	if err := fresh.open(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 	s.c.PG.Halt()
-	for n, in := range s.c.Nodes() {
+	for n, in := range s.c.Replicas() {
 		s.untilReady(n, false, "database")
 		// A session that is new at most of them: whether it was ended nobody can say.
 		a, err := in.Request(s.t.Context(), http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -215,13 +215,13 @@ func (s *site) postgresRestarted(hold time.Duration) {
 			s.t.Errorf("replica %d, of a session that it does not know yet, while the database is away: %d %s %v", n, a.Status, a.Body, err)
 		}
 	}
-	rest(s.t.Context(), hold)
+	pauseFor(s.t.Context(), hold)
 	if err := s.c.PG.Resume(); err != nil {
 		s.t.Fatal(err)
 	}
-	for n := range s.c.Nodes() {
+	for n := range s.c.Replicas() {
 		s.untilReady(n, true, "")
-		s.served(n)
+		s.waitServed(n)
 	}
 	over()
 }
@@ -235,33 +235,33 @@ func (s *site) cutOff(hold time.Duration) {
 	known := func(n int) bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 		defer cancel()
-		a, err := s.c.Node(n).Request(ctx, http.MethodGet, "/mcp/tools", "", "Authorization: Bearer "+spare.Key)
+		a, err := s.c.Replica(n).Request(ctx, http.MethodGet, "/mcp/tools", "", "Authorization: Bearer "+spare.Key)
 		return err == nil && a.Status == http.StatusOK
 	}
 	s.until("the key is known", func() bool { return known(onWire) })
 
-	over := s.during("cut off", func(l loss) bool { return l.replica == onWire && l.how == unavailable })
+	over := s.expectLosses("cut off", func(l loss) bool { return l.replica == onWire && l.how == unavailable })
 	s.db.Cut()
 	s.redis.Cut()
 	s.untilReady(onWire, false, "database")
-	s.until("others do its work", func() bool { return !s.works(onWire) })
-	if a, err := s.c.Node(plain).Request(s.t.Context(), http.MethodDelete, "/api/v1/keys/"+spare.ID, ""); err != nil || a.Status >= http.StatusMultipleChoices {
+	s.until("others do its work", func() bool { return !s.tryCalls(onWire) })
+	if a, err := s.c.Replica(plain).Request(s.t.Context(), http.MethodDelete, "/api/v1/keys/"+spare.ID, ""); err != nil || a.Status >= http.StatusMultipleChoices {
 		s.t.Errorf("a key is revoked: %d %s %v", a.Status, a.Body, err)
 	}
-	s.served(plain)
-	s.served(onDisk)
-	rest(s.t.Context(), hold)
+	s.waitServed(plain)
+	s.waitServed(onDisk)
+	pauseFor(s.t.Context(), hold)
 	s.db.Mend()
 	s.redis.Mend()
 	s.untilReady(onWire, true, "")
-	s.served(onWire)
+	s.waitServed(onWire)
 	s.until("what was revoked meanwhile is refused", func() bool { return !known(onWire) })
 	s.until("limits are counted together", func() bool { return s.shared(onWire) == "1" })
 	over()
 }
 
-// works says whether a replica holds a lease of work that one does for all.
-func (s *site) works(n int) bool {
+// tryCalls says whether a replica holds a lease of work that one does for all.
+func (s *site) tryCalls(n int) bool {
 	s.t.Helper()
 	db, err := sql.Open("pgx", s.c.DB)
 	if err != nil {
@@ -269,7 +269,7 @@ func (s *site) works(n int) bool {
 	}
 	defer db.Close()
 	var held int
-	err = db.QueryRowContext(s.t.Context(), `SELECT COUNT(*) FROM leases l JOIN nodes n ON n.id = l.node WHERE n.url = $1`, s.c.Node(n).URL).Scan(&held)
+	err = db.QueryRowContext(s.t.Context(), `SELECT COUNT(*) FROM leases l JOIN replicas n ON n.id = l.replica WHERE n.url = $1`, s.c.Replica(n).URL).Scan(&held)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -280,15 +280,15 @@ func (s *site) works(n int) bool {
 // ready.
 func (s *site) diskFull(hold time.Duration) {
 	s.t.Helper()
-	over := s.during("disk full", func(l loss) bool { return l.replica == onDisk && l.how == unavailable })
+	over := s.expectLosses("disk full", func(l loss) bool { return l.replica == onDisk && l.how == unavailable })
 	room := s.noRoom()
 	s.untilReady(onDisk, false, "journal")
-	s.served(plain)
-	s.served(onWire)
-	rest(s.t.Context(), hold)
+	s.waitServed(plain)
+	s.waitServed(onWire)
+	pauseFor(s.t.Context(), hold)
 	room()
 	s.untilReady(onDisk, true, "")
-	s.served(onDisk)
+	s.waitServed(onDisk)
 	over()
 }
 
@@ -297,7 +297,7 @@ func (s *site) diskFull(hold time.Duration) {
 func (s *site) noRoom() (room func()) {
 	s.t.Helper()
 	if s.disk == "" {
-		return s.c.Node(onDisk).NoRoom(s.t)
+		return s.c.Replica(onDisk).NoRoom(s.t)
 	}
 	ballast := filepath.Join(s.disk, "ballast")
 	program.Fill(s.t, ballast)

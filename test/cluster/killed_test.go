@@ -43,7 +43,7 @@ func TestKilled(t *testing.T) {
 		return 20 * time.Millisecond
 	}
 	l := newLoad(t, c, clients, streams)
-	c.Node(0).Events(t, agent.URL)
+	c.Replica(0).Events(t, agent.URL)
 
 	stop, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
@@ -54,28 +54,28 @@ func TestKilled(t *testing.T) {
 	var kills []kill
 	for begun := time.Now(); time.Since(begun) < lasts-calm && !t.Failed(); {
 		next := time.Now().Add(every)
-		rest(stop, time.Duration(rand.Int64N(int64(every/5)))) // not in step with anything
-		k := kill{replica: rand.IntN(len(c.Nodes())), at: time.Now()}
-		c.Node(k.replica).Kill()
+		pauseFor(stop, time.Duration(rand.Int64N(int64(every/5)))) // not in step with anything
+		k := kill{replica: rand.IntN(len(c.Replicas())), at: time.Now()}
+		c.Replica(k.replica).Kill()
 		k.gone = time.Now()
 		kills = append(kills, k)
 		c.Restart(k.replica)
-		rest(stop, time.Until(next))
+		pauseFor(stop, time.Until(next))
 	}
 	work.Wait()
 
-	l.right()
+	l.checkResults()
 	how := map[string]int{}
 	for _, one := range l.lost {
 		how[one.how]++
-		if !explained(one, kills) {
+		if !isExplained(one, kills) {
 			t.Errorf("a call was lost (%s) at replica %d, which was not killed between %v and %v", one.how, one.replica, one.begun, one.end)
 		}
 	}
 	l.goOn()
 	taken := events.Taken()
 	agent.Check(t, taken)
-	apart(t, agent.Told(), kills)
+	checkIndependent(t, agent.Told(), kills)
 	l.recorded()
 	if len(kills) < 3 || len(l.answered) < 20*len(kills) || len(taken) < 10*len(kills) || len(l.by) < 3 {
 		t.Errorf("%d kills, %d answers by %v, %d events: that was no load", len(kills), len(l.answered), l.by, len(taken))
@@ -85,8 +85,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("figure: streams of replicas that were killed, resumed at others: %d were told that there is no answer, %d had it, %d were told to send the request again", l.over, l.rest, l.again)
 }
 
-// explained says whether a call was under way in a replica while that was killed.
-func explained(one loss, kills []kill) bool {
+// isExplained says whether a call was under way in a replica while that was killed.
+func isExplained(one loss, kills []kill) bool {
 	for _, k := range kills {
 		if k.replica == one.replica && one.begun.Before(k.gone) && one.end.After(k.at) {
 			return true
@@ -102,7 +102,7 @@ func (l *load) goOn() {
 		if one.modern {
 			continue
 		}
-		for n, in := range l.c.Nodes() {
+		for n, in := range l.c.Replicas() {
 			want := fmt.Sprintf("%s is still here at %d", one.name, n)
 			a, err := in.Request(l.t.Context(), http.MethodPost, "/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":%q}}}`, want),
 				"Authorization: Bearer "+one.key, "Mcp-Session-Id: "+one.session, "Mcp-Protocol-Version: "+legacyVersion)
@@ -113,10 +113,10 @@ func (l *load) goOn() {
 	}
 }
 
-// apart holds that an agent was told of one event at a time: of the next, or of
+// checkIndependent holds that an agent was told of one event at a time: of the next, or of
 // the same again, only once the one before had ended, or whoever told it may have
 // been killed.
-func apart(t *testing.T, all []program.Told, kills []kill) {
+func checkIndependent(t *testing.T, all []program.Told, kills []kill) {
 	t.Helper()
 	last := map[string]program.Told{}
 	for _, one := range all {
@@ -141,7 +141,7 @@ func apart(t *testing.T, all []program.Told, kills []kill) {
 func (l *load) recorded() {
 	l.t.Helper()
 	var dirs []string
-	for _, in := range l.c.Nodes() {
+	for _, in := range l.c.Replicas() {
 		dirs = append(dirs, in.DataDir)
 	}
 	journals := program.NewJournal(l.t, dirs...)
@@ -149,7 +149,7 @@ func (l *load) recorded() {
 	if starts, ends := journals.Missing(l.answered); starts+ends > 0 {
 		l.t.Errorf("of %d answered calls %d have no record of their start, %d none of their end", len(l.answered), starts, ends)
 	}
-	for n, in := range l.c.Nodes() {
+	for n, in := range l.c.Replicas() {
 		if stdout, stderr, code := in.VerifyJournal(l.t); code != 0 {
 			l.t.Errorf("replica %d: audit verify: exit code %d\n%s%s", n, code, stdout, stderr)
 		}
@@ -161,38 +161,38 @@ func (l *load) recorded() {
 	defer db.Close()
 	copied, seen := program.NewJournal(l.t), map[string]int64{}
 	l.until("the copy of the journals has all calls", func() bool {
-		for _, node := range copiedNodes(l.t, db) {
-			copyOf(l.t, db, node, seen, copied)
+		for _, replica := range copiedReplicas(l.t, db) {
+			copyOf(l.t, db, replica, seen, copied)
 		}
 		starts, ends := copied.Missing(l.answered)
 		return starts+ends == 0
 	})
 }
 
-func copiedNodes(t *testing.T, db *sql.DB) (nodes []string) {
+func copiedReplicas(t *testing.T, db *sql.DB) (replicas []string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `SELECT DISTINCT node FROM audit_pages`)
+	rows, err := db.QueryContext(t.Context(), `SELECT DISTINCT replica FROM audit_pages`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var node string
-		if err := rows.Scan(&node); err != nil {
+		var replica string
+		if err := rows.Scan(&replica); err != nil {
 			t.Fatal(err)
 		}
-		nodes = append(nodes, node)
+		replicas = append(replicas, replica)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return nodes
+	return replicas
 }
 
 // copyOf reads what is new in the copy of one journal.
-func copyOf(t *testing.T, db *sql.DB, node string, seen map[string]int64, into *program.Journal) {
+func copyOf(t *testing.T, db *sql.DB, replica string, seen map[string]int64, into *program.Journal) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), `SELECT last, records FROM audit_pages WHERE node = $1 AND last > $2 ORDER BY last`, node, seen[node])
+	rows, err := db.QueryContext(t.Context(), `SELECT last, records FROM audit_pages WHERE replica = $1 AND last > $2 ORDER BY last`, replica, seen[replica])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func copyOf(t *testing.T, db *sql.DB, node string, seen map[string]int64, into *
 		if err := rows.Scan(&last, &records); err != nil {
 			t.Fatal(err)
 		}
-		seen[node] = last
+		seen[replica] = last
 		into.Take(records)
 	}
 	if err := rows.Err(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -51,8 +51,8 @@ func newLoad(t *testing.T, c *program.Cluster, clients, streams int) *load {
 	t.Helper()
 	l := &load{t: t, c: c, by: map[int]int{}, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * clients}}}
 	t.Cleanup(l.http.CloseIdleConnections)
-	for i, way := range []peers.Way{peers.Legacy, peers.Modern} {
-		l.api("/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, servers()[i], peers.Start(t, way).URL), nil)
+	for i, way := range []upstreams.Way{upstreams.Legacy, upstreams.Modern} {
+		l.api("/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, servers()[i], upstreams.Start(t, way).URL), nil)
 	}
 	var made struct{ Key string }
 	l.api("/agents", `{"name":"bot","tools":["demo/*","legacy/*","modern/*"],"limits":{"per_day":1000000}}`, &made) // limits are shared by way of the Redis
@@ -62,7 +62,7 @@ func newLoad(t *testing.T, c *program.Cluster, clients, streams int) *load {
 		l.api("/keys", fmt.Sprintf(`{"name":"k%d","scopes":["tools:read","tools:call"]}`, i), &made)
 		keys = append(keys, made.Key)
 	}
-	for n, in := range c.Nodes() {
+	for n, in := range c.Replicas() {
 		for _, key := range keys {
 			l.until(fmt.Sprintf("replica %d knows keys and servers", n), func() bool {
 				a, err := in.Request(t.Context(), http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+key)
@@ -86,7 +86,7 @@ func newLoad(t *testing.T, c *program.Cluster, clients, streams int) *load {
 // api makes something at whichever replica is next.
 func (l *load) api(path, body string, into any) {
 	l.t.Helper()
-	a, err := l.c.Node(0).Request(l.t.Context(), http.MethodPost, "/api/v1"+path, body)
+	a, err := l.c.Replica(0).Request(l.t.Context(), http.MethodPost, "/api/v1"+path, body)
 	if err != nil || a.Status != http.StatusCreated {
 		l.t.Fatalf("POST %s: %d %s %v", path, a.Status, a.Body, err)
 	}
@@ -102,24 +102,24 @@ func (l *load) run(stop context.Context) {
 	var work sync.WaitGroup
 	for i, one := range l.clients {
 		work.Go(func() {
-			rest(stop, pace*time.Duration(i)/time.Duration(len(l.clients))) // not all at once
+			pauseFor(stop, pace*time.Duration(i)/time.Duration(len(l.clients))) // not all at once
 			for stop.Err() == nil {
 				one.call(l.t.Context())
-				rest(stop, pace)
+				pauseFor(stop, pace)
 			}
 		})
 	}
 	work.Wait()
 }
 
-func rest(ctx context.Context, d time.Duration) {
+func pauseFor(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-func (l *load) wrong(format string, args ...any) {
+func (l *load) reportWrong(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
@@ -132,13 +132,13 @@ func (l *load) answer(digest string, replica int) {
 	l.by[replica]++
 }
 
-func (l *load) lose(one loss) {
+func (l *load) recordLoss(one loss) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = append(l.lost, one)
 }
 
-func (l *load) told() {
+func (l *load) eventCount() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.again++
@@ -155,8 +155,8 @@ func (l *load) resumed(answered bool) {
 	}
 }
 
-// right holds that nothing was answered wrongly.
-func (l *load) right() {
+// checkResults holds that nothing was answered wrongly.
+func (l *load) checkResults() {
 	l.t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()

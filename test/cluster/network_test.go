@@ -33,21 +33,21 @@ func newNetwork(t *testing.T) *network {
 	if out, err := exec.Command("ip", "netns", "add", w.name).CombinedOutput(); err != nil {
 		program.Missing(t, fmt.Sprintf("a network of its own, which needs root and ip: %v %s", err, out))
 	}
-	t.Cleanup(func() { w.ip("netns", "del", w.name) })
-	w.ip("-n", w.name, "link", "set", "lo", "up")
+	t.Cleanup(func() { w.runIP("netns", "del", w.name) })
+	w.runIP("-n", w.name, "link", "set", "lo", "up")
 	for _, one := range [][3]string{{fmt.Sprintf("ja%d", n), w.front, w.own}, {w.cable, w.back, fmt.Sprintf("10.214.%d.2", n)}} {
 		far := one[0] + "x"
-		w.ip("link", "add", one[0], "type", "veth", "peer", "name", far, "netns", w.name)
+		w.runIP("link", "add", one[0], "type", "veth", "peer", "name", far, "netns", w.name)
 		t.Cleanup(func() { _ = exec.Command("ip", "link", "del", one[0]).Run() }) // it goes with the namespace, a moment later
-		w.ip("addr", "add", one[1]+"/30", "dev", one[0])
-		w.ip("link", "set", one[0], "up")
-		w.ip("-n", w.name, "addr", "add", one[2]+"/30", "dev", far)
-		w.ip("-n", w.name, "link", "set", far, "up")
+		w.runIP("addr", "add", one[1]+"/30", "dev", one[0])
+		w.runIP("link", "set", one[0], "up")
+		w.runIP("-n", w.name, "addr", "add", one[2]+"/30", "dev", far)
+		w.runIP("-n", w.name, "link", "set", far, "up")
 	}
 	return w
 }
 
-func (w *network) ip(args ...string) {
+func (w *network) runIP(args ...string) {
 	w.t.Helper()
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 		w.t.Fatalf("ip %s: %v %s", strings.Join(args, " "), err, out)
@@ -82,7 +82,7 @@ func TestNetworkCut(t *testing.T) {
 	c.Watch(t, pace)
 	s := &site{load: &load{t: t, c: c}}
 	echo := func(n int, key string) int {
-		a, err := c.Node(n).Request(t.Context(), http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"x"}}}`, "Authorization: Bearer "+key)
+		a, err := c.Replica(n).Request(t.Context(), http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"x"}}}`, "Authorization: Bearer "+key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,16 +93,16 @@ func TestNetworkCut(t *testing.T) {
 	s.api("/keys", `{"name":"revoked","scopes":["tools:call"]}`, &revoked)
 	poll.Until(t, "keys are known", patience, func() bool { return echo(away, kept.Key) == http.StatusOK && echo(away, revoked.Key) == http.StatusOK })
 
-	w.ip("link", "set", w.cable, "down")
+	w.runIP("link", "set", w.cable, "down")
 	s.untilReady(away, false, "database")
-	poll.Until(t, "others do its work", patience, func() bool { return !s.works(away) })
-	if a, err := c.Node(0).Request(t.Context(), http.MethodDelete, "/api/v1/keys/"+revoked.ID, ""); err != nil || a.Status != http.StatusNoContent {
+	poll.Until(t, "others do its work", patience, func() bool { return !s.tryCalls(away) })
+	if a, err := c.Replica(0).Request(t.Context(), http.MethodDelete, "/api/v1/keys/"+revoked.ID, ""); err != nil || a.Status != http.StatusNoContent {
 		t.Errorf("a key is revoked: %d %s %v", a.Status, a.Body, err)
 	}
 	if status := echo(away, kept.Key); status != http.StatusOK {
 		t.Errorf("a call that needs nobody: %d", status)
 	}
-	w.ip("link", "set", w.cable, "up")
+	w.runIP("link", "set", w.cable, "up")
 	s.untilReady(away, true, "")
 	poll.Until(t, "what was revoked meanwhile is refused", patience, func() bool { return echo(away, revoked.Key) == http.StatusUnauthorized })
 	if status := echo(away, kept.Key); status != http.StatusOK {

@@ -18,15 +18,15 @@ func TestReplicas(t *testing.T) {
 	base := readBaseline(t)
 	server := program.Build(t, everything)
 	c := program.StartCluster(t, program.ClusterOptions{Args: []string{"--open"}})
-	nodes := c.Nodes()
+	replicas := c.Replicas()
 	for _, mode := range []struct{ name, flag, version string }{
 		{"legacy", "-stateless=false", "2025-11-25"},
 		{"modern", "-stateless=true", modern},
 	} {
 		addr := program.FreeAddr(t)
 		program.Serve(t, addr, nil, server, "-http", addr, mode.flag)
-		nodes[0].Add(t, mode.name, "http://"+addr)
-		for _, in := range nodes {
+		replicas[0].Add(t, mode.name, "http://"+addr)
+		for _, in := range replicas {
 			await(t, in, mode.name)
 		}
 		versions := []string{mode.version}
@@ -47,7 +47,7 @@ func TestReplicas(t *testing.T) {
 			if !program.Long() { // failures are reported above; the long form also compares with one replica
 				continue
 			}
-			alone := runSuite(t, node, nodes[0].URL+"/mcp/s/"+mode.name, v)
+			alone := runSuite(t, node, replicas[0].URL+"/mcp/s/"+mode.name, v)
 			for _, p := range lost(alone, through) {
 				if fleeting(p) {
 					continue

@@ -10,7 +10,7 @@ import (
 )
 
 // start runs an instance with the fixture in it and gives the fixture's own
-// door, where it has the names that the suite expects. The suite sends no
+// endpoint, where it has the names that the suite expects. The suite sends no
 // credential, so the instance is open, as `--open` makes it on loopback.
 func start(t *testing.T) string {
 	t.Helper()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -16,7 +16,7 @@ func TestTasksThroughTheGateway(t *testing.T) {
 	t.Parallel()
 	node := program.FindNode(t)
 	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--open")
-	in.Add(t, "tasks", peers.Tasks(t))
+	in.Add(t, "tasks", upstreams.Tasks(t))
 	for name := range readBaseline(t) {
 		if !strings.HasPrefix(name, "tasks-") {
 			continue
@@ -25,7 +25,7 @@ func TestTasksThroughTheGateway(t *testing.T) {
 			t.Parallel()
 			through := runScenario(t, node, in.URL+"/mcp/s/tasks", name)
 			if program.Long() {
-				directly := runScenario(t, node, peers.Tasks(t), name)
+				directly := runScenario(t, node, upstreams.Tasks(t), name)
 				for _, p := range lost(directly, through) {
 					t.Errorf("passes directly, and not through the gateway: %s", p)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,5 +28,13 @@ func TestConflicts(t *testing.T) {
 		s.Close()
 	})
 	r.Tell(t, "server", "add", "notes", s.URL)
-	r.run(t, "conflict_console.mjs", r.Link(t, "ada"), r.URL, program.AdminKey)
+	args := []string{r.Link(t, "ada"), r.URL, program.AdminKey}
+	if *shots != "" {
+		folder, err := filepath.Abs(*shots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, folder)
+	}
+	r.run(t, "conflict_console.mjs", args...)
 }

@@ -35,7 +35,7 @@ func newTrader(t *testing.T) *trader {
 	t.Helper()
 	tr := &trader{mode: "up", told: []report{}}
 	agent := mcpagent.New("trader", mcpagent.Options{Token: traderToken})
-	mcpagent.On(agent, "receive", "Takes reports", func(_ context.Context, d mcpagent.Delivery, in report) error {
+	mcpagent.AddHandler(agent, "receive", "Takes reports", func(_ context.Context, d mcpagent.Delivery, in report) error {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
 		if tr.mode == "refuses" {

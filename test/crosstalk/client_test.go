@@ -51,10 +51,10 @@ func (c *client) open(ctx context.Context) error {
 	if c.session = resp.Header.Get(wire.HeaderSessionID); c.session == "" {
 		return fmt.Errorf("initialize: %s", resp.Status)
 	}
-	return c.tell(ctx, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return c.notify(ctx, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-func (c *client) tell(ctx context.Context, body string) error {
+func (c *client) notify(ctx context.Context, body string) error {
 	resp, err := c.post(ctx, body, nil)
 	if err != nil {
 		return err
@@ -90,8 +90,8 @@ func (c *client) run(ctx context.Context, o order) error {
 	meta := fmt.Sprintf(`"progressToken":%d`, o.id)
 	header := http.Header{}
 	if c.modern {
-		meta += fmt.Sprintf(`,%q:%q,%q:{}`, wire.MetaProtocolVersion, wire.Modern, wire.MetaClientCapabilities)
-		header.Set(wire.HeaderProtocolVersion, wire.Modern)
+		meta += fmt.Sprintf(`,%q:%q,%q:{}`, wire.MetaProtocolVersion, wire.ModernVersion, wire.MetaClientCapabilities)
+		header.Set(wire.HeaderProtocolVersion, wire.ModernVersion)
 		header.Set(wire.HeaderMethod, wire.MethodToolsCall)
 		header.Set(wire.HeaderName, o.server+"__tag")
 	}
@@ -104,12 +104,12 @@ func (c *client) run(ctx context.Context, o order) error {
 		return err
 	}
 	defer resp.Body.Close()
-	h := hearing{c: c, o: o, stop: func() error {
+	h := streamReader{c: c, o: o, stop: func() error {
 		if c.modern {
 			cancel() // closing the stream is how a modern client cancels
 			return nil
 		}
-		return c.tell(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, o.id))
+		return c.notify(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, o.id))
 	}}
 	if resp.Header.Get("Content-Type") == "application/json" {
 		b, err := io.ReadAll(resp.Body)
@@ -136,8 +136,8 @@ func (c *client) run(ctx context.Context, o order) error {
 	}
 }
 
-// hearing is what a call has heard so far.
-type hearing struct {
+// streamReader is what a call has heard so far.
+type streamReader struct {
 	c        *client
 	o        order
 	stop     func() error
@@ -147,7 +147,7 @@ type hearing struct {
 }
 
 // take checks one message.
-func (h *hearing) take(b []byte) error {
+func (h *streamReader) take(b []byte) error {
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -166,7 +166,7 @@ func (h *hearing) take(b []byte) error {
 	switch {
 	case h.answered:
 		return fmt.Errorf("after the answer there was %s", b)
-	case m.Method == wire.NoteProgress:
+	case m.Method == wire.NotificationProgress:
 		if string(m.Params.ProgressToken) != id || m.Params.Message != fmt.Sprintf("%s/%d", h.o.nonce, h.notes) || m.Params.Progress != float64(h.notes+1) {
 			return fmt.Errorf("progress %d is %s", h.notes, b)
 		}
@@ -192,7 +192,7 @@ func (h *hearing) take(b []byte) error {
 }
 
 // complete says what is missing at the end.
-func (h *hearing) complete() error {
+func (h *streamReader) complete() error {
 	switch {
 	case h.o.cancel && !h.stopped:
 		return errors.New("it ended before it could be cancelled")

@@ -17,19 +17,19 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
-	"github.com/junctor-mcp/junctor/test/several"
+	"github.com/junctor-mcp/junctor/test/topology"
 )
 
 // TestMain lets this binary be a server over stdio, and the guard of one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
-		os.Exit(proc.Reap(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == proc.ReaperVerb {
+		os.Exit(proc.RunReaper(os.Args[2:]))
 	}
 	if os.Getenv("PLAY_SERVER") != "" {
-		if err := peers.Play(context.Background()); err != nil {
+		if err := upstreams.Play(context.Background()); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -37,15 +37,15 @@ func TestMain(m *testing.M) {
 	os.Exit(program.Main(m))
 }
 
-// stdio is the server that is a command, beside those of peers.Ways.
+// stdio is the server that is a command, beside those of upstreams.Ways.
 const stdio = "stdio"
 
 // patience is far above what a call takes: it is here to end a broken test.
 const patience = time.Minute
 
-// serve puts one server of each way behind an instance or replicas, and gives their
+// serveUpstreams puts one server of each way behind an instance or replicas, and gives their
 // ids.
-func serve(t *testing.T, in *several.Site) []string {
+func serveUpstreams(t *testing.T, in *topology.Site) []string {
 	t.Helper()
 	var ids []string
 	add := func(id, more string) {
@@ -54,8 +54,8 @@ func serve(t *testing.T, in *several.Site) []string {
 		}
 		ids = append(ids, id)
 	}
-	for i, way := range peers.Ways() {
-		p := peers.Start(t, way)
+	for i, way := range upstreams.Ways() {
+		p := upstreams.Start(t, way)
 		add(fmt.Sprintf("peer%d", i), fmt.Sprintf(`"url":%q,"transport":%q`, p.URL, way.Transport()))
 	}
 	self, err := os.Executable()
@@ -66,7 +66,7 @@ func serve(t *testing.T, in *several.Site) []string {
 	return ids
 }
 
-func newKey(t *testing.T, in *several.Site) string {
+func newKey(t *testing.T, in *topology.Site) string {
 	t.Helper()
 	var made struct{ Key string }
 	r := in.Do(t, "POST", "/api/v1/keys", `{"name":"k","scopes":["tools:call"]}`)
@@ -85,7 +85,7 @@ func TestNoAnswerGoesAstray(t *testing.T) {
 		if program.Long() {
 			clients, calls = 200, 500
 		}
-		noneAstray(t, several.One(testkit.Start(t, settings)), clients, calls)
+		noneAstray(t, topology.One(testkit.Start(t, settings)), clients, calls)
 	})
 	// Each request of a client reaches another replica than the one before, also the
 	// one that cancels a call.
@@ -95,13 +95,13 @@ func TestNoAnswerGoesAstray(t *testing.T) {
 		if program.Long() {
 			clients, calls = 64, 200
 		}
-		noneAstray(t, several.Replicas(t, settings), clients, calls)
+		noneAstray(t, topology.Replicas(t, settings), clients, calls)
 	})
 }
 
-func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
+func noneAstray(t *testing.T, in *topology.Site, clients, calls int) {
 	t.Helper()
-	servers := serve(t, in)
+	servers := serveUpstreams(t, in)
 	keys := []string{newKey(t, in), newKey(t, in), newKey(t, in)}
 	// net/http dials ahead of its need, and a server gives a connection on which
 	// nothing was sent 10 s: a POST on one that is just being closed fails. So this
@@ -165,7 +165,7 @@ func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
 	want := fmt.Sprint(clients*calls, " ", sums.cancelled.Load())
 	var got string
 	if !poll.Holds(time.Minute, func() bool {
-		got = seen(t, in, servers)
+		got = describeSeen(t, in, servers)
 		return got == want
 	}) {
 		t.Errorf("the servers saw %s calls and cancellations, want %s", got, want)
@@ -174,7 +174,7 @@ func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
 		t.Errorf("%d of %d calls are accounted for", n, clients*calls)
 	}
 	t.Logf("figure: %d clients of both eras, %d calls each through %d of the program, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none astray, none missing, none twice",
-		clients, calls, len(in.Each), peers.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
+		clients, calls, len(in.Each), upstreams.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
 }
 
 // meeting is where clients wait for each other.
@@ -199,8 +199,8 @@ func (m *meeting) wait(ctx context.Context) {
 // sums is what all clients together met.
 type sums struct{ answers, notes, cancelled atomic.Int64 }
 
-// seen adds up what the servers count. A command may run at each replica.
-func seen(t *testing.T, in *several.Site, servers []string) string {
+// describeSeen adds up what the servers count. A command may run at each replica.
+func describeSeen(t *testing.T, in *topology.Site, servers []string) string {
 	t.Helper()
 	var calls, cancelled int
 	for _, id := range servers {

@@ -21,14 +21,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/canary"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
 // TestMain lets the test binary play the reapers of the commands that instances in
 // this process start.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
-		os.Exit(proc.Reap(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == proc.ReaperVerb {
+		os.Exit(proc.RunReaper(os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }
@@ -97,7 +97,7 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-func (l *listener) heard() string {
+func (l *listener) receivedCount() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -107,7 +107,7 @@ const variable = "DEFINITIONS_CANARY"
 
 func start(t *testing.T, settings testkit.Settings) *scene {
 	t.Helper()
-	s := &scene{t: t, peer: peers.Start(t, peers.Modern).URL, listener: listen(t), secrets: canary.New(0), marker: filepath.Join(t.TempDir(), "ran")}
+	s := &scene{t: t, peer: upstreams.Start(t, upstreams.Modern).URL, listener: listen(t), secrets: canary.New(0), marker: filepath.Join(t.TempDir(), "ran")}
 	maps.Copy(settings, testkit.Settings{"egress-allow": "127.0.0.0/8"})
 	s.Instance = testkit.Start(t, settings)
 	s.secrets.Add("the environment", os.Getenv(variable))
@@ -144,7 +144,7 @@ func (s *scene) path(name string) string {
 // add makes something with the admin key.
 func (s *scene) add(path string, b body) (out struct{ ID, Name, Key string }) {
 	s.t.Helper()
-	r := s.Do(s.t, http.MethodPost, "/api/v1"+path, text(b))
+	r := s.Do(s.t, http.MethodPost, "/api/v1"+path, formatValue(b))
 	if r.Status/100 != 2 {
 		s.t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 	}
@@ -152,7 +152,7 @@ func (s *scene) add(path string, b body) (out struct{ ID, Name, Key string }) {
 	return out
 }
 
-func text(v any) string {
+func formatValue(v any) string {
 	out, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -169,12 +169,12 @@ func (s *scene) name() string {
 func (s *scene) as(c caller, method, path string, b any) testkit.Reply {
 	content := ""
 	if b != nil {
-		content = text(b)
+		content = formatValue(b)
 	}
 	return s.Do(s.t, method, "/api/v1"+path, content, c.header)
 }
 
-func with(b body, more body) body {
+func mergeBody(b body, more body) body {
 	out := body{}
 	maps.Copy(out, b)
 	maps.Copy(out, more)
@@ -188,7 +188,7 @@ func (s *scene) offers() []offer {
 	file, own := "file:"+s.path("token"), "file:"+filepath.Join(s.Dir, "seal.key")
 	env := "env:" + variable
 	web := func(more body) body {
-		return with(body{"url": to, "base_url": to, "document_url": to + "/openapi.json"}, more)
+		return mergeBody(body{"url": to, "base_url": to, "document_url": to + "/openapi.json"}, more)
 	}
 	bearer := func(token string) body { return web(body{"auth": body{"type": "bearer", "token": token}}) }
 	header := func(value string) body { return web(body{"headers": body{"X-Leak": value}}) }
@@ -212,12 +212,12 @@ func (s *scene) offers() []offer {
 		{"a document that is a file", document("file://" + s.path("openapi.json")), "file://" + s.path("token")},
 		{"a file in capitals", document("FILE://" + s.path("openapi.json")), "FILE://" + s.path("token")},
 		{"a file of the host", document("file://localhost" + s.path("openapi.json")), file},
-		{"a file beside a text", with(document("FILE://"+s.path("openapi.json")), body{"document": relative}), file},
-		{"a file beside a text, small", with(document("file://"+s.path("openapi.json")), body{"document": relative}), file},
+		{"a file beside a text", mergeBody(document("FILE://"+s.path("openapi.json")), body{"document": relative}), file},
+		{"a file beside a text, small", mergeBody(document("file://"+s.path("openapi.json")), body{"document": relative}), file},
 	}
 }
 
-func members(b body, names ...string) body {
+func selectMembers(b body, names ...string) body {
 	out := body{}
 	for _, name := range names {
 		if v, ok := b[name]; ok {
@@ -230,18 +230,18 @@ func members(b body, names ...string) body {
 // upstream is the part of an offer that describes an upstream server; generated the
 // part that describes one made of a document.
 func upstream(b body) body {
-	return members(b, "url", "command", "transport", "auth", "headers", "env", "cwd")
+	return selectMembers(b, "url", "command", "transport", "auth", "headers", "env", "cwd")
 }
 
 func generated(b body) body {
-	return members(b, "base_url", "document_url", "document", "auth", "headers", "command", "transport")
+	return selectMembers(b, "base_url", "document_url", "document", "auth", "headers", "command", "transport")
 }
 
 // entries are the ways in.
 func entries() []entry {
 	post := func(path string, shape func(body) body, more body) func(*scene, caller, offer) []testkit.Reply {
 		return func(s *scene, c caller, o offer) []testkit.Reply {
-			return []testkit.Reply{s.as(c, http.MethodPost, path, with(shape(o.body), with(more, body{"id": s.name()})))}
+			return []testkit.Reply{s.as(c, http.MethodPost, path, mergeBody(shape(o.body), mergeBody(more, body{"id": s.name()})))}
 		}
 	}
 	look := func(path string, shape func(body) body) func(*scene, caller, offer) []testkit.Reply {
@@ -251,14 +251,14 @@ func entries() []entry {
 	}
 	apply := func(shape func(body) body, more body) func(*scene, caller, offer) []testkit.Reply {
 		return func(s *scene, c caller, o offer) []testkit.Reply {
-			return []testkit.Reply{s.as(c, http.MethodPost, "/apply", with(body{"servers": body{s.name(): shape(o.body), "hers": shape(o.body)}}, more))}
+			return []testkit.Reply{s.as(c, http.MethodPost, "/apply", mergeBody(body{"servers": body{s.name(): shape(o.body), "hers": shape(o.body)}}, more))}
 		}
 	}
 	// mine is a server that the caller has, if the caller may have one.
 	mine := func(kind body) func(*scene, caller) (string, []testkit.Reply) {
 		return func(s *scene, c caller) (string, []testkit.Reply) {
 			id := s.name()
-			b := with(kind, body{"id": id})
+			b := mergeBody(kind, body{"id": id})
 			if b["url"] == "peer" {
 				b["url"] = s.peer
 			}
@@ -279,7 +279,7 @@ func entries() []entry {
 		return func(s *scene, c caller, o offer) []testkit.Reply {
 			id, replies := byDocument(s, c)
 			for _, to := range []string{id, "pets"} {
-				replies = append(replies, s.as(c, http.MethodPost, "/servers/"+to+"/import", with(members(o.body, "document", "document_url"), more)))
+				replies = append(replies, s.as(c, http.MethodPost, "/servers/"+to+"/import", mergeBody(selectMembers(o.body, "document", "document_url"), more)))
 				replies = append(replies, s.as(c, http.MethodGet, "/servers/"+to+"/validate", nil), s.as(c, http.MethodGet, "/servers/"+to+"/document", nil))
 			}
 			return replies
@@ -303,8 +303,8 @@ func entries() []entry {
 				more["commands"] = commands
 			}
 			return []testkit.Reply{
-				s.as(c, http.MethodPost, path, with(body{"file": text(file)}, more)),
-				s.as(c, http.MethodPost, path, body{"file": text(secret), "answers": body{"token": o.text}}),
+				s.as(c, http.MethodPost, path, mergeBody(body{"file": formatValue(file)}, more)),
+				s.as(c, http.MethodPost, path, body{"file": formatValue(secret), "answers": body{"token": o.text}}),
 			}
 		}
 	}
@@ -313,7 +313,7 @@ func entries() []entry {
 		{"add an upstream server", post("/servers", upstream, nil), false},
 		{"change a server that is switched off", func(s *scene, c caller, o offer) []testkit.Reply {
 			id, replies := byURL(s, c)
-			return append(replies, s.as(c, http.MethodPatch, "/servers/"+id, with(upstream(o.body), body{"state": "inactive"})),
+			return append(replies, s.as(c, http.MethodPatch, "/servers/"+id, mergeBody(upstream(o.body), body{"state": "inactive"})),
 				s.as(c, http.MethodPatch, "/servers/"+id, body{"state": "active"}))
 		}, true},
 		{"add a generated server", post("/servers", generated, nil), false},
@@ -335,14 +335,14 @@ func entries() []entry {
 		{"apply and prune", apply(upstream, body{"prune": true}), true},
 		{"apply a file", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
-				s.as(c, http.MethodPost, "/apply", body{"file": text(body{"servers": body{s.name(): upstream(o.body)}})}),
-				s.as(c, http.MethodPost, "/apply", body{"dry_run": true, "file": text(body{"servers": body{s.name(): generated(o.body)}})}),
+				s.as(c, http.MethodPost, "/apply", body{"file": formatValue(body{"servers": body{s.name(): upstream(o.body)}})}),
+				s.as(c, http.MethodPost, "/apply", body{"dry_run": true, "file": formatValue(body{"servers": body{s.name(): generated(o.body)}})}),
 			}
 		}, false},
 		{"plan a pack", pack("/packs/plan"), true},
 		{"add a pack", pack("/packs/add"), false},
 		{"credentials of one's own", func(s *scene, c caller, o offer) []testkit.Reply {
-			return []testkit.Reply{s.as(c, http.MethodPut, "/servers/personal/credentials/me", members(o.body, "auth", "headers"))}
+			return []testkit.Reply{s.as(c, http.MethodPut, "/servers/personal/credentials/me", selectMembers(o.body, "auth", "headers"))}
 		}, true},
 		{"a source", func(s *scene, c caller, o offer) []testkit.Reply {
 			replies := []testkit.Reply{s.as(c, http.MethodPost, "/sources", body{"id": s.name(), "style": "github", "secret": o.text})}
@@ -364,7 +364,7 @@ func entries() []entry {
 		}, true},
 		{"an agent", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
-				s.as(c, http.MethodPost, "/agents", body{"name": s.name(), "tools": []string{"secluded/*", "hers/*"}, "brain": body{"rules": "fallback: " + text(o.text)}}),
+				s.as(c, http.MethodPost, "/agents", body{"name": s.name(), "tools": []string{"secluded/*", "hers/*"}, "brain": body{"rules": "fallback: " + formatValue(o.text)}}),
 				s.as(c, http.MethodPatch, "/agents/clerk", body{"brain": body{"rules": "fallback: mine"}}),
 				s.as(c, http.MethodPost, "/apply", body{"agents": body{"clerk": body{"tools": []string{"hers/*"}}}}),
 				s.as(c, http.MethodPost, "/apply", body{"agents": body{}, "prune": true}),
@@ -384,8 +384,8 @@ func entries() []entry {
 		}, true},
 		{"a room", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
-				s.as(c, http.MethodPost, "/workspaces", body{"name": o.text, "members": []body{{"agent": "clerk"}}}),
-				s.as(c, http.MethodPatch, "/workspaces/hall", body{"name": o.text, "members": []body{{"agent": "clerk"}}}),
+				s.as(c, http.MethodPost, "/rooms", body{"name": o.text, "members": []body{{"agent": "clerk"}}}),
+				s.as(c, http.MethodPatch, "/rooms/hall", body{"name": o.text, "members": []body{{"agent": "clerk"}}}),
 			}
 		}, true},
 		{"a chain", func(s *scene, c caller, o offer) []testkit.Reply {
@@ -404,8 +404,8 @@ func entries() []entry {
 	}
 }
 
-// furnish makes what belongs to others.
-func (s *scene) furnish() (callers []caller, state func() string) {
+// addFixtures makes what belongs to others.
+func (s *scene) addFixtures() (callers []caller, state func() string) {
 	bearer := func(key string) string { return "Authorization: Bearer " + key }
 	user := func(name, role string, scopes ...string) string {
 		s.add("/users", body{"name": name, "role": role})
@@ -454,7 +454,7 @@ func (s *scene) furnish() (callers []caller, state func() string) {
 			r := s.Do(s.t, http.MethodGet, "/api/v1"+path, "")
 			var row map[string]any
 			_ = json.Unmarshal([]byte(r.Body), &row)
-			lines = append(lines, fmt.Sprint(path, r.Status, text(members(row, "owner", "url", "auth", "headers", "command", "api", "tools", "brain", "style", "base_url", "private"))))
+			lines = append(lines, fmt.Sprint(path, r.Status, formatValue(selectMembers(row, "owner", "url", "auth", "headers", "command", "api", "tools", "brain", "style", "base_url", "private"))))
 		}
 		return strings.Join(lines, "\n")
 	}
@@ -478,7 +478,7 @@ func TestNothingIsRunReadOrTakenOver(t *testing.T) {
 	for _, engine := range slices.Sorted(maps.Keys(engines)) {
 		t.Run(engine, func(t *testing.T) {
 			s := start(t, engines[engine](t))
-			callers, state := s.furnish()
+			callers, state := s.addFixtures()
 			before, offers, ways, sent := state(), s.offers(), entries(), 0
 			if len(ways) < 15 || len(offers) < 12 || len(callers) < 6 {
 				t.Fatalf("%d ways in, %d offers, %d callers", len(ways), len(offers), len(callers))
@@ -486,7 +486,7 @@ func TestNothingIsRunReadOrTakenOver(t *testing.T) {
 			for _, way := range ways {
 				for _, c := range callers {
 					for _, o := range offers {
-						heard := len(s.listener.heard())
+						heard := len(s.listener.receivedCount())
 						replies := way.send(s, c, o)
 						sent += len(replies)
 						what := fmt.Sprintf("%s, %s, as %s", way.name, o.name, c.name)
@@ -494,7 +494,7 @@ func TestNothingIsRunReadOrTakenOver(t *testing.T) {
 							t.Errorf("%s: the command ran", what)
 							_ = os.Remove(s.marker)
 						}
-						for _, hit := range s.secrets.Text("the listener", s.listener.heard()[heard:]) {
+						for _, hit := range s.secrets.Text("the listener", s.listener.receivedCount()[heard:]) {
 							t.Errorf("%s: %v", what, hit)
 						}
 						for _, r := range replies {
@@ -531,19 +531,19 @@ func (s *scene) checkStored() {
 			continue
 		}
 		for _, kept := range []string{"env:", "cmd:", "file:", "FILE:", s.marker} {
-			if strings.Contains(text(members(row, "url", "command", "auth", "headers", "env", "api")), kept) {
-				s.t.Errorf("stored with %s: %s", kept, text(row))
+			if strings.Contains(formatValue(selectMembers(row, "url", "command", "auth", "headers", "env", "api")), kept) {
+				s.t.Errorf("stored with %s: %s", kept, formatValue(row))
 			}
 		}
 	}
 }
 
-// acted says whether a command ran or a secret of the host got out since the listener
+// hasActed says whether a command ran or a secret of the host got out since the listener
 // had heard so much.
-func (s *scene) acted(heard int, replies []testkit.Reply) bool {
+func (s *scene) hasActed(heard int, replies []testkit.Reply) bool {
 	_, err := os.Stat(s.marker)
 	_ = os.Remove(s.marker)
-	found := err == nil || len(s.secrets.Text("the listener", s.listener.heard()[heard:])) > 0
+	found := err == nil || len(s.secrets.Text("the listener", s.listener.receivedCount()[heard:])) > 0
 	for _, r := range replies {
 		found = found || len(s.secrets.Text("the answer", r.Body)) > 0
 	}
@@ -555,7 +555,7 @@ func (s *scene) acted(heard int, replies []testkit.Reply) bool {
 func TestOffersOfAnOperatorAct(t *testing.T) {
 	t.Setenv(variable, "environment-canary-90ab51c3")
 	s := start(t, testkit.Settings{"allow-commands": "true"})
-	s.furnish()
+	s.addFixtures()
 	operator := caller{"an operator", "Authorization: Bearer " + testkit.AdminKey}
 	for _, way := range entries() {
 		if way.stores {
@@ -565,20 +565,20 @@ func TestOffersOfAnOperatorAct(t *testing.T) {
 			if o.name != "bearer env:" && o.name != "header env:" && o.name != "a command" {
 				return false // one of each kind is enough
 			}
-			heard := len(s.listener.heard())
-			return s.acted(heard, way.send(s, operator, o))
+			heard := len(s.listener.receivedCount())
+			return s.hasActed(heard, way.send(s, operator, o))
 		}) {
 			t.Errorf("%s: no offer acts: the requests are broken, or nothing is to be feared there", way.name)
 		}
 	}
 }
 
-// TestAdminsBringNoCommands is the table for an admin where the operator does not
+// TestAdminsCannotDefineCommands is the table for an admin where the operator does not
 // allow commands: neither runs, and no file of the host is opened as a document.
-func TestAdminsBringNoCommands(t *testing.T) {
+func TestAdminsCannotDefineCommands(t *testing.T) {
 	t.Setenv(variable, "environment-canary-90ab51c3")
 	s := start(t, testkit.Settings{})
-	s.furnish()
+	s.addFixtures()
 	admin := caller{"an admin", "Authorization: Bearer " + testkit.AdminKey}
 	for _, way := range entries() {
 		for _, o := range s.offers() {
@@ -588,8 +588,8 @@ func TestAdminsBringNoCommands(t *testing.T) {
 			if strings.HasPrefix(strings.ToLower(o.text), "file:") {
 				o.text = "" // a reference, where a way in takes no server
 			}
-			heard := len(s.listener.heard())
-			if s.acted(heard, way.send(s, admin, o)) {
+			heard := len(s.listener.receivedCount())
+			if s.hasActed(heard, way.send(s, admin, o)) {
 				t.Errorf("%s, %s", way.name, o.name)
 			}
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-// people starts an instance with ann, who owns servers, and dan, who does not.
-func people(t *testing.T) (s *scene, ann, dan caller) {
+// newPeople starts an instance with ann, who owns servers, and dan, who does not.
+func newPeople(t *testing.T) (s *scene, ann, dan caller) {
 	t.Helper()
 	t.Setenv(variable, "environment-canary-90ab51c3")
 	s = start(t, testkit.Settings{})
-	callers, _ := s.furnish()
+	callers, _ := s.addFixtures()
 	key := s.add("/keys", body{"name": "again", "user": "ann", "scopes": []string{"tools:read", "tools:call", "servers:write"}}).Key
 	return s, caller{"ann", "Authorization: Bearer " + key}, callers[0]
 }
@@ -21,17 +21,17 @@ func people(t *testing.T) (s *scene, ann, dan caller) {
 // A reference that an operator entered goes to the origin that it was entered for,
 // whoever owns the server and wherever the reference is put.
 func TestReferencesStayWithTheirOrigin(t *testing.T) {
-	s, _, dan := people(t)
+	s, _, dan := newPeople(t)
 	env := "env:" + variable
 	for name, own := range map[string]body{
 		"upstream":  {"url": s.peer},
 		"generated": {"document": api, "base_url": s.peer},
 	} {
 		id := s.name()
-		if r := s.as(dan, http.MethodPost, "/servers", with(own, body{"id": id})); r.Status != http.StatusCreated {
+		if r := s.as(dan, http.MethodPost, "/servers", mergeBody(own, body{"id": id})); r.Status != http.StatusCreated {
 			t.Fatalf("%s: %d %s", name, r.Status, r.Body)
 		}
-		if r := s.Do(t, http.MethodPatch, "/api/v1/servers/"+id, text(body{"auth": body{"type": "bearer", "token": env}})); r.Status != http.StatusOK {
+		if r := s.Do(t, http.MethodPatch, "/api/v1/servers/"+id, formatValue(body{"auth": body{"type": "bearer", "token": env}})); r.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, r.Status, r.Body)
 		}
 		to := body{"url": s.listener.URL}
@@ -45,9 +45,9 @@ func TestReferencesStayWithTheirOrigin(t *testing.T) {
 			"left alone":     {},
 		} {
 			for way, r := range map[string]testkit.Reply{
-				"patch":         s.as(dan, http.MethodPatch, "/servers/"+id, with(to, b)),
-				"apply":         s.as(dan, http.MethodPost, "/apply", body{"servers": body{id: with(with(members(own, "document"), to), with(body{"auth": body{"type": "bearer", "token": env}}, b))}}),
-				"apply, unseen": s.as(dan, http.MethodPost, "/apply", body{"unseen": true, "servers": body{id: with(with(members(own, "document"), to), with(body{"auth": body{"type": "bearer", "token": env}}, b))}}),
+				"patch":         s.as(dan, http.MethodPatch, "/servers/"+id, mergeBody(to, b)),
+				"apply":         s.as(dan, http.MethodPost, "/apply", body{"servers": body{id: mergeBody(mergeBody(selectMembers(own, "document"), to), mergeBody(body{"auth": body{"type": "bearer", "token": env}}, b))}}),
+				"apply, unseen": s.as(dan, http.MethodPost, "/apply", body{"unseen": true, "servers": body{id: mergeBody(mergeBody(selectMembers(own, "document"), to), mergeBody(body{"auth": body{"type": "bearer", "token": env}}, b))}}),
 			} {
 				if r.Status/100 == 2 && !strings.Contains(r.Body, `"error"`) {
 					t.Errorf("%s, %s, %s: %d %s", name, place, way, r.Status, r.Body)
@@ -56,14 +56,14 @@ func TestReferencesStayWithTheirOrigin(t *testing.T) {
 		}
 		s.as(dan, http.MethodPost, "/servers/"+id+"/test", nil)
 	}
-	if hits := s.secrets.Text("the listener", s.listener.heard()); len(hits) > 0 {
+	if hits := s.secrets.Text("the listener", s.listener.receivedCount()); len(hits) > 0 {
 		t.Errorf("%v", hits)
 	}
 }
 
 // Whoever may not change a server learns nothing of its credentials by guessing.
 func TestGuessesAreNotConfirmed(t *testing.T) {
-	s, _, dan := people(t)
+	s, _, dan := newPeople(t)
 	try := func(token string) string {
 		r := s.as(dan, http.MethodPost, "/apply", body{"dry_run": true, "servers": body{"hers": body{"url": s.peer, "auth": body{"type": "bearer", "token": token}}}})
 		return r.Body
@@ -76,7 +76,7 @@ func TestGuessesAreNotConfirmed(t *testing.T) {
 // Prune takes away what is the caller's, and the name of what is removed is not
 // free for others.
 func TestPruneAndNames(t *testing.T) {
-	s, ann, dan := people(t)
+	s, ann, dan := newPeople(t)
 	if r := s.as(dan, http.MethodPost, "/servers", body{"id": "his", "url": s.peer}); r.Status != http.StatusCreated {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
@@ -95,7 +95,7 @@ func TestPruneAndNames(t *testing.T) {
 	if r := s.as(dan, http.MethodPost, "/servers", again); r.Status != http.StatusForbidden || !strings.Contains(r.Body, "reserved") {
 		t.Errorf("dan takes the name over: %d %s", r.Status, r.Body)
 	}
-	if r := s.as(dan, http.MethodPost, "/apply", body{"servers": body{"hers": members(again, "url")}}); r.Status/100 == 2 && !strings.Contains(r.Body, "reserved") {
+	if r := s.as(dan, http.MethodPost, "/apply", body{"servers": body{"hers": selectMembers(again, "url")}}); r.Status/100 == 2 && !strings.Contains(r.Body, "reserved") {
 		t.Errorf("dan applies the name: %d %s", r.Status, r.Body)
 	}
 	if r := s.as(ann, http.MethodPost, "/servers", again); r.Status != http.StatusCreated {

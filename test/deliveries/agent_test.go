@@ -155,14 +155,14 @@ func acknowledged(t *testing.T, in *program.Instance, id string, score int) {
 		t.Errorf("%+v, %+v, %v", last, ack, err)
 	}
 	var call struct {
-		Name string `json:"name"`
-		Door string `json:"door"`
+		Name       string `json:"name"`
+		EntryPoint string `json:"entry_point"`
 	}
 	poll.Until(t, "the record of the call "+last.Call, patient, func() bool { // the history is written behind the call
 		a, err := in.Request(t.Context(), http.MethodGet, "/api/v1/calls/"+last.Call, "")
 		return err == nil && a.Status == http.StatusOK && json.Unmarshal([]byte(a.Body), &call) == nil
 	})
-	if call.Door != string(junctor.DoorDelivery) || call.Name != "agent.receiveFeedback" {
+	if call.EntryPoint != string(junctor.EntryDelivery) || call.Name != "agent.receiveFeedback" {
 		t.Errorf("the call is recorded as %+v", call)
 	}
 }

@@ -33,7 +33,7 @@ func agentKey(t *testing.T, in *program.Instance, agent, scopes string) string {
 
 // An agent sends an event by a tool, hears that something was delivered to it,
 // and reads what: its own, and nobody else's. Both eras.
-func TestAnAgentSendsAndReadsWhatItWasTold(t *testing.T) {
+func TestAgentSendsEventsAndReadsDeliveries(t *testing.T) {
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
 	api(t, in, http.MethodPost, "/triggers", `{"name":"on-report","match":{"type":"report"},"action":{"server":"demo","tool":"echo","template":{"text":"{{data.text}}"}}}`, http.StatusCreated, nil)
 	api(t, in, http.MethodPost, "/agents", `{"name":"bot","tools":["events/*"],"resources":["events/*"]}`, http.StatusCreated, nil)

@@ -25,9 +25,9 @@ const (
 	burst     = 20
 )
 
-// neighbours are a hundred agents, each at an address of its own. The first can
+// otherEndpoints are a hundred agents, each at an address of its own. The first can
 // die: it goes on taking calls, and never answers.
-type neighbours struct {
+type otherEndpoints struct {
 	urls  []string
 	dead  atomic.Bool
 	mu    sync.Mutex
@@ -39,19 +39,19 @@ type neighbours struct {
 // always has an agent do again what it did before.
 type always struct{}
 
-func (always) Once(_ context.Context, _ string, do func() error) (bool, error) { return true, do() }
+func (always) RunOnce(_ context.Context, _ string, do func() error) (bool, error) { return true, do() }
 
 type numbered struct {
 	Name string `json:"name"`
 }
 
-func newNeighbours(t *testing.T) *neighbours {
+func newNeighbours(t *testing.T) *otherEndpoints {
 	t.Helper()
-	n := &neighbours{at: map[string]time.Time{}}
+	n := &otherEndpoints{at: map[string]time.Time{}}
 	over := make(chan struct{})
 	for i := range endpoints {
-		agent := mcpagent.New(fmt.Sprint("agent", i), mcpagent.Options{Seen: always{}})
-		mcpagent.On(agent, "receive", "Takes events", func(_ context.Context, _ mcpagent.Delivery, e numbered) error {
+		agent := mcpagent.New(fmt.Sprint("agent", i), mcpagent.Options{Deduplicator: always{}})
+		mcpagent.AddHandler(agent, "receive", "Takes events", func(_ context.Context, _ mcpagent.Delivery, e numbered) error {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.at[e.Name] = time.Now()
@@ -59,7 +59,7 @@ func newNeighbours(t *testing.T) *neighbours {
 		})
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if i == 0 && n.dead.Load() {
-				n.hang(r, over)
+				n.holdRequest(r, over)
 				return
 			}
 			agent.ServeHTTP(w, r)
@@ -71,8 +71,8 @@ func newNeighbours(t *testing.T) *neighbours {
 	return n
 }
 
-// hang takes a request and has no answer.
-func (n *neighbours) hang(r *http.Request, over <-chan struct{}) {
+// holdRequest takes a request and has no answer.
+func (n *otherEndpoints) holdRequest(r *http.Request, over <-chan struct{}) {
 	body, err := io.ReadAll(r.Body)
 	if call := err == nil && bytes.Contains(body, []byte(`"tools/call"`)); call {
 		n.mu.Lock()
@@ -91,7 +91,7 @@ func (n *neighbours) hang(r *http.Request, over <-chan struct{}) {
 	}
 }
 
-func (n *neighbours) arrived(names []string) bool {
+func (n *otherEndpoints) arrived(names []string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return !slices.ContainsFunc(names, func(name string) bool { return n.at[name].IsZero() })

@@ -32,19 +32,19 @@ type visit struct {
 	begun, end time.Time // end is zero while it lasts
 }
 
-// busy is an agent whose calls last until they are let go.
-type busy struct {
+// busyEndpoint is an agent whose calls last until they are let go.
+type busyEndpoint struct {
 	url  string
 	mu   sync.Mutex
 	all  []*visit
 	gate chan struct{} // calls that come in now wait until it is closed
 }
 
-func newBusy(t *testing.T) *busy {
+func newBusy(t *testing.T) *busyEndpoint {
 	t.Helper()
-	b := &busy{gate: make(chan struct{})}
-	agent := mcpagent.New("busy", mcpagent.Options{Seen: always{}})
-	mcpagent.On(agent, "work", "Works", func(ctx context.Context, d mcpagent.Delivery, _ struct{}) error {
+	b := &busyEndpoint{gate: make(chan struct{})}
+	agent := mcpagent.New("busy", mcpagent.Options{Deduplicator: always{}})
+	mcpagent.AddHandler(agent, "work", "Works", func(ctx context.Context, d mcpagent.Delivery, _ struct{}) error {
 		v := &visit{id: d.ID, begun: time.Now()}
 		b.mu.Lock()
 		b.all = append(b.all, v)
@@ -68,9 +68,9 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// renew has calls from now on wait at another gate, and gives the one of those
+// replaceGate has calls from now on wait at another gate, and gives the one of those
 // that wait already.
-func (b *busy) renew(open bool) (former chan struct{}) {
+func (b *busyEndpoint) replaceGate(open bool) (former chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	former, b.gate = b.gate, make(chan struct{})
@@ -80,7 +80,7 @@ func (b *busy) renew(open bool) (former chan struct{}) {
 	return former
 }
 
-func (b *busy) visits() []visit {
+func (b *busyEndpoint) listVisits() []visit {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]visit, len(b.all))
@@ -90,8 +90,8 @@ func (b *busy) visits() []visit {
 	return out
 }
 
-// held is a lease as the database had it: who, until when at most.
-type held struct {
+// heldLease is a lease as the database had it: who, until when at most.
+type heldLease struct {
 	owner string
 	until time.Time
 }
@@ -105,12 +105,12 @@ type leaseOf struct {
 type watcher struct {
 	db   *sql.DB
 	mu   sync.Mutex
-	seen map[leaseOf]held
+	seen map[leaseOf]heldLease
 }
 
 func watch(t *testing.T, db *sql.DB) *watcher {
 	t.Helper()
-	w := &watcher{db: db, seen: map[leaseOf]held{}}
+	w := &watcher{db: db, seen: map[leaseOf]heldLease{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -145,7 +145,7 @@ func (w *watcher) look(ctx context.Context, t *testing.T) {
 	defer w.mu.Unlock()
 	for rows.Next() {
 		var l leaseOf
-		var h held
+		var h heldLease
 		var until int64
 		if err := rows.Scan(&l.id, &l.token, &h.owner, &until); err != nil {
 			t.Errorf("look at leases: %v", err)
@@ -167,7 +167,7 @@ func (w *watcher) look(ctx context.Context, t *testing.T) {
 }
 
 // leases gives what is known of the leases of a delivery, first first.
-func (w *watcher) leases(id string) (out []held) {
+func (w *watcher) leases(id string) (out []heldLease) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var tokens []int64
@@ -183,8 +183,8 @@ func (w *watcher) leases(id string) (out []held) {
 	return out
 }
 
-// now gives who has which deliveries at this moment, by owner.
-func now(t *testing.T, db *sql.DB) map[string][]string {
+// currentRows gives who has which deliveries at this moment, by owner.
+func currentRows(t *testing.T, db *sql.DB) map[string][]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT owner, id FROM jobs WHERE state = 'leased' ORDER BY id`)
 	if err != nil {
@@ -243,9 +243,9 @@ func TestProcessesShareTheWork(t *testing.T) {
 	// Each takes as many as it has places for one endpoint, and they wait.
 	const places, jobs = 4, 40
 	send(all, 0, jobs)
-	poll.Until(t, "every process is at work", patient, func() bool { return len(agent.visits()) >= places*len(all) })
+	poll.Until(t, "every process is at work", patient, func() bool { return len(agent.listVisits()) >= places*len(all) })
 	var owners []string
-	for owner := range now(t, db) {
+	for owner := range currentRows(t, db) {
 		owners = append(owners, owner)
 	}
 	if len(owners) != len(all) {
@@ -253,11 +253,11 @@ func TestProcessesShareTheWork(t *testing.T) {
 	}
 	slices.Sort(owners)
 	dead, still := processes[owners[0]], processes[owners[1]]
-	pause(t, db, still)
-	had := now(t, db)
+	pauseDeliveries(t, db, still)
+	had := currentRows(t, db)
 	dead.Kill()
 	killed := time.Now()
-	waiting := agent.renew(true)
+	waiting := agent.replaceGate(true)
 	close(waiting) // the answers wait for the one that stands still
 
 	done := func() (n int) {
@@ -273,7 +273,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 		if len(leases) == 0 || leases[0].until.After(killed.Add(queue.DefaultLease)) {
 			t.Fatalf("%s: the leases %v of a process that was killed at %v last for longer than %v", id, leases, killed, queue.DefaultLease)
 		}
-		for _, v := range agent.visits() {
+		for _, v := range agent.listVisits() {
 			if v.id == id && v.begun.After(killed) {
 				late = max(late, v.begun.Sub(killed))
 			}
@@ -299,7 +299,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM jobs WHERE state <> 'done' OR attempt <> 1`).Scan(&wrong); err != nil || wrong != 0 {
 		t.Errorf("%d deliveries did not end well: %v", wrong, err)
 	}
-	notTwice(t, agent.visits(), w)
+	notTwice(t, agent.listVisits(), w)
 	for _, owner := range owners[1:] {
 		processes[owner].Stop(t, patient)
 	}
@@ -332,16 +332,16 @@ func notTwice(t *testing.T, visits []visit, w *watcher) {
 // node is the name under which a process leases.
 func node(t *testing.T, in *program.Instance) string {
 	t.Helper()
-	name, err := os.ReadFile(filepath.Join(in.DataDir, "node"))
+	name, err := os.ReadFile(filepath.Join(in.DataDir, "replica"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(string(name))
 }
 
-// pause has a process stand still, outside of any transaction: locks of one that
+// pauseDeliveries has a process stand still, outside of any transaction: locks of one that
 // is half done would keep the others waiting as a database does, not as a lease.
-func pause(t *testing.T, db *sql.DB, in *program.Instance) {
+func pauseDeliveries(t *testing.T, db *sql.DB, in *program.Instance) {
 	t.Helper()
 	poll.Until(t, "it stands still outside of a transaction", patient, func() bool {
 		in.Signal(t, syscall.SIGSTOP)

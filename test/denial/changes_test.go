@@ -24,9 +24,9 @@ type turn struct {
 // chance is true once in n times.
 func (r *turn) chance(n int) bool { return r.IntN(n) == 0 }
 
-func pick[T any](r *turn, of []T) T { return of[r.IntN(len(of))] }
+func pickOne[T any](r *turn, of []T) T { return of[r.IntN(len(of))] }
 
-func split(party string) (kind, name string) {
+func splitParty(party string) (kind, name string) {
 	kind, name, _ = strings.Cut(party, ":")
 	return kind, name
 }
@@ -40,7 +40,7 @@ func roles() []string { return []string{"Dev", "QA", "General"} }
 
 // change draws one change of a tenant, makes it in the instance and in the model.
 func (w *world) change(rt *turn, t *tenant) {
-	kind := pick(rt, []string{
+	kind := pickOne(rt, []string{
 		"server", "server", "server on or off", "private", "tools of a server", "user", "user's role", "user on or off", "sources", "sources", "agent", "lists", "lists", "agent's role", "agent on or off", "tag", "tag", "tag", "tag", "key", "key", "end of a key", "key that expires",
 	})
 	switch kind {
@@ -69,42 +69,42 @@ func (w *world) change(rt *turn, t *tenant) {
 	}
 }
 
-// do asks as the tenant's admin, who may do all of this.
-func (w *world) do(rt *turn, t *tenant, status int, method, path, body string, into any) {
+// changeAs asks as the tenant's admin, who may do all of this.
+func (w *world) changeAs(rt *turn, t *tenant, status int, method, path, body string, into any) {
 	w.must(rt, status, w.api(t.admin.token, method, path, body), into)
 }
 
-// one draws a name of those that are there; "" is that there is none.
-func one[T any](rt *turn, of map[string]T) string {
+// pickValue draws a name of those that are there; "" is that there is none.
+func pickValue[T any](rt *turn, of map[string]T) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return pick(rt, slices.Sorted(maps.Keys(of)))
+	return pickOne(rt, slices.Sorted(maps.Keys(of)))
 }
 
 // maker draws who adds something: an admin, or a user with a key that may.
 func (w *world) maker(rt *turn, t *tenant) *credential {
 	var makers []*credential
 	for _, c := range t.keys {
-		if p := t.who(c); p != nil && p.user != nil && p.user.role == "developer" && len(c.scopes) > 2 {
+		if p := t.principalOf(c); p != nil && p.user != nil && p.user.role == "developer" && len(c.scopes) > 2 {
 			makers = append(makers, c)
 		}
 	}
 	if len(makers) == 0 || rt.chance(3) {
 		return t.admin
 	}
-	return pick(rt, makers)
+	return pickOne(rt, makers)
 }
 
 // server adds a server, or removes it.
 func (w *world) server(rt *turn, t *tenant) {
-	name := pick(rt, serverNames())
+	name := pickOne(rt, serverNames())
 	if t.servers[name] != nil && !rt.chance(3) {
 		return
 	}
 	if t.servers[name] != nil {
-		w.do(rt, t, http.StatusNoContent, "DELETE", "/servers/"+name, "", nil)
-		t.lose(name)
+		w.changeAs(rt, t, http.StatusNoContent, "DELETE", "/servers/"+name, "", nil)
+		t.removeServer(name)
 		return
 	}
 	by := w.maker(rt, t)
@@ -120,8 +120,8 @@ func (w *world) server(rt *turn, t *tenant) {
 	t.servers[name] = &server{owner: by.party, private: private, shown: plainNames()}
 }
 
-// lose forgets a server with all that names it.
-func (t *tenant) lose(name string) {
+// removeServer forgets a server with all that names it.
+func (t *tenant) removeServer(name string) {
 	delete(t.servers, name)
 	for _, a := range t.agents {
 		gone := func(g string) bool { s, _ := cutGrant(g); return s[strings.Index(s, " ")+1:] == name }
@@ -139,7 +139,7 @@ func plainNames() map[string]string {
 }
 
 func (w *world) serverChange(rt *turn, t *tenant, kind string) {
-	name := one(rt, t.servers)
+	name := pickValue(rt, t.servers)
 	if name == "" {
 		return
 	}
@@ -147,15 +147,15 @@ func (w *world) serverChange(rt *turn, t *tenant, kind string) {
 	switch kind {
 	case "private":
 		s.private = !s.private && rt.chance(2)
-		w.do(rt, t, http.StatusOK, "PATCH", "/servers/"+name, fmt.Sprintf(`{"private":%v}`, s.private), nil)
+		w.changeAs(rt, t, http.StatusOK, "PATCH", "/servers/"+name, fmt.Sprintf(`{"private":%v}`, s.private), nil)
 	case "server on or off":
 		s.off = !s.off && rt.chance(3) // mostly things are on
-		w.do(rt, t, http.StatusOK, "POST", "/servers/"+name+"/"+map[bool]string{true: "disable", false: "enable"}[s.off], "", nil)
+		w.changeAs(rt, t, http.StatusOK, "POST", "/servers/"+name+"/"+map[bool]string{true: "disable", false: "enable"}[s.off], "", nil)
 	default:
 		overrides := map[string]map[string]any{}
 		shown := plainNames()
-		tool := pick(rt, toolNames())
-		switch pick(rt, []string{"hide", "rename", "leave"}) {
+		tool := pickOne(rt, toolNames())
+		switch pickOne(rt, []string{"hide", "rename", "leave"}) {
 		case "hide":
 			overrides[tool] = map[string]any{"hide": true}
 			delete(shown, tool)
@@ -163,7 +163,7 @@ func (w *world) serverChange(rt *turn, t *tenant, kind string) {
 			shown[tool] = "other"
 			overrides[tool] = map[string]any{"name": "other"}
 		}
-		w.do(rt, t, http.StatusOK, "PATCH", "/servers/"+name, `{"overrides":`+quote(overrides)+`}`, nil)
+		w.changeAs(rt, t, http.StatusOK, "PATCH", "/servers/"+name, `{"overrides":`+quote(overrides)+`}`, nil)
 		t.rename(name, s.shown, shown)
 		s.shown = shown
 	}
@@ -187,27 +187,27 @@ func (t *tenant) rename(server string, former, shown map[string]string) {
 // user adds a user, or deletes one: servers that they alone saw go with them,
 // what others use becomes the admin's.
 func (w *world) user(rt *turn, t *tenant) {
-	name := pick(rt, userNames())
+	name := pickOne(rt, userNames())
 	if t.users[name] == nil {
-		u := &user{role: pick(rt, []string{"developer", "developer", "viewer", "admin"}), sources: "both"}
+		u := &user{role: pickOne(rt, []string{"developer", "developer", "viewer", "admin"}), sources: "both"}
 		var made struct{ ID string }
-		w.do(rt, t, http.StatusCreated, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q,"tier":"unlimited"}`, name, u.role), &made)
+		w.changeAs(rt, t, http.StatusCreated, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q,"tier":"unlimited"}`, name, u.role), &made)
 		u.id = made.ID
 		t.users[name] = u
-		w.keyOf(rt, t, "user:"+name, full(), 0)
+		w.keyOf(rt, t, "user:"+name, allScopes(), 0)
 		return
 	}
 	if !rt.chance(3) {
 		return
 	}
-	w.do(rt, t, http.StatusOK, "DELETE", "/users/"+name, "", nil)
+	w.changeAs(rt, t, http.StatusOK, "DELETE", "/users/"+name, "", nil)
 	delete(t.users, name)
 	for _, c := range t.keys {
 		c.dead = c.dead || c.party == "user:"+name
 	}
 	for id, s := range t.servers {
 		if s.owner == "user:"+name && s.private {
-			t.lose(id)
+			t.removeServer(id)
 		} else if s.owner == "user:"+name {
 			s.owner = admins
 		}
@@ -220,30 +220,30 @@ func (w *world) user(rt *turn, t *tenant) {
 }
 
 func (w *world) userChange(rt *turn, t *tenant, kind string) {
-	name := one(rt, t.users)
+	name := pickValue(rt, t.users)
 	if name == "" {
 		return
 	}
 	u := t.users[name]
 	switch kind {
 	case "user's role":
-		u.role = pick(rt, []string{"developer", "developer", "viewer", "admin"})
+		u.role = pickOne(rt, []string{"developer", "developer", "viewer", "admin"})
 	case "sources":
-		u.sources = pick(rt, []string{"auto-generated", "auto-generated", "bring-your-own", "both"})
+		u.sources = pickOne(rt, []string{"auto-generated", "auto-generated", "bring-your-own", "both"})
 	default:
 		u.disabled = !u.disabled && rt.chance(3)
 	}
-	w.do(rt, t, http.StatusOK, "PATCH", "/users/"+name, fmt.Sprintf(`{"role":%q,"sources":%q,"disabled":%v}`, u.role, u.sources, u.disabled), nil)
+	w.changeAs(rt, t, http.StatusOK, "PATCH", "/users/"+name, fmt.Sprintf(`{"role":%q,"sources":%q,"disabled":%v}`, u.role, u.sources, u.disabled), nil)
 }
 
 // agent adds an agent, or deletes it.
 func (w *world) agent(rt *turn, t *tenant) {
-	name := pick(rt, agentNames())
+	name := pickOne(rt, agentNames())
 	if t.agents[name] != nil && rt.chance(2) {
 		return
 	}
 	if t.agents[name] != nil {
-		w.do(rt, t, http.StatusNoContent, "DELETE", "/agents/"+name, "", nil)
+		w.changeAs(rt, t, http.StatusNoContent, "DELETE", "/agents/"+name, "", nil)
 		delete(t.agents, name)
 		for _, c := range t.keys {
 			c.dead = c.dead || c.party == "agent:"+name
@@ -251,7 +251,7 @@ func (w *world) agent(rt *turn, t *tenant) {
 		return
 	}
 	by := w.maker(rt, t)
-	a := &agent{owner: by.party, role: pick(rt, roles())}
+	a := &agent{owner: by.party, role: pickOne(rt, roles())}
 	var made struct {
 		Key   string
 		KeyID string `json:"key_id"`
@@ -262,7 +262,7 @@ func (w *world) agent(rt *turn, t *tenant) {
 }
 
 func (w *world) agentChange(rt *turn, t *tenant, kind string) {
-	name := one(rt, t.agents)
+	name := pickValue(rt, t.agents)
 	if name == "" {
 		return
 	}
@@ -270,11 +270,11 @@ func (w *world) agentChange(rt *turn, t *tenant, kind string) {
 	switch kind {
 	case "agent on or off":
 		a.disabled = !a.disabled && rt.chance(3)
-		w.do(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"disabled":%v}`, a.disabled), nil)
+		w.changeAs(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"disabled":%v}`, a.disabled), nil)
 		return
 	case "agent's role":
-		a.role = pick(rt, roles())
-		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { return !t.fits(g, a.role) })
+		a.role = pickOne(rt, roles())
+		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { return !t.fitsRole(g, a.role) })
 	default:
 		a.grants, a.others = w.grants(rt, t, a), nil
 		for server, s := range t.servers {
@@ -283,7 +283,7 @@ func (w *world) agentChange(rt *turn, t *tenant, kind string) {
 					own = "*" // what it has is not known now
 				}
 				if rt.chance(2) {
-					a.others = append(a.others, kind+" "+server+"/"+pick(rt, []string{"*", own}))
+					a.others = append(a.others, kind+" "+server+"/"+pickOne(rt, []string{"*", own}))
 				}
 			}
 		}
@@ -297,11 +297,11 @@ func (w *world) agentChange(rt *turn, t *tenant, kind string) {
 		}
 		return quote(list)
 	}
-	w.do(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"role":%q,"tools":%s,"prompts":%s,"resources":%s}`, a.role, quote(append([]string{}, a.grants...)), of(prompts), of(resources)), nil)
+	w.changeAs(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"role":%q,"tools":%s,"prompts":%s,"resources":%s}`, a.role, quote(append([]string{}, a.grants...)), of(prompts), of(resources)), nil)
 }
 
-// fits says whether a grant may be given to agents of a role.
-func (t *tenant) fits(grant, role string) bool {
+// fitsRole says whether a grant may be given to agents of a role.
+func (t *tenant) fitsRole(grant, role string) bool {
 	tagged := t.tags[grant]
 	return len(tagged) == 0 || slices.Contains(tagged, role) || slices.Contains(tagged, "General")
 }
@@ -316,7 +316,7 @@ func (w *world) grants(rt *turn, t *tenant, a *agent) []string {
 			continue
 		}
 		for _, tool := range s.shown {
-			if t.fits(name+"/"+tool, a.role) {
+			if t.fitsRole(name+"/"+tool, a.role) {
 				may = append(may, name+"/"+tool)
 			}
 		}
@@ -327,7 +327,7 @@ func (w *world) grants(rt *turn, t *tenant, a *agent) []string {
 	}
 	rt.Shuffle(len(may), func(i, j int) { may[i], may[j] = may[j], may[i] })
 	grants := may[:rt.IntN(min(4, len(may))+1)]
-	if whole := one(rt, t.servers) + "/*"; rt.chance(2) && !slices.Contains(grants, whole) {
+	if whole := pickValue(rt, t.servers) + "/*"; rt.chance(2) && !slices.Contains(grants, whole) {
 		grants = append(grants, whole)
 	}
 	return grants
@@ -335,24 +335,24 @@ func (w *world) grants(rt *turn, t *tenant, a *agent) []string {
 
 // tag says which roles a tool is for, or takes that back.
 func (w *world) tag(rt *turn, t *tenant) {
-	name := one(rt, t.servers)
+	name := pickValue(rt, t.servers)
 	if name == "" || t.servers[name].off || len(t.servers[name].shown) == 0 {
 		return
 	}
-	tool := pick(rt, slices.Sorted(maps.Values(t.servers[name].shown)))
-	tagged := pick(rt, [][]string{{"Dev"}, {"QA"}, {"Dev", "QA"}, {"QA", "General"}, nil})
+	tool := pickOne(rt, slices.Sorted(maps.Values(t.servers[name].shown)))
+	tagged := pickOne(rt, [][]string{{"Dev"}, {"QA"}, {"Dev", "QA"}, {"QA", "General"}, nil})
 	path := "/tools/" + name + "__" + tool + "/tag"
 	if len(tagged) == 0 {
-		w.do(rt, t, http.StatusOK, "DELETE", path, "", nil)
+		w.changeAs(rt, t, http.StatusOK, "DELETE", path, "", nil)
 		delete(t.tags, name+"/"+tool)
 		return
 	}
-	w.do(rt, t, http.StatusOK, "PUT", path, `{"roles":`+quote(tagged)+`}`, nil)
+	w.changeAs(rt, t, http.StatusOK, "PUT", path, `{"roles":`+quote(tagged)+`}`, nil)
 	t.tags[name+"/"+tool] = tagged
 }
 
-// full is all that a developer may.
-func full() []string {
+// allScopes is all that a developer may.
+func allScopes() []string {
 	return []string{"tools:read", "tools:call", "servers:write", "agents:write", "keys:write"}
 }
 
@@ -366,15 +366,15 @@ func (w *world) key(rt *turn, t *tenant) {
 		parties = append(parties, "agent:"+name)
 	}
 	slices.Sort(parties)
-	party := pick(rt, parties)
-	scopes := pick(rt, [][]string{{"tools:read"}, {"tools:call"}, {"tools:read", "tools:call"}, {"audit:read"}, full()})
+	party := pickOne(rt, parties)
+	scopes := pickOne(rt, [][]string{{"tools:read"}, {"tools:call"}, {"tools:read", "tools:call"}, {"audit:read"}, allScopes()})
 	w.keyOf(rt, t, party, scopes, 0)
 }
 
 // keyOf makes a key, which may expire. It carries at most what its owner's role has at that moment.
 func (w *world) keyOf(rt *turn, t *tenant, party string, scopes []string, life time.Duration) (until time.Time) {
 	owner := ""
-	switch kind, name := split(party); kind {
+	switch kind, name := splitParty(party); kind {
 	case "user":
 		owner = fmt.Sprintf(`,"user":%q`, name)
 		switch t.users[name].role {
@@ -421,13 +421,13 @@ func (w *world) endKey(rt *turn, t *tenant) {
 	if len(live) == 0 {
 		return
 	}
-	c := pick(rt, live)
+	c := pickOne(rt, live)
 	c.dead = true
 	if rt.chance(2) {
 		var made struct{ Key string }
-		w.do(rt, t, http.StatusOK, "POST", "/keys/"+c.id+"/rotate", `{}`, &made)
+		w.changeAs(rt, t, http.StatusOK, "POST", "/keys/"+c.id+"/rotate", `{}`, &made)
 		t.keys = append(t.keys, &credential{id: c.id, token: made.Key, party: c.party, scopes: c.scopes})
 		return
 	}
-	w.do(rt, t, http.StatusNoContent, "DELETE", "/keys/"+c.id, "", nil)
+	w.changeAs(rt, t, http.StatusNoContent, "DELETE", "/keys/"+c.id, "", nil)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
-	"github.com/junctor-mcp/junctor/test/several"
+	"github.com/junctor-mcp/junctor/test/topology"
 )
 
 var postgres pgtest.Pool
@@ -41,33 +41,33 @@ type tally struct {
 }
 
 // Each case changes something in one of several tenants, then lets somebody look
-// and call through some doors, and holds every answer to the model.
-func TestDeniedAsTheModelSays(t *testing.T) {
+// and call through some endpoints, and holds every answer to the model.
+func TestDeniedAsTheReferenceModelDecides(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		check(t, several.One(testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})), "sqlite")
+		checkSite(t, topology.One(testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})), "sqlite")
 	})
 	t.Run("postgres", func(t *testing.T) { // the same decisions on other storage: some hundred do
 		t.Parallel()
-		check(t, several.One(testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "db": postgres.Database(t)})), "postgres")
+		checkSite(t, topology.One(testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "db": postgres.Database(t)})), "postgres")
 	})
 	t.Run("replicas", func(t *testing.T) { // and whichever of three is asked
 		t.Parallel()
-		check(t, several.Replicas(t, nil), "three replicas")
+		checkSite(t, topology.Replicas(t, nil), "three replicas")
 	})
 }
 
-func check(t *testing.T, site *several.Site, on string) {
+func checkSite(t *testing.T, site *topology.Site, on string) {
 	t.Helper()
 	w := newWorld(t, site, 4)
-	all := doors()
+	all := allEndpoints()
 	n := tally{refused: map[catalog.Reason]int{}}
 	cases := 0
 	rapid.Check(t, func(c *rapid.T) {
 		cases++
 		rt := &turn{c, rand.New(rand.NewPCG(rapid.Uint64().Draw(c, "seed"), uint64(cases)))}
-		tn := pick(rt, w.tenants)
+		tn := pickOne(rt, w.tenants)
 		for range 1 + rt.IntN(3) {
 			n.changes++
 			w.change(rt, tn)
@@ -81,7 +81,7 @@ func check(t *testing.T, site *several.Site, on string) {
 		refused += n.refused[why]
 		reasons = append(reasons, fmt.Sprintf("%d “%s”", n.refused[why], strings.SplitN(string(why), ";", 2)[0]))
 	}
-	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists of tools, prompts and resources as the model has them, %d calls let through, %d refused that reached no server and whose records say why (%s), %d of strangers, by %d doors",
+	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists of tools, prompts and resources as the model has them, %d calls let through, %d refused that reached no server and whose records say why (%s), %d of strangers, by %d endpoints",
 		on, cases, n.changes, len(w.tenants), n.lists, n.let, refused, strings.Join(reasons, ", "), n.strangers, len(all))
 	if cases > 90 && (n.let < cases/10 || refused < cases/10 || n.strangers == 0) || cases > 900 && len(n.refused) < 9 {
 		t.Errorf("the cases are one-sided: %+v", n)
@@ -89,31 +89,31 @@ func check(t *testing.T, site *several.Site, on string) {
 }
 
 // probe lets somebody look and call.
-func (w *world) probe(rt *turn, t *tenant, all []door, n *tally) {
+func (w *world) probe(rt *turn, t *tenant, all []endpoint, n *tally) {
 	c := w.caller(rt, t)
 	g := target{
-		server: pick(rt, serverNames()), tool: pick(rt, append(toolNames(), "other")),
-		agent: pick(rt, agentNames()),
+		server: pickOne(rt, serverNames()), tool: pickOne(rt, append(toolNames(), "other")),
+		agent: pickOne(rt, agentNames()),
 	}
 	if !rt.chance(4) && len(t.servers) > 0 {
-		g.server = one(rt, t.servers)
-		g.tool = pick(rt, slices.Sorted(maps.Values(t.servers[g.server].shown)))
+		g.server = pickValue(rt, t.servers)
+		g.tool = pickOne(rt, slices.Sorted(maps.Values(t.servers[g.server].shown)))
 	}
-	p := t.who(c)
-	d := pick(rt, all)
+	p := t.principalOf(c)
+	d := pickOne(rt, all)
 	switch g.kind = d.kind; g.kind {
 	case prompts:
-		g.tool = pick(rt, []string{thePrompt, thePrompt, thePrompt, "other"})
+		g.tool = pickOne(rt, []string{thePrompt, thePrompt, thePrompt, "other"})
 	case resources: // which others there are is for the server to say
 		g.tool = theResource
 	}
-	where := fmt.Sprintf("%s, %s by %s of %s with %v at %+v", d.name, t.id, c.party, describe(p), c.scopes, g)
+	where := fmt.Sprintf("%s, %s by %s of %s with %v at %+v", d.name, t.id, c.party, describePrincipal(p), c.scopes, g)
 	if d.list != nil {
 		n.lists++
 		shown := d.list(w, c.token, g)
-		got, want := names(shown), []string{}
+		got, want := namesIn(shown), []string{}
 		if p != nil {
-			want = t.shows(p, d.view, g)
+			want = t.visibleItems(p, d.view, g)
 		}
 		if !slices.Equal(got, want) {
 			rt.Fatalf("%s lists %v, want %v: %+v\n%s", where, got, want, shown, t)
@@ -123,7 +123,7 @@ func (w *world) probe(rt *turn, t *tenant, all []door, n *tally) {
 		w.tryCall(rt, t, d, c, p, g, where, n)
 	}
 	if p != nil && g.kind == tools && rt.chance(4) {
-		want := t.sees(p, true, tools, g.server, g.tool)
+		want := t.mayUse(p, true, tools, g.server, g.tool)
 		if a := w.api(c.token, "GET", "/tools/"+g.name(), ""); (a.status == http.StatusOK) != (want == "") {
 			rt.Fatalf("%s: described with %d, and it is %q\n%s", where, a.status, want, t)
 		}
@@ -137,15 +137,15 @@ func (w *world) caller(rt *turn, t *tenant) *credential {
 		return &credential{party: "nobody", dead: true}
 	}
 	dead := rt.chance(10)
-	some := slices.DeleteFunc(slices.Clone(t.keys), func(c *credential) bool { return (t.who(c) == nil) != dead })
+	some := slices.DeleteFunc(slices.Clone(t.keys), func(c *credential) bool { return (t.principalOf(c) == nil) != dead })
 	if len(some) == 0 {
 		return t.admin
 	}
 	some = some[max(0, len(some)-12):]
-	return pick(rt, some)
+	return pickOne(rt, some)
 }
 
-func (w *world) tryCall(rt *turn, t *tenant, d door, c *credential, p *principal, g target, where string, n *tally) {
+func (w *world) tryCall(rt *turn, t *tenant, d endpoint, c *credential, p *principal, g target, where string, n *tally) {
 	own := g.tool
 	if s := t.servers[g.server]; s != nil && g.kind == tools {
 		own, _ = s.toolOf(g.tool)
@@ -163,29 +163,29 @@ func (w *world) tryCall(rt *turn, t *tenant, d door, c *credential, p *principal
 	v := t.judge(p, d.view, g)
 	if v.why == "" {
 		n.let++
-		if !ran(a) || hit != 1 || others != 1 {
+		if !hasRun(a) || hit != 1 || others != 1 {
 			rt.Fatalf("%s: %d %s; it ran %d times of %d\n%s", where, a.status, a.body, hit, others, t)
 		}
 		return
 	}
 	n.refused[v.why]++
-	if ran(a) || others != 0 {
+	if hasRun(a) || others != 0 {
 		rt.Fatalf("%s is refused because %q, and %d calls reached a server: %d %s\n%s", where, v.why, others, a.status, a.body, t)
 	}
-	w.told(rt, t, p, v, g, a, where)
+	w.checkAnswer(rt, t, p, v, g, a, where)
 	w.recorded(rt, t, p, v, g, a, where)
 }
 
 var shownName = regexp.MustCompile(`(alpha|beta|gamma)__[a-z]+`)
 
-// told holds that a refusal says neither why something is hidden nor the name of
+// checkAnswer holds that a refusal says neither why something is hidden nor the name of
 // anything else that is.
-func (w *world) told(rt *turn, t *tenant, p *principal, v verdict, g target, a answer, where string) {
+func (w *world) checkAnswer(rt *turn, t *tenant, p *principal, v verdict, g target, a answer, where string) {
 	if v.why != noCall && v.why != unknown && strings.Contains(a.body, string(v.why)) {
 		rt.Fatalf("%s: the answer says why: %s", where, a.body)
 	}
 	may := append(t.list(p, false, tools, serverNames()...), t.list(p, false, prompts, serverNames()...)...)
-	if acting, why := t.as(p, g.agent); why == "" {
+	if acting, why := t.actAs(p, g.agent); why == "" {
 		may = slices.Concat(may, t.list(acting, false, tools, serverNames()...), t.list(acting, false, prompts, serverNames()...))
 	}
 	for _, name := range shownName.FindAllString(a.body, -1) {
@@ -212,7 +212,7 @@ func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target,
 	default:
 		good = good && c.Status == junctor.StatusDenied && c.Reason == string(v.why) && c.Name == name
 	}
-	if kind, who := split(p.party); kind == "agent" {
+	if kind, who := splitParty(p.party); kind == "agent" {
 		good = good && c.Subject == who
 	} else if kind == "user" {
 		good = good && c.Subject == p.user.id
@@ -222,7 +222,7 @@ func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target,
 	}
 }
 
-func describe(p *principal) string {
+func describePrincipal(p *principal) string {
 	if p == nil {
 		return "nobody"
 	}

@@ -14,6 +14,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/gateway"
 )
 
 // What can be asked for.
@@ -30,7 +31,7 @@ const (
 )
 
 // target is what is asked for: a tool of a server by the name it is shown under, a
-// prompt or a resource, and an agent whose door is used where the door is one.
+// prompt or a resource, and an agent whose endpoint is used where the endpoint is one.
 type target struct{ kind, server, tool, agent string }
 
 // name is how it is called where servers stand side by side.
@@ -43,10 +44,10 @@ func joinedName(kind, server, own string) string {
 	return server + "__" + own
 }
 
-// door is one way in. list gives the names that are shown, or none where it is
+// endpoint is one way in. list gives the names that are shown, or none where it is
 // refused; call says whether the tool ran. What each is expected to do follows
 // from view.
-type door struct {
+type endpoint struct {
 	name string
 	kind string
 	view view
@@ -54,12 +55,12 @@ type door struct {
 	call func(w *world, token string, g target) answer
 }
 
-// view is what a door shows.
+// view is what an endpoint shows.
 type view int
 
 const (
 	joined    view = iota // all servers under joined names
-	single                // one server under its own names; the server's door itself may be shut
+	single                // one server under its own names; the server's endpoint itself may be shut
 	named                 // one server, of which a tool is asked for at once
 	agents                // joined, as an agent
 	agentsOne             // named, as an agent
@@ -76,10 +77,10 @@ func modernHeader(method, name string) []string {
 	return h
 }
 
-// listed and called are the methods for a kind, and how it is named in params.
-func listed(kind string) string { return kind + "s/list" }
+// listMethod and called are the methods for a kind, and how it is named in params.
+func listMethod(kind string) string { return kind + "s/list" }
 
-func called(kind string) (method, member string) {
+func callMethod(kind string) (method, member string) {
 	switch kind {
 	case prompts:
 		return "prompts/get", "name"
@@ -90,27 +91,27 @@ func called(kind string) (method, member string) {
 }
 
 func modernListRequest(kind string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, listed(kind), modern)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, listMethod(kind), modern)
 }
 
 func modernCallRequest(kind, name string) string {
-	method, member := called(kind)
+	method, member := callMethod(kind)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%q:%q,%s}}`, method, member, name, modern)
 }
 
 func modernList(w *world, token, path, kind string) answer {
-	return w.send(token, "POST", path, modernListRequest(kind), modernHeader(listed(kind), "")...)
+	return w.send(token, "POST", path, modernListRequest(kind), modernHeader(listMethod(kind), "")...)
 }
 
 func modernCall(w *world, token, path, kind, name string) answer {
-	method, _ := called(kind)
+	method, _ := callMethod(kind)
 	return w.send(token, "POST", path, modernCallRequest(kind, name), modernHeader(method, name)...)
 }
 
 const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"d","version":"1"}}}`
 
-// legacy sends a request in a new session.
-func legacy(w *world, token, path, request string) answer {
+// callLegacy sends a request in a new session.
+func callLegacy(w *world, token, path, request string) answer {
 	a := w.send(token, "POST", path, initialize)
 	if a.status != http.StatusOK {
 		return a
@@ -119,11 +120,11 @@ func legacy(w *world, token, path, request string) answer {
 }
 
 func listRequest(kind string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, listed(kind))
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, listMethod(kind))
 }
 
 func callRequest(kind, name string) string {
-	method, member := called(kind)
+	method, member := callMethod(kind)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%q:%q}}`, method, member, name)
 }
 
@@ -179,7 +180,7 @@ func overStdio(w *world, token, request string) answer {
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- app.RelayStdio(ctx, socket, asked, in, token)
+		ended <- gateway.RelayStdio(ctx, socket, asked, in, token)
 		_, _ = asked.Close(), in.Close()
 	}()
 	go func() { _, _ = io.WriteString(ask, request+"\n") }()
@@ -191,22 +192,22 @@ func overStdio(w *world, token, request string) answer {
 	return answer{status: http.StatusOK, body: line}
 }
 
-func bridge(g target) string {
+func bridgeBody(g target) string {
 	return fmt.Sprintf(`{"endpoint":{"server":%q},"tool_name":%q,"arguments":{}}`, g.server, g.tool)
 }
 
-// doors are all ways in.
-func doors() (all []door) {
+// allEndpoints are all ways in.
+func allEndpoints() (all []endpoint) {
 	for _, kind := range []string{tools, prompts, resources} {
-		all = append(all, doorsOf(kind)...)
+		all = append(all, endpointsOf(kind)...)
 	}
-	return append(all, doorsOfTools()...)
+	return append(all, endpointsOfTools()...)
 }
 
-// doorsOf are those that lead to what there is of a kind.
-func doorsOf(kind string) []door {
-	both := func(name string, v view, path func(target) string, shown func(target) string) []door {
-		return []door{
+// endpointsOf are those that lead to what there is of a kind.
+func endpointsOf(kind string) []endpoint {
+	both := func(name string, v view, path func(target) string, shown func(target) string) []endpoint {
+		return []endpoint{
 			{
 				name + ", modern, " + kind + "s", kind, v,
 				func(w *world, token string, g target) answer { return modernList(w, token, path(g), kind) },
@@ -214,9 +215,9 @@ func doorsOf(kind string) []door {
 			},
 			{
 				name + ", legacy, " + kind + "s", kind, v,
-				func(w *world, token string, g target) answer { return legacy(w, token, path(g), listRequest(kind)) },
+				func(w *world, token string, g target) answer { return callLegacy(w, token, path(g), listRequest(kind)) },
 				func(w *world, token string, g target) answer {
-					return legacy(w, token, path(g), callRequest(kind, shown(g)))
+					return callLegacy(w, token, path(g), callRequest(kind, shown(g)))
 				},
 			},
 		}
@@ -226,7 +227,7 @@ func doorsOf(kind string) []door {
 		both("/mcp", joined, func(target) string { return "/mcp" }, target.name),
 		both("/mcp/s", single, func(g target) string { return "/mcp/s/" + g.server }, own),
 		both("/mcp/a", agents, func(g target) string { return "/mcp/a/" + g.agent }, target.name),
-		[]door{
+		[]endpoint{
 			{
 				"/sse, " + kind + "s", kind, joined,
 				func(w *world, token string, _ target) answer { return overSSE(w, token, listRequest(kind)) },
@@ -242,12 +243,12 @@ func doorsOf(kind string) []door {
 		})
 }
 
-// doorsOfTools are those that lead to tools alone.
-func doorsOfTools() []door {
+// endpointsOfTools are those that lead to tools alone.
+func endpointsOfTools() []endpoint {
 	own := func(path string) func(*world, string, target) answer {
 		return func(w *world, token string, g target) answer { return w.send(token, "GET", path, "") }
 	}
-	return []door{
+	return []endpoint{
 		{
 			"/mcp/request", tools, joined,
 			func(w *world, token string, _ target) answer {
@@ -270,9 +271,11 @@ func doorsOfTools() []door {
 		{"/mcp/a/tools", tools, agents, func(w *world, token string, g target) answer {
 			return w.send(token, "GET", "/mcp/a/"+g.agent+"/tools", "")
 		}, nil},
-		{"/mcp/call", tools, named, nil, func(w *world, token string, g target) answer { return w.send(token, "POST", "/mcp/call", bridge(g)) }},
+		{"/mcp/call", tools, named, nil, func(w *world, token string, g target) answer {
+			return w.send(token, "POST", "/mcp/call", bridgeBody(g))
+		}},
 		{"/mcp/a/call", tools, agentsOne, nil, func(w *world, token string, g target) answer {
-			return w.send(token, "POST", "/mcp/a/"+g.agent+"/call", bridge(g))
+			return w.send(token, "POST", "/mcp/a/"+g.agent+"/call", bridgeBody(g))
 		}},
 		{"REST", tools, joined, own("/api/v1/tools"), func(w *world, token string, g target) answer {
 			return w.api(token, "POST", "/tools/"+g.name()+"/call", `{"arguments":{}}`)
@@ -284,9 +287,9 @@ func doorsOfTools() []door {
 	}
 }
 
-// names reads a list: of MCP, of a result alone, or of the admin API. A refusal
+// namesIn reads a list: of MCP, of a result alone, or of the admin API. A refusal
 // shows nothing.
-func names(a answer) []string {
+func namesIn(a answer) []string {
 	var message struct {
 		Result *struct {
 			Tools, Prompts []struct{ Name string }
@@ -316,42 +319,42 @@ func names(a answer) []string {
 	return out
 }
 
-// ran says whether an answer is that of a tool.
-func ran(a answer) bool { return a.status == http.StatusOK && strings.Contains(a.body, `"ran `) }
+// hasRun says whether an answer is that of a tool.
+func hasRun(a answer) bool { return a.status == http.StatusOK && strings.Contains(a.body, `"ran `) }
 
 // verdict is what the model says of a call: why not, and what the refusal is
-// about where it is the door itself.
+// about where it is the endpoint itself.
 type verdict struct {
 	why  catalog.Reason
 	kind string // tool, prompt or resource, server or agent
 }
 
-// judge says what a call through a door leads to.
+// judge says what a call through an endpoint leads to.
 func (t *tenant) judge(p *principal, v view, g target) verdict {
 	switch v {
 	case single:
-		if why := t.enters(p, g.server); why != "" {
+		if why := t.mayEnter(p, g.server); why != "" {
 			return verdict{why, "server"}
 		}
 	case agents, agentsOne:
-		acting, why := t.as(p, g.agent)
+		acting, why := t.actAs(p, g.agent)
 		if why != "" {
 			return verdict{why, "agent"}
 		}
 		p = acting
 	}
-	why := t.sees(p, v == joined || v == agents, g.kind, g.server, g.tool)
+	why := t.mayUse(p, v == joined || v == agents, g.kind, g.server, g.tool)
 	if why == "" && !p.has("tools:call") {
 		why = noCall
 	}
 	return verdict{why, g.kind}
 }
 
-// shows says what a list through a door holds.
-func (t *tenant) shows(p *principal, v view, g target) []string {
+// visibleItems says what a list through an endpoint holds.
+func (t *tenant) visibleItems(p *principal, v view, g target) []string {
 	switch v {
 	case single:
-		if t.enters(p, g.server) != "" {
+		if t.mayEnter(p, g.server) != "" {
 			return []string{}
 		}
 		list := t.list(p, false, g.kind, g.server)
@@ -360,7 +363,7 @@ func (t *tenant) shows(p *principal, v view, g target) []string {
 		}
 		return list
 	case agents:
-		acting, why := t.as(p, g.agent)
+		acting, why := t.actAs(p, g.agent)
 		if why != "" {
 			return []string{}
 		}
@@ -372,7 +375,7 @@ func (t *tenant) shows(p *principal, v view, g target) []string {
 		}
 		both := []string{}
 		for _, server := range serverNames() {
-			if t.enters(p, server) == "" {
+			if t.mayEnter(p, server) == "" {
 				both = append(both, server)
 			}
 		}

@@ -90,8 +90,8 @@ func (p *principal) has(scope string) bool {
 	return slices.Contains(p.scopes, scope) || slices.Contains(p.scopes, "admin")
 }
 
-// within is what is left of a key's scopes under a role.
-func within(role string, scopes []string) (left []string) {
+// scopesWithin is what is left of a key's scopes under a role.
+func scopesWithin(role string, scopes []string) (left []string) {
 	if role == "admin" {
 		return scopes
 	}
@@ -107,25 +107,25 @@ func within(role string, scopes []string) (left []string) {
 	return left
 }
 
-// who says who comes with a credential; nil is nobody.
-func (t *tenant) who(c *credential) *principal {
+// principalOf says who comes with a credential; nil is nobody.
+func (t *tenant) principalOf(c *credential) *principal {
 	if c == nil || c.dead {
 		return nil
 	}
 	p := &principal{party: c.party}
-	switch kind, name := split(c.party); kind {
+	switch kind, name := splitParty(c.party); kind {
 	case "user":
 		u := t.users[name]
 		if u == nil || u.disabled {
 			return nil
 		}
-		p.user, p.scopes = u, within(u.role, c.scopes)
+		p.user, p.scopes = u, scopesWithin(u.role, c.scopes)
 	case "agent":
 		a := t.agents[name]
 		if a == nil || a.disabled {
 			return nil
 		}
-		if kind, owner := split(a.owner); kind == "user" && t.users[owner].disabled {
+		if kind, owner := splitParty(a.owner); kind == "user" && t.users[owner].disabled {
 			return nil // it acts for somebody who may not act
 		}
 		p.agent, p.scopes = name, c.scopes
@@ -135,8 +135,8 @@ func (t *tenant) who(c *credential) *principal {
 	return p
 }
 
-// as is the principal at the door of an agent, or why there is none for it.
-func (t *tenant) as(p *principal, name string) (*principal, catalog.Reason) {
+// actAs is the principal at the endpoint of an agent, or why there is none for it.
+func (t *tenant) actAs(p *principal, name string) (*principal, catalog.Reason) {
 	a := t.agents[name]
 	switch {
 	case a == nil:
@@ -163,10 +163,10 @@ const (
 	noCall  catalog.Reason = "this key or token lacks the scope tools:call; ask whoever issued it for one that has it"
 )
 
-// sees says why a principal does not see a tool by the name it is shown under, a
+// mayUse says why a principal does not see a tool by the name it is shown under, a
 // prompt or a resource; "" is that it does. joined is where servers stand side by
 // side.
-func (t *tenant) sees(p *principal, joined bool, kind, serverName, tool string) catalog.Reason {
+func (t *tenant) mayUse(p *principal, joined bool, kind, serverName, tool string) catalog.Reason {
 	s := t.servers[serverName]
 	if s == nil || s.off {
 		return unknown
@@ -174,7 +174,7 @@ func (t *tenant) sees(p *principal, joined bool, kind, serverName, tool string) 
 	if _, ok := s.toolOf(tool); kind == tools && !ok || kind == prompts && tool != thePrompt {
 		return unknown
 	}
-	if why := t.meets(p, joined, s); why != "" {
+	if why := t.mayReach(p, joined, s); why != "" {
 		return why
 	}
 	if p.agent == "" {
@@ -190,8 +190,8 @@ func (t *tenant) sees(p *principal, joined bool, kind, serverName, tool string) 
 	return ""
 }
 
-// meets is sees of anything at all of a server that is there, but for lists.
-func (t *tenant) meets(p *principal, joined bool, s *server) catalog.Reason {
+// mayReach is sees of anything at all of a server that is there, but for lists.
+func (t *tenant) mayReach(p *principal, joined bool, s *server) catalog.Reason {
 	switch {
 	case !p.has("tools:read") && !p.has("tools:call"):
 		return catalog.ReasonScope
@@ -207,13 +207,13 @@ func (t *tenant) meets(p *principal, joined bool, s *server) catalog.Reason {
 	return ""
 }
 
-// enters says why a principal does not come to a server's own door.
-func (t *tenant) enters(p *principal, serverName string) catalog.Reason {
+// mayEnter says why a principal does not come to a server's own endpoint.
+func (t *tenant) mayEnter(p *principal, serverName string) catalog.Reason {
 	s := t.servers[serverName]
 	if s == nil || s.off {
 		return unknown
 	}
-	if why := t.meets(p, false, s); why != "" {
+	if why := t.mayReach(p, false, s); why != "" {
 		return why
 	}
 	if p.agent != "" && !t.agents[p.agent].knows(serverName) {
@@ -237,7 +237,7 @@ func (t *tenant) list(p *principal, joined bool, kind string, servers ...string)
 			all = []string{theResource}
 		}
 		for _, one := range all {
-			if t.sees(p, joined, kind, name, one) == "" {
+			if t.mayUse(p, joined, kind, name, one) == "" {
 				out = append(out, joinedName(kind, name, one))
 			}
 		}

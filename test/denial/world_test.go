@@ -1,6 +1,6 @@
 // Package denial holds a whole instance, and replicas, with several tenants to a
 // small model of who may see and call what: while users, agents, lists, servers and keys come,
-// change and go, every door has to agree with the model, what is refused must
+// change and go, every endpoint has to agree with the model, what is refused must
 // reach no server, and the record has to say why.
 package denial
 
@@ -21,7 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/test/several"
+	"github.com/junctor-mcp/junctor/test/topology"
 )
 
 // The names that things have in every tenant.
@@ -35,7 +35,7 @@ const patience = 90 * time.Second
 
 // world is the instance, and the servers behind it.
 type world struct {
-	*several.Site
+	*topology.Site
 	t       *testing.T
 	pipes   int // that were opened
 	client  http.Client
@@ -47,7 +47,7 @@ type world struct {
 	peer string
 }
 
-func newWorld(t *testing.T, site *several.Site, tenants int) *world {
+func newWorld(t *testing.T, site *topology.Site, tenants int) *world {
 	t.Helper()
 	w := &world{t: t, Site: site, ran: map[string]int{}, client: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 	t.Cleanup(w.client.CloseIdleConnections)

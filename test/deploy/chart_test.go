@@ -56,15 +56,15 @@ func functions(t *template.Template) template.FuncMap {
 	}
 }
 
-// merged is values with those of the operator on top, map by map.
-func merged(values, given map[string]any) map[string]any {
+// mergeValues is values with those of the operator on top, map by map.
+func mergeValues(values, given map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, values)
 	for k, v := range given {
 		below, ok1 := out[k].(map[string]any)
 		above, ok2 := v.(map[string]any)
 		if ok1 && ok2 {
-			v = merged(below, above)
+			v = mergeValues(below, above)
 		}
 		out[k] = v
 	}
@@ -81,7 +81,7 @@ func valuesOf(t *testing.T, given string) (map[string]any, error) {
 			t.Fatal(err)
 		}
 	}
-	all := merged(defaults, mine)
+	all := mergeValues(defaults, mine)
 	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(file(t, "chart", "values.schema.json")))
 	if err != nil {
 		t.Fatal(err)
@@ -264,13 +264,13 @@ func TestChart(t *testing.T) {
 			t.Parallel()
 			all := chart(t, c.values)
 			c.check(t, all)
-			fits(t, all)
+			checkChart(t, all)
 		})
 	}
 }
 
-// fits looks whether what objects say of each other is so.
-func fits(t *testing.T, all map[string]object) {
+// checkChart looks whether what objects say of each other is so.
+func checkChart(t *testing.T, all map[string]object) {
 	t.Helper()
 	set := all["StatefulSet test"]
 	pod := set.Spec.Template

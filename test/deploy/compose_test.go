@@ -57,8 +57,8 @@ type service struct {
 // variable is one of the operator's in the file, with what stands for it.
 var variable = regexp.MustCompile(`\$\{([A-Z_]+)(?::([-?])([^}]*))?\}`)
 
-// filled is a text with the operator's variables in it, as Compose fills them in.
-func filled(text string, given map[string]string) string {
+// fillTemplate is a text with the operator's variables in it, as Compose fills them in.
+func fillTemplate(text string, given map[string]string) string {
 	return variable.ReplaceAllStringFunc(text, func(s string) string {
 		m := variable.FindStringSubmatch(s)
 		if v := given[m[1]]; v != "" || m[2] != "-" {
@@ -79,15 +79,15 @@ type project struct {
 	}
 }
 
-// composed reads the compose file strictly, as an operator has filled it in; text
+// readComposition reads the compose file strictly, as an operator has filled it in; text
 // is how it is written.
-func composed(t *testing.T) (p project, text string) {
+func readComposition(t *testing.T) (p project, text string) {
 	t.Helper()
 	given := map[string]string{
 		"JUNCTOR_ADMIN_KEY": program.AdminKey, "POSTGRES_PASSWORD": "not-a-real-one", "JUNCTOR_SEAL_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 	}
 	text = file(t, "compose", "compose.yaml")
-	d := yaml.NewDecoder(strings.NewReader(filled(text, given)))
+	d := yaml.NewDecoder(strings.NewReader(fillTemplate(text, given)))
 	d.KnownFields(true)
 	if err := d.Decode(&p); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func composed(t *testing.T) (p project, text string) {
 // what they are given there.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	project, text := composed(t)
+	project, text := readComposition(t)
 	disks := map[string]string{}
 	for _, name := range []string{"one", "two"} {
 		s, ok := project.Services[name]

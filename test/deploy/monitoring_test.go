@@ -119,8 +119,8 @@ func promQL() []string {
 	return []string{"sum", "max", "rate", "increase", "delta", "deriv", "histogram_quantile", "topk", "and"}
 }
 
-// names are the metrics that a query is about, and the labels that it wants.
-func names(query string) (metrics, labels []string) {
+// namesInQuery are the metrics that a query is about, and the labels that it wants.
+func namesInQuery(query string) (metrics, labels []string) {
 	q := quoted.ReplaceAllString(query, `""`)
 	for _, by := range grouping.FindAllString(q, -1) {
 		_, list, _ := strings.Cut(by, "(")
@@ -172,7 +172,7 @@ func TestQueriesNameWhatThereIs(t *testing.T) {
 		t.Errorf("only %d queries were found: the search is broken", len(all))
 	}
 	for where, query := range all {
-		metrics, labels := names(query)
+		metrics, labels := namesInQuery(query)
 		if len(metrics) == 0 {
 			t.Errorf("%s: no metric in %s", where, query)
 		}
@@ -217,7 +217,7 @@ func series(text string) map[string]map[string]bool {
 // TestNames holds the reader of queries to some.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	metrics, labels := names(`topk(3, sum by (le, tool) (rate(a_bucket{job=~"$job",x!="}"}[5m]))) / on_total{y="by (z)"} > 0.1`)
+	metrics, labels := namesInQuery(`topk(3, sum by (le, tool) (rate(a_bucket{job=~"$job",x!="}"}[5m]))) / on_total{y="by (z)"} > 0.1`)
 	if !slices.Equal(metrics, []string{"a_bucket", "on_total"}) || !slices.Equal(labels, []string{"le", "tool", "job", "x", "y"}) {
 		t.Errorf("%v %v", metrics, labels)
 	}

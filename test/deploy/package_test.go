@@ -81,9 +81,9 @@ func installed() map[string]string {
 	}
 }
 
-// listed holds a listing, of lines that begin with a mode and end in a path, to
+// checkListed holds a listing, of lines that begin with a mode and end in a path, to
 // what has to be there. Folders may be there too.
-func listed(t *testing.T, text string) {
+func checkListed(t *testing.T, text string) {
 	t.Helper()
 	want := installed()
 	for line := range strings.Lines(text) {
@@ -107,9 +107,9 @@ func listed(t *testing.T, text string) {
 
 func TestDebHasWhatItShould(t *testing.T) {
 	p := pack(t)
-	listed(t, output(t, nil, "dpkg-deb", "--contents", p.deb))
+	checkListed(t, output(t, nil, "dpkg-deb", "--contents", p.deb))
 	about := output(t, nil, "dpkg-deb", "--info", p.deb)
-	for _, want := range []string{"Package: junctor\n", "Version: " + packed + "\n", "Architecture: amd64\n", "Maintainer: ", "Description: One door"} {
+	for _, want := range []string{"Package: junctor\n", "Version: " + packed + "\n", "Architecture: amd64\n", "Maintainer: ", "Description: One gateway"} {
 		if !strings.Contains(about, want) {
 			t.Errorf("no %q in\n%s", want, about)
 		}
@@ -125,7 +125,7 @@ func TestRPMHasWhatItShould(t *testing.T) {
 	query := func(args ...string) string {
 		return output(t, nil, "rpm", append([]string{"--dbpath", db, "--query", "--package", p.rpm}, args...)...)
 	}
-	listed(t, query("--queryformat", `[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]`))
+	checkListed(t, query("--queryformat", `[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]`))
 	if got := query("--queryformat", "%{NAME} %{VERSION} %{ARCH} %{LICENSE}"); !strings.Contains(got, "junctor "+packed+" x86_64 Apache-2.0") {
 		t.Errorf("it says that it is %s", got)
 	}
@@ -163,7 +163,7 @@ func TestDebInstalled(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"sh", "systemd-sysusers"} {
-		transplant(t, root, name)
+		copyTree(t, root, name)
 	}
 	dpkg := func(args ...string) {
 		t.Helper()
@@ -196,9 +196,9 @@ func TestDebInstalled(t *testing.T) {
 	}
 }
 
-// transplant copies a program of this machine into another root, with the
+// copyTree copies a program of this machine into another root, with the
 // libraries that it wants.
-func transplant(t *testing.T, root, name string) {
+func copyTree(t *testing.T, root, name string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {

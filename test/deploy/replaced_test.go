@@ -66,7 +66,7 @@ func startComposed(t *testing.T) *composition {
 	pgtest.Need(t, err)
 	t.Cleanup(pg.Stop)
 	db, redis := pg.Database(t), program.Redis(t)
-	project, _ := composed(t)
+	project, _ := readComposition(t)
 	s := &composition{front: program.FreeAddr(t)}
 	for _, name := range []string{"one", "two"} {
 		env, addr := maps.Clone(project.Services[name].Environment), program.FreeAddr(t)
@@ -74,20 +74,20 @@ func startComposed(t *testing.T) *composition {
 		for _, where := range []string{"JUNCTOR_LISTEN", "JUNCTOR_SANDBOX_LISTEN", "PGPASSWORD"} {
 			delete(env, where)
 		}
-		env["JUNCTOR_PUBLIC_URL"], env["JUNCTOR_PEER_URL"], env["JUNCTOR_TRUSTED_PROXY"] = "http://"+s.front, "http://"+addr, "127.0.0.0/8"
+		env["JUNCTOR_PUBLIC_URL"], env["JUNCTOR_REPLICA_URL"], env["JUNCTOR_TRUSTED_PROXY"] = "http://"+s.front, "http://"+addr, "127.0.0.0/8"
 		env["JUNCTOR_DB"], env["JUNCTOR_REDIS"] = db, "redis://"+redis+"/0"
-		spec := program.Spec{Addr: addr, DataDir: t.TempDir(), Env: pairs(env), Args: []string{"--rate-limit", "0"}}
+		spec := program.Spec{Addr: addr, DataDir: t.TempDir(), Env: envPairs(env), Args: []string{"--rate-limit", "0"}}
 		in := program.Launch(t, spec)
 		in.WaitReady(t)
 		s.specs, s.running = append(s.specs, spec), append(s.running, in)
 	}
 	env := maps.Clone(project.Services["balancer"].Environment)
 	env["BIND"], env["HEALTH_HOST"], env["JUNCTOR_ONE"], env["JUNCTOR_TWO"] = s.front, s.front, s.specs[0].Addr, s.specs[1].Addr
-	program.Serve(t, s.front, pairs(env), haproxy, "-db", "-f", filepath.Join(program.Root(t), "deploy", "compose", "haproxy.cfg"))
+	program.Serve(t, s.front, envPairs(env), haproxy, "-db", "-f", filepath.Join(program.Root(t), "deploy", "compose", "haproxy.cfg"))
 	return s
 }
 
-func pairs(env map[string]string) (all []string) {
+func envPairs(env map[string]string) (all []string) {
 	for key, value := range env {
 		all = append(all, key+"="+value)
 	}

@@ -42,8 +42,8 @@ func TestCommands(t *testing.T) {
 	}
 	ran := 0
 	for name, text := range documents(t) {
-		blocks := fences(text)
-		if !slices.ContainsFunc(blocks, func(b block) bool { return b.runs() }) {
+		blocks := findBlocks(text)
+		if !slices.ContainsFunc(blocks, func(b block) bool { return b.isRun() }) {
 			continue
 		}
 		in := program.Start(t, program.FreeAddr(t), t.TempDir())
@@ -52,13 +52,13 @@ func TestCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, b := range blocks {
-			if !b.runs() || !b.possible(t) {
+			if !b.isRun() || !b.canRun(t) {
 				continue
 			}
 			ran++
-			out := run(t, in, dir, name, b)
+			out := runBlock(t, in, dir, name, b)
 			if i+1 < len(blocks) && blocks[i+1].info == "text" && blocks[i+1].next {
-				expect(t, name, blocks[i+1], out)
+				expectOutput(t, name, blocks[i+1], out)
 			}
 		}
 	}
@@ -67,11 +67,11 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-func (b block) runs() bool { return b.info == "sh run" || strings.HasPrefix(b.info, "sh run ") }
+func (b block) isRun() bool { return b.info == "sh run" || strings.HasPrefix(b.info, "sh run ") }
 
-// possible says whether the programs that the block names are here. In CI they
+// canRun says whether the programs that the block names are here. In CI they
 // must be.
-func (b block) possible(t *testing.T) bool {
+func (b block) canRun(t *testing.T) bool {
 	t.Helper()
 	for _, name := range strings.Fields(b.info)[2:] {
 		if _, err := exec.LookPath(name); err != nil {
@@ -84,7 +84,7 @@ func (b block) possible(t *testing.T) bool {
 	return true
 }
 
-func run(t *testing.T, in *program.Instance, dir, name string, b block) string {
+func runBlock(t *testing.T, in *program.Instance, dir, name string, b block) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -103,7 +103,7 @@ func run(t *testing.T, in *program.Instance, dir, name string, b block) string {
 	return string(out)
 }
 
-func expect(t *testing.T, name string, b block, out string) {
+func expectOutput(t *testing.T, name string, b block, out string) {
 	t.Helper()
 	for i, line := range strings.Split(strings.TrimSpace(b.text), "\n") {
 		parts := strings.Split(strings.TrimSpace(line), "…")
@@ -199,8 +199,8 @@ func documents(t *testing.T) map[string]string {
 	return found
 }
 
-// fences finds the fenced blocks of a document.
-func fences(text string) (found []block) {
+// findBlocks finds the fenced blocks of a document.
+func findBlocks(text string) (found []block) {
 	var open *block
 	next := false
 	for i, line := range strings.Split(text, "\n") {
@@ -222,7 +222,7 @@ func fences(text string) (found []block) {
 
 func TestFences(t *testing.T) {
 	t.Parallel()
-	got := fences("a\n```sh run\nx\n```\n\n```text\ny\n```\nwords\n```text\nz\n```\n")
+	got := findBlocks("a\n```sh run\nx\n```\n\n```text\ny\n```\nwords\n```text\nz\n```\n")
 	want := []block{{2, "sh run", "x\n", false}, {6, "text", "y\n", true}, {10, "text", "z\n", false}}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v", got)

@@ -40,7 +40,7 @@ func TestChangesAtOnce(t *testing.T) {
 	ask("POST", "/triggers", `{"name":"low","action":{"server":"demo","tool":"echo"}}`)
 	ask("POST", "/sources", `{"id":"shop","style":"hmac","secret":"a fine long secret of the shop"}`)
 	ask("POST", "/models", `{"name":"small","kind":"openai","base_url":"https://a.example/v1","model":"m"}`)
-	room, _ := ask("POST", "/workspaces", `{"name":"Planning"}`)["id"].(string)
+	room, _ := ask("POST", "/rooms", `{"name":"Planning"}`)["id"].(string)
 	limit := func(state map[string]any, tier string) any {
 		tiers, _ := state["tiers"].(map[string]any)
 		of, _ := tiers[tier].(map[string]any)
@@ -78,7 +78,7 @@ func TestChangesAtOnce(t *testing.T) {
 			func(n int) [2]any { return [2]any{fmt.Sprint("m", n), fmt.Sprint("https://a.example/v", n)} },
 		},
 		{
-			"/workspaces/" + room, func(n int) [2]string {
+			"/rooms/" + room, func(n int) [2]string {
 				return [2]string{fmt.Sprintf(`{"name":"r%d"}`, n), fmt.Sprintf(`{"max_rounds":%d}`, n%10+1)}
 			},
 			func(v map[string]any) [2]any { return [2]any{v["name"], v["max_rounds"]} },

@@ -41,8 +41,8 @@ func events() []string {
 	}
 }
 
-// declared reads a declaration into go-ethereum's form.
-func declared(t *testing.T, text string) abi.Event {
+// parseDeclaration reads a declaration into go-ethereum's form.
+func parseDeclaration(t *testing.T, text string) abi.Event {
 	t.Helper()
 	name, list, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "event "), ")"), "(")
 	var args abi.Arguments
@@ -63,7 +63,7 @@ func TestDecodesAsGoEthereumDoes(t *testing.T) {
 	d := erc8004.NewDecoder()
 	known := d.Topics()
 	for i, text := range events() {
-		ev := declared(t, text)
+		ev := parseDeclaration(t, text)
 		if common.Hash(known[i]) != ev.ID {
 			t.Errorf("%s: topic %s, go-ethereum has %s", text, known[i], ev.ID)
 			continue
@@ -71,9 +71,9 @@ func TestDecodesAsGoEthereumDoes(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d %s", i, ev.RawName), func(t *testing.T) {
 			agree, refused := 0, 0
 			rapid.Check(t, func(t *rapid.T) {
-				topics, data := written(t, ev)
+				topics, data := encodeEvent(t, ev)
 				if rapid.Bool().Draw(t, "spoilt") {
-					data = spoilt(t, data)
+					data = corruptData(t, data)
 				}
 				theirs := map[string]any{}
 				err := ev.Inputs.UnpackIntoMap(theirs, data)
@@ -81,7 +81,7 @@ func TestDecodesAsGoEthereumDoes(t *testing.T) {
 					err = fmt.Errorf("nothing")
 				}
 				if err == nil {
-					err = abi.ParseTopicsIntoMap(theirs, indexed(ev), topics[1:])
+					err = abi.ParseTopicsIntoMap(theirs, indexedArguments(ev), topics[1:])
 				}
 				words := make([]erc8004.Word, len(topics))
 				for i, w := range topics {
@@ -91,12 +91,12 @@ func TestDecodesAsGoEthereumDoes(t *testing.T) {
 				switch {
 				case !ok:
 					t.Fatalf("it is not known")
-				case ourErr != nil && err == nil && !dirty(ev, theirs, data):
+				case ourErr != nil && err == nil && !hasDirtyWords(ev, theirs, data):
 					t.Fatalf("refused: %v; go-ethereum reads %v", ourErr, theirs)
 				case ourErr == nil && err != nil:
 					t.Fatalf("read as %+v; go-ethereum refuses: %v", ours, err)
 				case ourErr == nil:
-					same(t, ev, ours, theirs)
+					checkSame(t, ev, ours, theirs)
 					agree++
 				default:
 					refused++
@@ -110,7 +110,7 @@ func TestDecodesAsGoEthereumDoes(t *testing.T) {
 	}
 }
 
-func indexed(ev abi.Event) (out abi.Arguments) {
+func indexedArguments(ev abi.Event) (out abi.Arguments) {
 	for _, a := range ev.Inputs {
 		if a.Indexed {
 			out = append(out, a)
@@ -119,9 +119,9 @@ func indexed(ev abi.Event) (out abi.Arguments) {
 	return out
 }
 
-// dirty says whether a number or an address has bits that its type has not: a
+// hasDirtyWords says whether a number or an address has bits that its type has not: a
 // contract cannot write that, go-ethereum cuts them off, the product refuses.
-func dirty(ev abi.Event, theirs map[string]any, data []byte) bool {
+func hasDirtyWords(ev abi.Event, theirs map[string]any, data []byte) bool {
 	at := 0
 	for _, a := range ev.Inputs {
 		if a.Indexed {
@@ -141,12 +141,12 @@ func dirty(ev abi.Event, theirs map[string]any, data []byte) bool {
 	return false
 }
 
-// written draws values and lets go-ethereum write them.
-func written(t *rapid.T, ev abi.Event) ([]common.Hash, []byte) {
+// encodeEvent draws values and lets go-ethereum write them.
+func encodeEvent(t *rapid.T, ev abi.Event) ([]common.Hash, []byte) {
 	topics := []common.Hash{ev.ID}
 	var values []any
 	for _, a := range ev.Inputs {
-		v := value(t, a)
+		v := drawValue(t, a)
 		if !a.Indexed {
 			values = append(values, v)
 			continue
@@ -168,7 +168,7 @@ func written(t *rapid.T, ev abi.Event) ([]common.Hash, []byte) {
 	return topics, data
 }
 
-func value(t *rapid.T, a abi.Argument) any {
+func drawValue(t *rapid.T, a abi.Argument) any {
 	n := func(size int) []byte { return rapid.SliceOfN(rapid.Byte(), size, size).Draw(t, a.Name) }
 	switch {
 	case a.Type.T == abi.StringTy:
@@ -194,7 +194,7 @@ func value(t *rapid.T, a abi.Argument) any {
 	}
 }
 
-func spoilt(t *rapid.T, data []byte) []byte {
+func corruptData(t *rapid.T, data []byte) []byte {
 	data = bytes.Clone(data)
 	for range rapid.IntRange(1, 4).Draw(t, "changes") {
 		switch n := len(data); rapid.IntRange(0, 3).Draw(t, "how") {
@@ -211,8 +211,8 @@ func spoilt(t *rapid.T, data []byte) []byte {
 	return data
 }
 
-// same holds every value that go-ethereum read against the product's.
-func same(t *rapid.T, ev abi.Event, ours erc8004.Event, theirs map[string]any) {
+// checkSame holds every value that go-ethereum read against the product's.
+func checkSame(t *rapid.T, ev abi.Event, ours erc8004.Event, theirs map[string]any) {
 	text := func(v any) string {
 		switch v := v.(type) {
 		case string:

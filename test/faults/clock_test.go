@@ -33,41 +33,41 @@ func (r rings) AddRingKey(ctx context.Context, k seal.StoredKey) error {
 	return r.Store.AddRingKey(ctx, store.RingKey(k))
 }
 
-// ground is what of an instance asks for the time and remembers it.
-type ground struct {
+// testGround is what of an instance asks for the time and remembers it.
+type testGround struct {
 	store    *store.Store
 	journal  *audit.Journal
-	ring     *seal.Ring
+	ring     *seal.SessionRing
 	identity *identity.Identity
 }
 
-func openGround(t *testing.T, dir string, now func() time.Time) *ground {
+func openGround(t *testing.T, dir string, now func() time.Time) *testGround {
 	t.Helper()
 	ctx := t.Context()
 	log := slog.New(slog.DiscardHandler)
-	g := &ground{}
+	g := &testGround{}
 	var err error
 	if g.store, err = sqlite.Open(ctx, filepath.Join(dir, "junctor.db")); err != nil {
 		t.Fatal(err)
 	}
-	master, err := seal.LoadOrCreate(filepath.Join(dir, "seal.key"))
+	master, err := seal.OpenKeyring(filepath.Join(dir, "seal.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.ring, err = seal.OpenRing(ctx, rings{g.store}, master, seal.RingOptions{Now: now}); err != nil {
+	if g.ring, err = seal.OpenSessionRing(ctx, rings{g.store}, master, seal.RingOptions{Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	if g.identity, err = identity.New(ctx, identity.Config{Store: g.store, Logger: log, Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	g.journal, err = audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "journal"), Node: "one", Keep: 30 * time.Minute, Now: now, Logger: log})
+	g.journal, err = audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "journal"), Replica: "one", Retention: 30 * time.Minute, Now: now, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-func (g *ground) close(t *testing.T) {
+func (g *testGround) close(t *testing.T) {
 	t.Helper()
 	if err := g.journal.Close(context.Background()); err != nil {
 		t.Error(err)
@@ -78,9 +78,9 @@ func (g *ground) close(t *testing.T) {
 }
 
 // record puts a whole call on record.
-func (g *ground) record(t *testing.T, id string, at time.Time) {
+func (g *testGround) record(t *testing.T, id string, at time.Time) {
 	t.Helper()
-	c := junctor.Call{ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, Door: junctor.DoorMCP, Name: "echo", Status: junctor.StatusRunning, Start: at}
+	c := junctor.Call{ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Name: "echo", Status: junctor.StatusRunning, Start: at}
 	if err := g.journal.Append(t.Context(), &c); err != nil {
 		t.Errorf("call %s: %v", id, err)
 	}
@@ -105,10 +105,10 @@ func TestClockSetBack(t *testing.T) {
 	var sealed []string
 	check := func(when string) {
 		t.Helper()
-		if _, err := g.identity.Token(token); err != nil {
+		if _, err := g.identity.AuthenticateToken(token); err != nil {
 			t.Errorf("%s: the key: %v", when, err)
 		}
-		sealed = append(sealed, string(g.ring.Seal(nil, "session", []byte("me"))))
+		sealed = append(sealed, g.ring.Seal("session", []byte("me")))
 		for i, text := range sealed {
 			if b, err := g.ring.Open("session", text); err != nil || string(b) != "me" {
 				t.Errorf("%s: sealed id %d: %q, %v", when, i, b, err)
@@ -140,7 +140,7 @@ func TestClockSetBack(t *testing.T) {
 	c.Advance(2 * time.Hour)
 	g = openGround(t, dir, c.Now)
 	defer g.close(t)
-	if _, err := g.identity.Token(token); err == nil {
+	if _, err := g.identity.AuthenticateToken(token); err == nil {
 		t.Error("the key outlived its time")
 	}
 }

@@ -25,7 +25,7 @@ func TestDatabaseLocked(t *testing.T) {
 	data := t.TempDir()
 	in := program.Start(t, program.FreeAddr(t), data, "--rate-limit", "0")
 	s := newSite(t, in)
-	s.well("before")
+	s.checkHealthy("before")
 
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(data, "junctor.db")+"?_pragma=busy_timeout(5000)&_txlock=immediate")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestDatabaseLocked(t *testing.T) {
 	writes := 0
 	for time.Now().Before(release) {
 		began := time.Now()
-		s.well("while the database is locked")
+		s.checkHealthy("while the database is locked")
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("a round of calls took %v while the database was locked", took)
 		}
@@ -59,8 +59,8 @@ func TestDatabaseLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.eventually("a key is made", healing, func() bool { status, _ := makeKey(t, in); return status == http.StatusCreated })
-	s.well("after")
-	s.sound()
+	s.checkHealthy("after")
+	s.verifyJournal()
 }
 
 func makeKey(t *testing.T, in *program.Instance) (status int, body string) {
@@ -81,7 +81,7 @@ func TestPostgresRestarted(t *testing.T) {
 	t.Cleanup(pg.Stop)
 	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--rate-limit", "0", "--db", pg.Database(t))
 	s := newSite(t, in)
-	s.well("before")
+	s.checkHealthy("before")
 	for name, end := range map[string]func(){"halted": pg.Halt, "killed": pg.Kill} {
 		end()
 		s.eventually("/readyz says that the database is away", healing, func() bool {
@@ -92,7 +92,7 @@ func TestPostgresRestarted(t *testing.T) {
 			t.Errorf("%s: /healthz: %d", name, status)
 		}
 		for range 10 {
-			for _, a := range s.round() { // recorded in the journal, or refused
+			for _, a := range s.callOnce() { // recorded in the journal, or refused
 				if a.Status != http.StatusServiceUnavailable && !strings.Contains(a.Body, "not now") && !strings.Contains(a.Body, "database") {
 					t.Errorf("%s: a refusal does not say why: %d %s", name, a.Status, a.Body)
 				}
@@ -108,10 +108,10 @@ func TestPostgresRestarted(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.eventually("ready again", healing, s.ready)
-		s.well("after it was " + name)
+		s.checkHealthy("after it was " + name)
 		if status, body := makeKey(t, in); status != http.StatusCreated {
 			t.Errorf("after it was %s a key was asked for: %d %s", name, status, body)
 		}
 	}
-	s.sound()
+	s.verifyJournal()
 }

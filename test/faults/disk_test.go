@@ -32,11 +32,11 @@ func shortages() map[string]shortage {
 			},
 			begin: func(t *testing.T, in *program.Instance) func() {
 				t.Helper()
-				return filled(t, in.DataDir)
+				return fillDisk(t, in.DataDir)
 			},
 			start: func(t *testing.T, data string) ([]string, func()) {
 				t.Helper()
-				return nil, filled(t, data)
+				return nil, fillDisk(t, data)
 			},
 		},
 		"no file may be written": {
@@ -53,8 +53,8 @@ func shortages() map[string]shortage {
 	}
 }
 
-// filled fills the disk of a folder until end is called.
-func filled(t *testing.T, dir string) (end func()) {
+// fillDisk fills the disk of a folder until end is called.
+func fillDisk(t *testing.T, dir string) (end func()) {
 	t.Helper()
 	ballast := filepath.Join(dir, "ballast")
 	program.Fill(t, ballast)
@@ -74,14 +74,14 @@ func TestDiskFull(t *testing.T) {
 			t.Parallel()
 			in := program.Start(t, program.FreeAddr(t), way.dir(t), "--rate-limit", "0")
 			s := newSite(t, in)
-			s.well("before")
+			s.checkHealthy("before")
 			end := way.begin(t, in)
 
 			// The last page of the journal may have room for some more.
 			var refused []program.Answer
-			s.eventually("a call is refused", healing, func() bool { refused = append(refused, s.round()...); return len(refused) > 0 })
+			s.eventually("a call is refused", healing, func() bool { refused = append(refused, s.callOnce()...); return len(refused) > 0 })
 			for range 5 {
-				refused = append(refused, s.round()...)
+				refused = append(refused, s.callOnce()...)
 			}
 			for _, a := range refused {
 				if !strings.Contains(a.Body, "recorded") {
@@ -94,15 +94,15 @@ func TestDiskFull(t *testing.T) {
 			if status, body := s.get("/healthz"); status != http.StatusOK {
 				t.Errorf("/healthz without room: %d %s", status, body)
 			}
-			s.said("the journal cannot be written")
+			s.waitForLog("the journal cannot be written")
 
 			end()
 			s.eventually("ready again without a call", healing, s.ready)
-			s.said("the journal is written again")
+			s.waitForLog("the journal is written again")
 			for range 10 {
-				s.well("after")
+				s.checkHealthy("after")
 			}
-			s.sound()
+			s.verifyJournal()
 		})
 	}
 }
@@ -124,8 +124,8 @@ func TestDiskFullAtStart(t *testing.T) {
 			end()
 			in = program.Start(t, addr, data)
 			s := newSite(t, in)
-			s.well("with room again")
-			s.sound()
+			s.checkHealthy("with room again")
+			s.verifyJournal()
 		})
 	}
 }

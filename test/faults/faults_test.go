@@ -47,8 +47,8 @@ func newSite(t *testing.T, in *program.Instance) *site {
 	return s
 }
 
-// round calls once in every way and gives those answers that are no success.
-func (s *site) round() (refused []program.Answer) {
+// callOnce calls once in every way and gives those answers that are no success.
+func (s *site) callOnce() (refused []program.Answer) {
 	s.t.Helper()
 	for _, c := range s.callers {
 		s.n++
@@ -71,10 +71,10 @@ func (s *site) round() (refused []program.Answer) {
 	return refused
 }
 
-// well makes a round that must succeed.
-func (s *site) well(when string) {
+// checkHealthy makes a round that must succeed.
+func (s *site) checkHealthy(when string) {
 	s.t.Helper()
-	for _, a := range s.round() {
+	for _, a := range s.callOnce() {
 		s.t.Errorf("%s: a call was answered %d %s", when, a.Status, a.Body)
 	}
 }
@@ -110,16 +110,16 @@ func (s *site) eventually(what string, limit time.Duration, is func() bool) {
 
 func (s *site) ready() bool { status, _ := s.get("/readyz"); return status == http.StatusOK }
 
-// said waits until the log says a word.
-func (s *site) said(word string) {
+// waitForLog waits until the log says a word.
+func (s *site) waitForLog(word string) {
 	s.t.Helper()
 	s.eventually(fmt.Sprintf("the log says %q", word), healing, func() bool { return strings.Contains(s.in.Log(), word) })
 }
 
-// sound holds what must be true at the end of every fault: every answered call
+// verifyJournal holds what must be true at the end of every fault: every answered call
 // has a record of its start, and one of its end unless the journal itself says
 // that an end was lost; and the journal verifies.
-func (s *site) sound() {
+func (s *site) verifyJournal() {
 	s.t.Helper()
 	phases := map[string]map[string]bool{"start": {}, "end": {}}
 	lost := map[string]int{}

@@ -11,9 +11,9 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// nobody lets an instance run as a user whom the modes of folders bind. dir is
+// runAsNobody lets an instance run as a user whom the modes of folders bind. dir is
 // a folder that this user owns.
-func nobody(t *testing.T) (prefix []string, dir string) {
+func runAsNobody(t *testing.T) (prefix []string, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if os.Getuid() != 0 {
@@ -80,35 +80,35 @@ func chmodAll(t *testing.T, dir string, mode os.FileMode) {
 // calls go on as long as they are recorded, and the rest is made up for.
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
-	prefix, data := nobody(t)
+	prefix, data := runAsNobody(t)
 	in := program.Launch(t, program.Spec{Addr: program.FreeAddr(t), DataDir: data, Prefix: prefix, Args: []string{"--rate-limit", "0"}})
 	in.WaitReady(t)
 	s := newSite(t, in)
-	s.well("before")
+	s.checkHealthy("before")
 	chmodAll(t, data, 0o500)
 	t.Cleanup(func() { chmodAll(t, data, 0o700) })
 	for range 20 {
-		for _, a := range s.round() {
+		for _, a := range s.callOnce() {
 			if !strings.Contains(a.Body, "recorded") {
 				t.Errorf("a refusal does not say that the call could not be recorded: %d %s", a.Status, a.Body)
 			}
 		}
 	}
-	s.said("the head of the journal cannot be signed")
+	s.waitForLog("the head of the journal cannot be signed")
 
 	chmodAll(t, data, 0o700)
 	s.eventually("ready again", healing, s.ready)
 	for range 5 {
-		s.well("after")
+		s.checkHealthy("after")
 	}
-	s.sound()
+	s.verifyJournal()
 }
 
 // TestReadOnlyAtStart starts on a folder that cannot be written to, and again
 // when it can.
 func TestReadOnlyAtStart(t *testing.T) {
 	t.Parallel()
-	prefix, data := nobody(t)
+	prefix, data := runAsNobody(t)
 	if err := os.Chmod(data, 0o500); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +126,6 @@ func TestReadOnlyAtStart(t *testing.T) {
 	in = program.Launch(t, spec)
 	in.WaitReady(t)
 	s := newSite(t, in)
-	s.well("once it can be written to")
-	s.sound()
+	s.checkHealthy("once it can be written to")
+	s.verifyJournal()
 }

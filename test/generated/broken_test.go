@@ -36,7 +36,7 @@ func toJSON(t *testing.T, v any) string {
 func TestBrokenDocumentBecomesNoServer(t *testing.T) {
 	t.Parallel()
 	instance := testkit.Start(t, nil)
-	add(t, instance, toJSON(t, map[string]any{"id": "pets", "mode": "auto-generated", "document": soundDocument}))
+	addServer(t, instance, toJSON(t, map[string]any{"id": "pets", "mode": "auto-generated", "document": soundDocument}))
 	for name, c := range map[string]struct {
 		body  map[string]any
 		want  []string
@@ -74,7 +74,7 @@ func TestBrokenDocumentBecomesNoServer(t *testing.T) {
 	if r := instance.Do(t, http.MethodGet, "/api/v1/tools/pets__cats", ""); r.Status != http.StatusOK {
 		t.Errorf("its tools are gone: %d %s", r.Status, r.Body)
 	}
-	add(t, instance, toJSON(t, map[string]any{"id": "empty", "mode": "auto-generated", "document": emptyDocument, "allow_empty": true}))
+	addServer(t, instance, toJSON(t, map[string]any{"id": "empty", "mode": "auto-generated", "document": emptyDocument, "allow_empty": true}))
 	pack := "pack: zoo\ntitle: Zoo\nsummary: Pets.\nservers: {zoo: {allow_empty: true, document: " + toJSON(t, emptyDocument) + "}}\n"
 	if r := instance.Do(t, http.MethodPost, "/api/v1/packs/add", toJSON(t, map[string]any{"file": pack})); r.Status != http.StatusCreated {
 		t.Errorf("an empty one of a pack: %d %s", r.Status, r.Body)
@@ -140,7 +140,7 @@ func TestBrokenDocumentOnTheCommandLine(t *testing.T) {
 func TestReimportIsAChangeOfTools(t *testing.T) {
 	t.Parallel()
 	instance := testkit.Start(t, nil)
-	add(t, instance, toJSON(t, map[string]any{"id": "pets", "mode": "auto-generated", "document": soundDocument, "overrides": map[string]any{"cats": map[string]any{"name": "list_cats"}}}))
+	addServer(t, instance, toJSON(t, map[string]any{"id": "pets", "mode": "auto-generated", "document": soundDocument, "overrides": map[string]any{"cats": map[string]any{"name": "list_cats"}}}))
 	if r := instance.Do(t, http.MethodGet, "/api/v1/tools/changes?server=pets", ""); !strings.Contains(r.Body, `"items":[]`) {
 		t.Errorf("a new server has changed: %s", r.Body)
 	}
@@ -180,14 +180,22 @@ func TestIntrospectionFailureIsNamed(t *testing.T) {
 		{http.StatusOK, `{"errors":[{"message":"GraphQL introspection is not allowed, but the query contained __schema"}]}`, []string{"introspection is not allowed"}},
 		{http.StatusUnauthorized, `{"message":"Bad credentials"}`, []string{"HTTP 401", "Bad credentials"}},
 		{http.StatusOK, `<html>a page</html>`, []string{"no schema"}},
+		{http.StatusForbidden, "Introspection is off for the key s3cr3t-k3y.\nAsk ops.", []string{"HTTP 403", "Introspection is off for the key"}},
 		{http.StatusBadRequest, `{"errors":[{"message":"Must provide query string."}]}`, []string{"HTTP 400", "Must provide query string"}},
 	} {
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.answer)
 		}))
-		r := instance.Do(t, http.MethodPost, "/api/v1/servers", toJSON(t, map[string]any{"id": "graph", "mode": "auto-generated", "document_url": api.URL, "format": "graphql"}))
+		r := instance.Do(t, http.MethodPost, "/api/v1/servers", toJSON(t, map[string]any{"id": "graph", "mode": "auto-generated", "url": api.URL, "document_url": api.URL, "format": "graphql", "auth": map[string]any{"type": "bearer", "secret": "s3cr3t-k3y"}}))
+		plain := instance.Do(t, http.MethodPost, "/api/v1/servers", toJSON(t, map[string]any{"id": "plain", "mode": "auto-generated", "url": api.URL, "document_url": api.URL + "/openapi.json", "auth": map[string]any{"type": "bearer", "secret": "s3cr3t-k3y"}}))
 		api.Close()
+		if strings.Contains(r.Body+plain.Body, "s3cr3t") || strings.Contains(r.Body+plain.Body, "Ask ops") {
+			t.Errorf("%d %s: more is said than the reason: %s %s", c.status, c.answer, r.Body, plain.Body)
+		}
+		if c.status == http.StatusForbidden && !strings.Contains(plain.Body, "HTTP 403: Introspection is off for the key") {
+			t.Errorf("the reason of a document's server is not said: %s", plain.Body)
+		}
 		for _, want := range append(c.want, "introspection") {
 			if r.Status < 400 || !strings.Contains(r.Body, want) {
 				t.Errorf("%d %s: %q is not said: %d %s", c.status, c.answer, want, r.Status, r.Body)

@@ -13,7 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
-func patch(t *testing.T, i *testkit.Instance, server, body string) {
+func patchServer(t *testing.T, i *testkit.Instance, server, body string) {
 	t.Helper()
 	if r := i.Do(t, http.MethodPatch, "/api/v1/servers/"+server, body); r.Status != http.StatusOK {
 		t.Fatalf("%s: %d %s", body, r.Status, r.Body)
@@ -27,7 +27,7 @@ func TestRolesSurviveARename(t *testing.T) {
 	instance := testkit.Start(t, nil)
 	document := "openapi: 3.1.0\ninfo: {title: T, version: '1'}\nservers: [{url: 'https://pets.example.com'}]\npaths:\n" +
 		"  /cats: {get: {operationId: cats, responses: {'200': {description: ok}}}}\n  /dogs: {get: {operationId: dogs, responses: {'200': {description: ok}}}}\n"
-	add(t, instance, fmt.Sprintf(`{"id":"pets","mode":"auto-generated","document":%q}`, document))
+	addServer(t, instance, fmt.Sprintf(`{"id":"pets","mode":"auto-generated","document":%q}`, document))
 	for tool, role := range map[string]string{"cats": "Finance", "dogs": "Security"} {
 		if r := instance.Do(t, http.MethodPut, "/api/v1/tools/pets__"+tool+"/tag", `{"roles":["`+role+`"]}`); r.Status != http.StatusOK {
 			t.Fatalf("%d %s", r.Status, r.Body)
@@ -39,7 +39,7 @@ func TestRolesSurviveARename(t *testing.T) {
 		{`{"cats":{"name":"dogs"},"dogs":{"name":"cats"}}`, "dogs", "cats"},
 		{`{}`, "cats", "dogs"},
 	} {
-		patch(t, instance, "pets", `{"overrides":`+step.overrides+`}`)
+		patchServer(t, instance, "pets", `{"overrides":`+step.overrides+`}`)
 		for tool, role := range map[string]string{step.finance: "Finance", step.security: "Security"} {
 			r := instance.Do(t, http.MethodGet, "/api/v1/tools/pets__"+tool, "")
 			if !strings.Contains(r.Body, `"roles":["`+role+`"]`) {
@@ -55,18 +55,18 @@ func TestChangedAuthIsCompleted(t *testing.T) {
 	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
 	api := newKeeper(t)
 	text := strings.Replace(document("query", "api_key"), `"securitySchemes":{`, `"securitySchemes":{"login":{"type":"oauth2","flows":{"clientCredentials":{"tokenUrl":"https://login.example.com/token","scopes":{}}}},`, 1)
-	add(t, instance, fmt.Sprintf(`{"id":"pets","mode":"auto-generated","document":%q,"base_url":%q}`, text, api.URL))
-	patch(t, instance, "pets", `{"auth":{"type":"oauth-client","client_id":"us","client_secret":"ours"}}`)
+	addServer(t, instance, fmt.Sprintf(`{"id":"pets","mode":"auto-generated","document":%q,"base_url":%q}`, text, api.URL))
+	patchServer(t, instance, "pets", `{"auth":{"type":"oauth-client","client_id":"us","client_secret":"ours"}}`)
 	if r := instance.Do(t, http.MethodGet, "/api/v1/servers/pets", ""); !strings.Contains(r.Body, `"token_url":"https://login.example.com/token"`) {
 		t.Errorf("where tokens are got: %s", r.Body)
 	}
-	patch(t, instance, "pets", `{"auth":{"type":"api-key","key":"the-key-of-pets"}}`)
+	patchServer(t, instance, "pets", `{"auth":{"type":"api-key","key":"the-key-of-pets"}}`)
 	instance.Do(t, http.MethodPost, "/api/v1/tools/pets__list_pets/call", `{"arguments":{"q":"x"}}`)
 	if got := api.last(); got != "q=x&api_key=the-key-of-pets||" {
 		t.Errorf("the API saw %q", got)
 	}
 	// Whoever names another header means that.
-	patch(t, instance, "pets", `{"auth":{"type":"api-key","key":"the-key-of-pets","header":"X-Pets"}}`)
+	patchServer(t, instance, "pets", `{"auth":{"type":"api-key","key":"the-key-of-pets","header":"X-Pets"}}`)
 	instance.Do(t, http.MethodPost, "/api/v1/tools/pets__list_pets/call", `{"arguments":{"q":"x"}}`)
 	if got := api.last(); got != "q=x||the-key-of-pets" {
 		t.Errorf("the API saw %q", got)

@@ -12,16 +12,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-// keeper is an API that remembers where it was shown which keys.
-type keeper struct {
+// credentialServer is an API that remembers where it was shown which keys.
+type credentialServer struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen string
 }
 
-func newKeeper(t *testing.T) *keeper {
+func newKeeper(t *testing.T) *credentialServer {
 	t.Helper()
-	k := &keeper{}
+	k := &credentialServer{}
 	k.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -34,7 +34,7 @@ func newKeeper(t *testing.T) *keeper {
 }
 
 // last is what the last request showed.
-func (k *keeper) last() string {
+func (k *credentialServer) last() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	seen := k.seen
@@ -49,16 +49,16 @@ func document(place, name string) string {
 			{"name":"q","in":"query","schema":{"type":"string"}},{"name":"theme","in":"cookie","schema":{"type":"string"}}],"responses":{"200":{"description":"ok"}}}}}}`, place, name)
 }
 
-func add(t *testing.T, i *testkit.Instance, body string) {
+func addServer(t *testing.T, i *testkit.Instance, body string) {
 	t.Helper()
 	if r := i.Do(t, http.MethodPost, "/api/v1/servers", body); r.Status != http.StatusCreated {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 }
 
-// places are where documents want a key, and what a request looks like that has
+// credentialPlaces are where documents want a key, and what a request looks like that has
 // key in it beside its arguments.
-func places(key string) []struct{ place, name, want string } {
+func credentialPlaces(key string) []struct{ place, name, want string } {
 	return []struct{ place, name, want string }{
 		{"query", "api_key", "q=x&api_key=" + key + "|theme=dark|"},
 		{"cookie", "sid", "q=x|theme=dark; sid=" + key + "|"},
@@ -71,9 +71,9 @@ func places(key string) []struct{ place, name, want string } {
 func TestKeyWhereTheDocumentSays(t *testing.T) {
 	t.Parallel()
 	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
-	for _, c := range places("shared-secret-key") {
+	for _, c := range credentialPlaces("shared-secret-key") {
 		api := newKeeper(t)
-		add(t, instance, fmt.Sprintf(`{"id":%q,"mode":"auto-generated","document":%q,"base_url":%q,"auth":{"type":"api-key","key":"shared-secret-key"}}`, c.place, document(c.place, c.name), api.URL))
+		addServer(t, instance, fmt.Sprintf(`{"id":%q,"mode":"auto-generated","document":%q,"base_url":%q,"auth":{"type":"api-key","key":"shared-secret-key"}}`, c.place, document(c.place, c.name), api.URL))
 		r := instance.Do(t, http.MethodPost, "/api/v1/tools/"+c.place+"__list_pets/call", `{"arguments":{"q":"x","theme":"dark"}}`)
 		if got := api.last(); got != c.want {
 			t.Errorf("in %s: the API saw %q, want %q: %s", c.place, got, c.want, r.Body)
@@ -98,10 +98,10 @@ func TestKeyOfEachUser(t *testing.T) {
 		_, key, _ := strings.Cut(r.Body, `"key":"`)
 		keys[name], _, _ = strings.Cut(key, `"`)
 	}
-	for i, c := range places("KEY") {
+	for i, c := range credentialPlaces("KEY") {
 		api := newKeeper(t)
 		shared := []string{`,"auth":{"type":"api-key","key":"of-nobody"}`, "", ""}[i]
-		add(t, instance, fmt.Sprintf(`{"id":%q,"mode":"auto-generated","document":%q,"base_url":%q,"credentials":"per-user"%s}`, c.place, document(c.place, c.name), api.URL, shared))
+		addServer(t, instance, fmt.Sprintf(`{"id":%q,"mode":"auto-generated","document":%q,"base_url":%q,"credentials":"per-user"%s}`, c.place, document(c.place, c.name), api.URL, shared))
 		as := func(who string) string { return "Authorization: Bearer " + keys[who] }
 		for _, who := range []string{"ann", "bob"} {
 			r := instance.Do(t, http.MethodPut, "/api/v1/servers/"+c.place+"/credentials/me", `{"auth":{"type":"api-key","key":"key-of-`+who+`"}}`, as(who))

@@ -81,8 +81,8 @@ func TestFilesAreResources(t *testing.T) {
 	}))
 	t.Cleanup(api.Close)
 	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
-	add(t, instance, fmt.Sprintf(`{"id":"shelf","url":%q}`, upstream.URL))
-	add(t, instance, fmt.Sprintf(`{"id":"drive","mode":"auto-generated","document":%q,"base_url":%q}`, uploadDocument, api.URL))
+	addServer(t, instance, fmt.Sprintf(`{"id":"shelf","url":%q}`, upstream.URL))
+	addServer(t, instance, fmt.Sprintf(`{"id":"drive","mode":"auto-generated","document":%q,"base_url":%q}`, uploadDocument, api.URL))
 	made := instance.Do(t, http.MethodPost, "/api/v1/agents", `{"name":"half","tools":["drive/*"],"resources":["shelf/file:///a/plan.txt"]}`)
 	var agent struct{ Key string }
 	if err := json.Unmarshal([]byte(made.Body), &agent); err != nil || agent.Key == "" {

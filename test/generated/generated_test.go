@@ -66,8 +66,8 @@ func texts(r *mcp.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// importing starts an API and an instance that has made a server of it.
-func importing(t *testing.T, exposure string) (api, instance *testkit.Instance) {
+// startImport starts an API and an instance that has made a server of it.
+func startImport(t *testing.T, exposure string) (api, instance *testkit.Instance) {
 	t.Helper()
 	api = testkit.Start(t, nil)
 	instance = testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
@@ -88,7 +88,7 @@ func importing(t *testing.T, exposure string) (api, instance *testkit.Instance) 
 // client: a list, a thing made and deleted, an error with its body, pages.
 func TestJunctorDrivesJunctor(t *testing.T) {
 	t.Parallel()
-	api, instance := importing(t, "all")
+	api, instance := startImport(t, "all")
 	s := connect(t, instance.URL+"/mcp/s/other")
 
 	tools, err := s.ListTools(t.Context(), nil)
@@ -159,10 +159,10 @@ func TestJunctorDrivesJunctor(t *testing.T) {
 }
 
 // Where tools are to be searched, three stand in the list; what they find is
-// called as the tool itself, on the door that joins servers too.
+// called as the tool itself, on the endpoint that joins servers too.
 func TestSearchedTools(t *testing.T) {
 	t.Parallel()
-	_, instance := importing(t, "search")
+	_, instance := startImport(t, "search")
 	s := connect(t, instance.URL+"/mcp")
 	tools, err := s.ListTools(t.Context(), nil)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-// bank is an API and the authorization server that its document names. It
+// bankAPI is an API and the authorization server that its document names. It
 // publishes nothing about itself and knows one client.
-type bank struct {
+type bankAPI struct {
 	*httptest.Server
 	mu     sync.Mutex
 	codes  map[string][2]string // a code's challenge, and whose it is
@@ -28,9 +28,9 @@ type bank struct {
 	renews int
 }
 
-func newBank(t *testing.T) *bank {
+func newBank(t *testing.T) *bankAPI {
 	t.Helper()
-	b := &bank{codes: map[string][2]string{}, tokens: map[string]string{}}
+	b := &bankAPI{codes: map[string][2]string{}, tokens: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /login", b.login)
 	mux.HandleFunc("POST /token", b.token)
@@ -43,7 +43,7 @@ func newBank(t *testing.T) *bank {
 	return b
 }
 
-func (b *bank) login(w http.ResponseWriter, r *http.Request) {
+func (b *bankAPI) login(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	q := r.URL.Query()
@@ -54,7 +54,7 @@ func (b *bank) login(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back, http.StatusFound)
 }
 
-func (b *bank) token(w http.ResponseWriter, r *http.Request) {
+func (b *bankAPI) token(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id, secret, _ := r.BasicAuth()
@@ -79,13 +79,13 @@ func (b *bank) token(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":3600,"refresh_token":%q}`, token, "renew-"+who)
 }
 
-func (b *bank) counts() (calls, renews int) {
+func (b *bankAPI) counts() (calls, renews int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.calls, b.renews
 }
 
-func (b *bank) accounts(w http.ResponseWriter, r *http.Request) {
+func (b *bankAPI) accounts(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls++
@@ -115,14 +115,14 @@ func TestPeopleLogInToAnAPI(t *testing.T) {
 	if !strings.Contains(preview.Body, `"suggested":"oauth"`) {
 		t.Errorf("the preview does not suggest a login: %.600s", preview.Body)
 	}
-	add(t, instance, fmt.Sprintf(`{"id":"bank","mode":"auto-generated","document":%q,"base_url":%q,"credentials":"per-user","auth":{"type":"oauth","client_id":"teller","client_secret":"the-secret-of-the-teller"}}`, bankDocument, api.URL+"/v1"))
+	addServer(t, instance, fmt.Sprintf(`{"id":"bank","mode":"auto-generated","document":%q,"base_url":%q,"credentials":"per-user","auth":{"type":"oauth","client_id":"teller","client_secret":"the-secret-of-the-teller"}}`, bankDocument, api.URL+"/v1"))
 	keys := map[string]string{}
 	for _, name := range []string{"ann", "bob"} {
 		if r := instance.Do(t, http.MethodPost, "/api/v1/users", `{"name":"`+name+`","role":"developer","tier":"unlimited"}`); r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		var made struct{ Key string }
-		read(t, instance.Do(t, http.MethodPost, "/api/v1/keys", `{"name":"`+name+`","user":"`+name+`","scopes":["tools:read","tools:call"]}`), &made)
+		readReply(t, instance.Do(t, http.MethodPost, "/api/v1/keys", `{"name":"`+name+`","user":"`+name+`","scopes":["tools:read","tools:call"]}`), &made)
 		keys[name] = "Authorization: Bearer " + made.Key
 	}
 	call := func(who, tool string) string {
@@ -181,7 +181,7 @@ func TestPeopleLogInToAnAPI(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, r testkit.Reply, v any) {
+func readReply(t *testing.T, r testkit.Reply, v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.Body), v); err != nil || r.Status >= 300 {
 		t.Fatalf("%d %s: %v", r.Status, r.Body, err)
@@ -196,7 +196,7 @@ func logIn(t *testing.T, instance *testkit.Instance, key, who string) {
 		AuthorizationURL string `json:"authorization_url"`
 		Login            string `json:"login"`
 	}
-	read(t, instance.Do(t, http.MethodPost, "/api/v1/servers/bank/login", `{"redirect_uri":"`+redirect+`"}`, key), &begun)
+	readReply(t, instance.Do(t, http.MethodPost, "/api/v1/servers/bank/login", `{"redirect_uri":"`+redirect+`"}`, key), &begun)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, begun.AuthorizationURL, nil)
 	if err != nil {
 		t.Fatal(err)

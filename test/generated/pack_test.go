@@ -30,7 +30,7 @@ func TestPackHoldsAnAPI(t *testing.T) {
 		if source["document_url"] != nil {
 			instance = to // which may fetch it
 		}
-		add(t, instance, toJSON(t, body))
+		addServer(t, instance, toJSON(t, body))
 		if r := instance.Do(t, http.MethodPut, "/api/v1/tools/pets__pets/tag", `{"roles":["Finance"],"category":"Animals"}`); r.Status != http.StatusOK {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}

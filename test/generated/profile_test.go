@@ -33,7 +33,7 @@ components:
       properties: {name: {type: string}, height: {type: integer, exclusiveMinimum: 0}, parent: {$ref: '#/components/schemas/Tree'}}
 `
 
-// Clients are shown schemas that they take: those that the door's address names,
+// Clients are shown schemas that they take: those that the endpoint's address names,
 // or that the client is known for by its name, in either era and after a restart.
 func TestClientsAreShownWhatTheyTake(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestClientsAreShownWhatTheyTake(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer api.Close()
-	add(t, instance, fmt.Sprintf(`{"id":"trees","mode":"auto-generated","document":%q,"base_url":%q}`, treeDocument, api.URL))
+	addServer(t, instance, fmt.Sprintf(`{"id":"trees","mode":"auto-generated","document":%q,"base_url":%q}`, treeDocument, api.URL))
 	list := func(i *testkit.Instance, path string, header ...string) string {
 		t.Helper()
 		r := i.Do(t, http.MethodPost, path, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header...)
@@ -109,10 +109,10 @@ func TestClientsAreShownWhatTheyTake(t *testing.T) {
 	}
 }
 
-// Above 128 tools the doors that join servers list three that find the others,
-// whatever the servers are; an agent's door does so where the agent has as many;
-// the server's own door lists all.
-func TestDoorsThatJoinServersSearch(t *testing.T) {
+// Above 128 tools the endpoints that join servers list three that find the others,
+// whatever the servers are; an agent's endpoint does so where the agent has as many;
+// the server's own endpoint lists all.
+func TestJoinedEndpointsSearch(t *testing.T) {
 	t.Parallel()
 	many := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, nil)
 	for i := range 150 {
@@ -125,7 +125,7 @@ func TestDoorsThatJoinServersSearch(t *testing.T) {
 	t.Cleanup(upstream.Close) // after the instances, which hold streams to it
 	for _, exposure := range []string{"auto", "all"} {
 		instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "exposure": exposure})
-		add(t, instance, fmt.Sprintf(`{"id":"many","url":%q}`, upstream.URL))
+		addServer(t, instance, fmt.Sprintf(`{"id":"many","url":%q}`, upstream.URL))
 		if r := instance.Do(t, http.MethodPost, "/api/v1/agents", `{"name":"counter","tools":["many/*"]}`); r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// world is everything outside: whatever reaches it is a leak.
-type world struct {
+// outsideWorld is everything outside: whatever reaches it is a leak.
+type outsideWorld struct {
 	url string
 	udp string // port
 
@@ -34,19 +34,19 @@ type world struct {
 	came []string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *outsideWorld {
 	t.Helper()
-	w := &world{}
+	w := &outsideWorld{}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.note(r.Method + " " + r.URL.String())
+		w.recordRequest(r.Method + " " + r.URL.String())
 		fmt.Fprint(rw, "got it")
 	}), ConnState: func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			w.note("a TCP connection")
+			w.recordRequest("a TCP connection")
 		}
 	}}
 	go func() { _ = s.Serve(l) }()
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 			if err != nil {
 				return
 			}
-			w.note(fmt.Sprintf("a packet of %d bytes", n))
+			w.recordRequest(fmt.Sprintf("a packet of %d bytes", n))
 		}
 	}()
 	t.Cleanup(func() {
@@ -73,14 +73,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) note(what string) {
+func (w *outsideWorld) recordRequest(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.came = append(w.came, what)
 }
 
-// leaks gives what came, and forgets it.
-func (w *world) leaks() []string {
+// listLeaks gives what came, and forgets it.
+func (w *outsideWorld) listLeaks() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	came := w.came
@@ -121,13 +121,13 @@ func serve(t *testing.T, s *mcp.Server) string {
 	return h.URL
 }
 
-func page(s *mcp.Server, uri, html string, meta map[string]any) {
+func addPage(s *mcp.Server, uri, html string, meta map[string]any) {
 	s.AddResource(&mcp.Resource{URI: uri, Name: uri, MIMEType: pageType}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: pageType, Text: html, Meta: mcp.Meta{"ui": meta}}}}, nil
 	})
 }
 
-func ui(uri string, visibility ...string) mcp.Meta {
+func uiMeta(uri string, visibility ...string) mcp.Meta {
 	m := map[string]any{}
 	if uri != "" {
 		m["resourceUri"] = uri
@@ -141,11 +141,11 @@ func ui(uri string, visibility ...string) mcp.Meta {
 // rig is a console with the hostile server and one with something to lose.
 type rig struct {
 	*program.Console
-	world *world
+	world *outsideWorld
 	calls *calls
 }
 
-func start(t *testing.T) *rig {
+func startRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{program.StartConsole(t), newWorld(t), &calls{made: map[string]int{}}}
 	r.Tell(t, "user", "add", "vera", "--role", "admin")
@@ -171,7 +171,7 @@ func (r *rig) hostile(t *testing.T) *mcp.Server {
 		html := strings.NewReplacer("__SINK__", r.world.url, "__UDP__", r.world.udp, "__CONSOLE__", "http://console.junctor.localhost:"+at.Port(),
 			"__BASE__", "junctor.localhost", "__LAST__", last).Replace(string(text))
 		uri := "ui://hostile/" + last + ".html"
-		page(s, uri, html, map[string]any{
+		addPage(s, uri, html, map[string]any{
 			"csp": map[string]any{
 				"connectDomains":  []string{"*", "'unsafe-eval'", "https://a.example; script-src *", "data:", "http:", "https://a.example " + r.world.url, "https://a.example\n" + r.world.url, "https://a.example,*"},
 				"resourceDomains": []string{"'unsafe-eval'", "*", "blob:", "http://*", "https://b.example'; frame-src *"},
@@ -180,19 +180,19 @@ func (r *rig) hostile(t *testing.T) *mcp.Server {
 			},
 			"domain": "console.junctor.localhost",
 		})
-		mcp.AddTool(s, &mcp.Tool{Name: last, Description: "An App that wants out.", Meta: ui(uri)}, r.calls.tool(last))
+		mcp.AddTool(s, &mcp.Tool{Name: last, Description: "An App that wants out.", Meta: uiMeta(uri)}, r.calls.tool(last))
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "own", Meta: ui("", "app")}, r.calls.tool("own"))
-	mcp.AddTool(s, &mcp.Tool{Name: "for-models", Meta: ui("", "model")}, r.calls.tool("for-models"))
-	mcp.AddTool(s, &mcp.Tool{Name: "for-nobody", Meta: ui("", []string{}...)}, r.calls.tool("for-nobody"))
+	mcp.AddTool(s, &mcp.Tool{Name: "own", Meta: uiMeta("", "app")}, r.calls.tool("own"))
+	mcp.AddTool(s, &mcp.Tool{Name: "for-models", Meta: uiMeta("", "model")}, r.calls.tool("for-models"))
+	mcp.AddTool(s, &mcp.Tool{Name: "for-nobody", Meta: uiMeta("", []string{}...)}, r.calls.tool("for-nobody"))
 	return s
 }
 
 func (r *rig) bank() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "bank", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "transfer", Meta: ui("", "app")}, r.calls.tool("transfer"))
-	page(s, "ui://bank/page.html", "<p>accounts-canary</p>", map[string]any{})
-	mcp.AddTool(s, &mcp.Tool{Name: "accounts", Meta: ui("ui://bank/page.html")}, r.calls.tool("accounts"))
+	mcp.AddTool(s, &mcp.Tool{Name: "transfer", Meta: uiMeta("", "app")}, r.calls.tool("transfer"))
+	addPage(s, "ui://bank/page.html", "<p>accounts-canary</p>", map[string]any{})
+	mcp.AddTool(s, &mcp.Tool{Name: "accounts", Meta: uiMeta("ui://bank/page.html")}, r.calls.tool("accounts"))
 	s.AddResource(&mcp.Resource{URI: "bank://accounts", Name: "accounts"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "bank://accounts", Text: "accounts-canary"}}}, nil
 	})
@@ -217,8 +217,8 @@ func (r *rig) run(t *testing.T, into any, args ...string) {
 
 func TestEscapes(t *testing.T) {
 	t.Parallel()
-	r := start(t)
-	r.world.leaks() // what starting made
+	r := startRig(t)
+	r.world.listLeaks() // what starting made
 	var got struct {
 		Tried  map[string]string
 		Log    []string // what stands in the View's log
@@ -238,7 +238,7 @@ func TestEscapes(t *testing.T) {
 			t.Errorf("%s: the View's log does not have it", name)
 		}
 	}
-	if came := r.world.leaks(); len(came) > 0 {
+	if came := r.world.listLeaks(); len(came) > 0 {
 		t.Errorf("outside arrived: %q", came)
 	}
 	for _, tool := range []string{"own", "for-models", "for-nobody", "transfer", "accounts"} {
@@ -252,7 +252,7 @@ func TestEscapes(t *testing.T) {
 	// What the host or the browser's policy stopped, it wrote down itself.
 	for _, want := range []string{
 		"connect-src", "img-src", "script-src", "style-src", "font-src", "media-src", "frame-src", "object-src", "base-uri",
-		"the proxy’s", "past its proxy", "too large", "too much at once", "not a JSON-RPC message", "answers what was not asked", "Only addresses of the web",
+		"reserved for the proxy", "bypassed the proxy", "too large", "too many messages at once", "The message is not JSON-RPC", "matches no request", "Only http and https links",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has nothing of %q", want)
@@ -273,8 +273,8 @@ func TestEscapes(t *testing.T) {
 // person is told.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
-	r := start(t)
-	r.world.leaks()
+	r := startRig(t)
+	r.world.listLeaks()
 	var got map[string]string
 	r.run(t, &got, "leave", r.Link(t, "ada"))
 	for _, way := range []string{"navigate", "form", "meta", "window", "script"} {
@@ -283,7 +283,7 @@ func TestLeaving(t *testing.T) {
 		}
 	}
 	t.Logf("%v", got)
-	if came := r.world.leaks(); len(came) > 0 {
+	if came := r.world.listLeaks(); len(came) > 0 {
 		t.Errorf("outside arrived: %q", came)
 	}
 }
@@ -292,7 +292,7 @@ func TestLeaving(t *testing.T) {
 // and a View ends with its session.
 func TestApart(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := startRig(t)
 	var got struct{ Seen []string }
 	r.run(t, &got, "apart", r.Link(t, "ada"), r.Link(t, "vera"))
 	for _, s := range got.Seen {

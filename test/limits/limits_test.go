@@ -128,9 +128,9 @@ func TestOneLimit(t *testing.T) {
 	}
 }
 
-// TestRedisAway takes the Redis away: replicas go on, each for itself, and say so;
+// TestRedisUnreachable takes the Redis away: replicas go on, each for itself, and say so;
 // and they share again once it is back, though it has forgotten everything.
-func TestRedisAway(t *testing.T) {
+func TestRedisUnreachable(t *testing.T) {
 	t.Parallel()
 	s := start(t, 2)
 	key := s.agent(t, "bot", `{"per_day":60}`)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -29,7 +29,7 @@ func TestGrants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := peers.NewGuarded(t, peers.Legacy)
+			g := upstreams.NewGuarded(t, upstreams.Legacy)
 			in := program.Start(t, program.FreeAddr(t), t.TempDir())
 			dir := t.TempDir()
 			file := func(name, text string) string {
@@ -49,17 +49,17 @@ func TestGrants(t *testing.T) {
 					args[i] = g.Issuer + "/idp/token"
 				}
 			}
-			must(t, in, args...)(0, "")
-			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+			newCommand(t, in, args...)(0, "")
+			newCommand(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 
 			poll.Pause(renewAgain, "a token that was just issued is not asked for again")
 			g.EndAll()
-			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+			newCommand(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 
 			poll.Pause(renewAgain, "a token that was just issued is not asked for again")
 			g.Distrust()
 			g.EndAll()
-			must(t, in, "tool", "call", "notes__whoami")(1, "not taken")
+			newCommand(t, in, "tool", "call", "notes__whoami")(1, "not taken")
 			shown, _, _ := in.Operate(t, "server", "trace", "notes", "--format", "json")
 			var traces struct {
 				Items []struct {

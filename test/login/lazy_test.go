@@ -48,29 +48,29 @@ func TestLazyServer(t *testing.T) {
 		t.Fatalf("the server does not start: %s", &heard)
 	}
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
-	must(t, in, "server", "add", "lazy", "http://localhost:"+port+"/mcp", "--oauth", "--client-id", "junctor-test")(0, "")
-	must(t, in, "tool", "call", "lazy__show_auth_button")(0, "")
-	must(t, in, "tool", "call", "lazy__get_secret")(4, "junctor server login lazy")
+	newCommand(t, in, "server", "add", "lazy", "http://localhost:"+port+"/mcp", "--oauth", "--client-id", "junctor-test")(0, "")
+	newCommand(t, in, "tool", "call", "lazy__show_auth_button")(0, "")
+	newCommand(t, in, "tool", "call", "lazy__get_secret")(4, "junctor server login lazy")
 
-	paste := func(address string) string { return approve(t, address) + "\n" }
+	paste := func(address string) string { return approveAt(t, address) + "\n" }
 	out := logIn(t, in, nil, "", paste, "server", "login", "lazy", "--paste")
 	if !strings.Contains(out, "live") {
 		t.Fatal(out)
 	}
-	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
+	newCommand(t, in, "tool", "call", "lazy__get_secret")(0, "")
 	poll.Pause(3*time.Second, "the token expires by the server's own clock")
-	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
-	must(t, in, "server", "trace", "lazy")(0, "the token was renewed")
-	must(t, in, "tool", "call", "lazy__revoke_auth_token")(0, "")
-	must(t, in, "tool", "call", "lazy__get_secret")(4, "the refresh token is not taken any more")
+	newCommand(t, in, "tool", "call", "lazy__get_secret")(0, "")
+	newCommand(t, in, "server", "trace", "lazy")(0, "the token was renewed")
+	newCommand(t, in, "tool", "call", "lazy__revoke_auth_token")(0, "")
+	newCommand(t, in, "tool", "call", "lazy__get_secret")(4, "the refresh token is not taken any more")
 	logIn(t, in, nil, "", paste, "server", "login", "lazy", "--paste")
-	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
+	newCommand(t, in, "tool", "call", "lazy__get_secret")(0, "")
 }
 
 var approval = regexp.MustCompile(`class="btn approve"[^>]*href="([^"]*)"`)
 
-// approve is a person who agrees on the page of the server.
-func approve(t *testing.T, address string) string {
+// approveAt is a person who agrees on the page of the server.
+func approveAt(t *testing.T, address string) string {
 	t.Helper()
 	client := http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Get(address)

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -27,14 +27,14 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 // machine and once by pasting, calls, lets the token expire, and logs out.
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
-	for _, way := range []peers.Way{peers.Legacy, peers.Modern} {
+	for _, way := range []upstreams.Way{upstreams.Legacy, upstreams.Modern} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			g := peers.NewGuarded(t, way)
+			g := upstreams.NewGuarded(t, way)
 			in := program.Start(t, program.FreeAddr(t), t.TempDir())
-			must(t, in, "server", "add", "plain", g.URL)(1, "people log in to it")
-			must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
-			must(t, in, "tool", "call", "notes__whoami")(-1, "notes") // it is not known which tools there are
+			newCommand(t, in, "server", "add", "plain", g.URL)(1, "people log in to it")
+			newCommand(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
+			newCommand(t, in, "tool", "call", "notes__whoami")(-1, "notes") // it is not known which tools there are
 
 			out := logIn(t, in, g, "zoe", nil, "server", "login", "notes", "--trace")
 			for _, want := range []string{"live", g.Issuer, "yes"} {
@@ -42,30 +42,30 @@ func TestCommandLine(t *testing.T) {
 					t.Errorf("the login does not say %q:\n%s", want, out)
 				}
 			}
-			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+			newCommand(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 
 			g.ExpireAll()
-			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+			newCommand(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 			if n := g.Refreshes.Load(); n != 1 {
 				t.Errorf("the token was renewed %d times, want once", n)
 			}
-			must(t, in, "server", "trace", "notes")(0, "the token was renewed")
+			newCommand(t, in, "server", "trace", "notes")(0, "the token was renewed")
 
-			must(t, in, "server", "logout", "notes")(0, "")
+			newCommand(t, in, "server", "logout", "notes")(0, "")
 			if g.Revocations.Load() != 2 {
 				t.Errorf("%d tokens were revoked, want both", g.Revocations.Load())
 			}
-			must(t, in, "tool", "call", "notes__whoami")(4, "junctor server login notes")
+			newCommand(t, in, "tool", "call", "notes__whoami")(4, "junctor server login notes")
 
 			paste := func(address string) string { return g.Browse(t, address, "yan").String() + "\n" }
 			logIn(t, in, g, "yan", paste, "server", "login", "notes", "--paste")
-			must(t, in, "tool", "call", "notes__whoami")(0, "yan")
+			newCommand(t, in, "tool", "call", "notes__whoami")(0, "yan")
 
 			// What happened is known after a restart, too.
 			in.Stop(t, 20*time.Second)
 			in = program.Start(t, program.FreeAddr(t), in.DataDir)
-			must(t, in, "server", "trace", "notes")(0, "the token was renewed")
-			must(t, in, "tool", "call", "notes__whoami")(0, "yan")
+			newCommand(t, in, "server", "trace", "notes")(0, "the token was renewed")
+			newCommand(t, in, "tool", "call", "notes__whoami")(0, "yan")
 
 			// Nothing secret is in the log, in what is told, or on the disk.
 			shown, _, _ := in.Operate(t, "server", "trace", "notes", "--format", "json")
@@ -99,9 +99,9 @@ func onDisk(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// must runs a command of the operator, and looks at its end: with code -1 any
+// newCommand runs a command of the operator, and looks at its end: with code -1 any
 // but 0 will do.
-func must(t *testing.T, in *program.Instance, args ...string) func(code int, says string) {
+func newCommand(t *testing.T, in *program.Instance, args ...string) func(code int, says string) {
 	t.Helper()
 	out, errs, code := in.Operate(t, args...)
 	return func(want int, says string) {
@@ -113,7 +113,7 @@ func must(t *testing.T, in *program.Instance, args ...string) func(code int, say
 }
 
 // logIn runs a command that logs in, with a person at the browser.
-func logIn(t *testing.T, in *program.Instance, g *peers.Guarded, user string, paste func(address string) string, args ...string) string {
+func logIn(t *testing.T, in *program.Instance, g *upstreams.Guarded, user string, paste func(address string) string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program.Binary(t), args...)
 	cmd.Env = program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "DISPLAY=", "WAYLAND_DISPLAY=")
@@ -160,9 +160,9 @@ func TestBrowserOpens(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the command that opens a browser is another elsewhere")
 	}
-	g := peers.NewGuarded(t, peers.Modern)
+	g := upstreams.NewGuarded(t, upstreams.Modern)
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
-	must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
+	newCommand(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
 	dir := t.TempDir()
 	opened := filepath.Join(dir, "opened")
 	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nprintf '%s\\n' \"$1\" >>"+opened+"\n"), 0o700); err != nil {
@@ -202,7 +202,7 @@ func TestBrowserOpens(t *testing.T) {
 		}
 	}
 	run()
-	must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+	newCommand(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 	if err := os.Remove(opened); err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +216,9 @@ func TestBrowserOpens(t *testing.T) {
 // renewed once, and no call fails.
 func TestHundredAtTheEnd(t *testing.T) {
 	t.Parallel()
-	g := peers.NewGuarded(t, peers.Modern)
+	g := upstreams.NewGuarded(t, upstreams.Modern)
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
-	must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
+	newCommand(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
 	logIn(t, in, g, "zoe", nil, "server", "login", "notes")
 	for round := range 3 {
 		before := g.Refreshes.Load()

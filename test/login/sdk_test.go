@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
 type withKey struct{ header string }
@@ -28,7 +28,7 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestOfficialClient(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2025-11-25", "2026-07-28"} {
-		for _, way := range []peers.Way{peers.Legacy, peers.Modern} {
+		for _, way := range []upstreams.Way{upstreams.Legacy, upstreams.Modern} {
 			t.Run(version+" to "+string(way), func(t *testing.T) {
 				t.Parallel()
 				o := newOffice(t, way, junctor.CredentialsPerUser)

@@ -17,25 +17,25 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
-// office is an instance with a server that each user logs in to for themselves.
-type office struct {
+// loginSite is an instance with a server that each user logs in to for themselves.
+type loginSite struct {
 	*testkit.Instance
 	t *testing.T
-	g *peers.Guarded
+	g *upstreams.Guarded
 }
 
-func newOffice(t *testing.T, way peers.Way, credentials junctor.Credentials) *office {
+func newOffice(t *testing.T, way upstreams.Way, credentials junctor.Credentials) *loginSite {
 	t.Helper()
-	o := &office{testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"}), t, peers.NewGuarded(t, way)}
+	o := &loginSite{testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"}), t, upstreams.NewGuarded(t, way)}
 	o.add("/servers", fmt.Sprintf(`{"id":"notes","url":%q,"auth":{"type":"oauth"},"credentials":%q}`, o.g.URL, credentials))
 	return o
 }
 
 // add makes something with the admin key.
-func (o *office) add(path, body string) (out struct{ Key, URL string }) {
+func (o *loginSite) add(path, body string) (out struct{ Key, URL string }) {
 	o.t.Helper()
 	r := o.Do(o.t, "POST", "/api/v1"+path, body)
 	if r.Status/100 != 2 || json.Unmarshal([]byte(r.Body), &out) != nil {
@@ -45,14 +45,14 @@ func (o *office) add(path, body string) (out struct{ Key, URL string }) {
 }
 
 // user makes a user, and gives the header with their key.
-func (o *office) user(name string) string {
+func (o *loginSite) user(name string) string {
 	o.t.Helper()
 	o.add("/users", fmt.Sprintf(`{"name":%q,"role":"developer"}`, name))
 	return "Authorization: Bearer " + o.add("/keys", fmt.Sprintf(`{"name":"k","user":%q,"scopes":["tools:read","tools:call"]}`, name)).Key
 }
 
 // logIn logs somebody in by the API: who has the key here is who there.
-func (o *office) logIn(who, body string, header ...string) testkit.Reply {
+func (o *loginSite) logIn(who, body string, header ...string) testkit.Reply {
 	o.t.Helper()
 	r := o.Do(o.t, "POST", "/api/v1/servers/notes/login", body, header...)
 	var started admin.LoginStarted
@@ -73,7 +73,7 @@ const plainCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name
 // they are there.
 func TestNobodyActsAsAnother(t *testing.T) {
 	t.Parallel()
-	for _, way := range []peers.Way{peers.Legacy, peers.Modern} {
+	for _, way := range []upstreams.Way{upstreams.Legacy, upstreams.Modern} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
 			o := newOffice(t, way, junctor.CredentialsPerUser)
@@ -127,7 +127,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 // another place: none of it is a login.
 func TestFinishIsBound(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, peers.Modern, junctor.CredentialsPerUser)
+	o := newOffice(t, upstreams.Modern, junctor.CredentialsPerUser)
 	ann, bob := o.user("ann"), o.user("bob")
 	start := func(key string) (s admin.LoginStarted) {
 		if r := o.Do(t, "POST", "/api/v1/servers/notes/login", `{}`, key); json.Unmarshal([]byte(r.Body), &s) != nil || s.Login == "" {
@@ -170,11 +170,11 @@ var away = regexp.MustCompile(`<a href="([^"]+)">Go on</a>`)
 // more rights.
 func TestOnDemand(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, peers.Modern, junctor.CredentialsPerUser)
+	o := newOffice(t, upstreams.Modern, junctor.CredentialsPerUser)
 	o.logIn("the-lists", `{"shared":true}`)
 	ann := o.user("ann")
 	o.user("eve")
-	address, state := o.asked(ann, "whoami", "", "")
+	address, state := o.loginURL(ann, "whoami", "", "")
 
 	cookie := o.signIn("ann")
 	own := []string{"Authorization:", "Cookie: " + cookie, "Sec-Fetch-Site: none"}
@@ -200,7 +200,7 @@ func TestOnDemand(t *testing.T) {
 	}
 
 	// More rights, beside those that there are.
-	address, state = o.asked(ann, "admin", "", "")
+	address, state = o.loginURL(ann, "admin", "", "")
 	o.follow(address, cookie, "ann-there")
 	if got := o.call(ann, "admin", state, `{"login":{"action":"accept"}}`); !strings.Contains(got, `"done"`) {
 		t.Errorf("the call does not go on: %s", got)
@@ -209,7 +209,7 @@ func TestOnDemand(t *testing.T) {
 	if !strings.Contains(r.Body, `"scopes":["read","admin"]`) {
 		t.Errorf("the rights of before are gone: %s", r.Body)
 	}
-	_, state = func() (*url.URL, string) { o.g.EndAll(); return o.asked(ann, "whoami", "", "") }()
+	_, state = func() (*url.URL, string) { o.g.EndAll(); return o.loginURL(ann, "whoami", "", "") }()
 	if got := o.call(ann, "whoami", state, `{"login":{"action":"decline"}}`); !strings.Contains(got, "did not want to log in") {
 		t.Errorf("a person who says no: %s", got)
 	}
@@ -221,7 +221,7 @@ func TestOnDemand(t *testing.T) {
 }
 
 // call calls a tool as a modern client that can open addresses.
-func (o *office) call(key, tool, state, responses string) string {
+func (o *loginSite) call(key, tool, state, responses string) string {
 	o.t.Helper()
 	more := ""
 	if state != "" {
@@ -232,8 +232,8 @@ func (o *office) call(key, tool, state, responses string) string {
 	return r.Body
 }
 
-// asked calls a tool and gives the address that the client is asked to open.
-func (o *office) asked(key, tool, state, responses string) (*url.URL, string) {
+// loginURL calls a tool and gives the address that the client is asked to open.
+func (o *loginSite) loginURL(key, tool, state, responses string) (*url.URL, string) {
 	o.t.Helper()
 	body := o.call(key, tool, state, responses)
 	var got struct {
@@ -257,7 +257,7 @@ func (o *office) asked(key, tool, state, responses string) (*url.URL, string) {
 }
 
 // signIn gives the cookie of a user's browser.
-func (o *office) signIn(name string) string {
+func (o *loginSite) signIn(name string) string {
 	o.t.Helper()
 	link, err := url.Parse(o.add("/users/"+name+"/link", "").URL)
 	if err != nil {
@@ -269,7 +269,7 @@ func (o *office) signIn(name string) string {
 }
 
 // follow is a browser that goes all the way.
-func (o *office) follow(address *url.URL, cookie, who string) {
+func (o *loginSite) follow(address *url.URL, cookie, who string) {
 	t := o.t
 	t.Helper()
 	r := o.Do(t, "POST", address.Path, address.RawQuery, "Authorization:", "Content-Type: application/x-www-form-urlencoded", "Cookie: "+cookie, "Sec-Fetch-Site: same-origin")
@@ -298,7 +298,7 @@ func (o *office) follow(address *url.URL, cookie, who string) {
 // is said is not that somebody should log in.
 func TestClockOfTheServer(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, peers.Modern, junctor.CredentialsShared)
+	o := newOffice(t, upstreams.Modern, junctor.CredentialsShared)
 	o.logIn("zoe", `{}`)
 	o.g.Break("/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", time.Now().Add(-3*time.Hour).UTC().Format(http.TimeFormat))
@@ -321,7 +321,7 @@ func TestSessionGoesOn(t *testing.T) {
 	for _, credentials := range []junctor.Credentials{junctor.CredentialsShared, junctor.CredentialsPerUser} {
 		t.Run(string(credentials), func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, peers.Legacy, credentials)
+			o := newOffice(t, upstreams.Legacy, credentials)
 			o.logIn("zoe", `{"shared":true}`)
 			var key []string
 			if credentials == junctor.CredentialsPerUser {
@@ -358,7 +358,7 @@ func TestSessionGoesOn(t *testing.T) {
 // operator says otherwise.
 func TestPinned(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, peers.Modern, junctor.CredentialsShared)
+	o := newOffice(t, upstreams.Modern, junctor.CredentialsShared)
 	set := func(auth string) {
 		t.Helper()
 		if r := o.Do(t, "PATCH", "/api/v1/servers/notes", `{"auth":`+auth+`}`); r.Status != 200 {
@@ -369,7 +369,7 @@ func TestPinned(t *testing.T) {
 	if r := o.logIn("zoe", `{}`); r.Status != 200 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
-	other := peers.NewGuarded(t, peers.Modern)
+	other := upstreams.NewGuarded(t, upstreams.Modern)
 	o.g.Break("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q]}`, o.g.URL, other.Issuer)
 	})

@@ -42,7 +42,7 @@ func hostileCases(t *testing.T) (schemas, documents []hostile.Case) {
 	schemas, documents = hostile.Schemas(), hostile.Documents()
 	all := len(schemas) + len(documents)
 	if !program.Long() {
-		schemas, documents = every(schemas, 5), every(documents, 8)
+		schemas, documents = sampleCases(schemas, 5), sampleCases(documents, 8)
 	} else if all < leastHostile {
 		t.Fatalf("%d schemas and documents", all)
 	}
@@ -258,21 +258,21 @@ func TestHostileSchemasAndDocuments(t *testing.T) { //nolint:paralleltest // it 
 	if more > hostileMemory {
 		t.Errorf("%d MiB more memory (%d MiB with schemas alone)", more>>20, afterSchemas>>20)
 	}
-	idle(t, goroutines)
+	waitIdle(t, goroutines)
 	t.Logf("figure: %d hostile schemas and %d documents, %d calls: the slowest answer after %v (%s), at most %d MiB more memory", len(schemas), len(documents), calls, slowest.Round(time.Millisecond), slowestName, more>>20)
 }
 
-// every takes each n-th case, beginning with another one in each round.
-func every(cases []hostile.Case, n int) (some []hostile.Case) {
+// sampleCases takes each n-th case, beginning with another one in each round.
+func sampleCases(cases []hostile.Case, n int) (some []hostile.Case) {
 	for i := 0; i < len(cases); i += n {
 		some = append(some, cases[i])
 	}
 	return some
 }
 
-// idle waits until the program does nothing more, and has no more goroutines
+// waitIdle waits until the program does nothing more, and has no more goroutines
 // than before.
-func idle(t *testing.T, goroutines int) {
+func waitIdle(t *testing.T, goroutines int) {
 	t.Helper()
 	var busy time.Duration
 	var now int

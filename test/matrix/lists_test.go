@@ -14,8 +14,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -26,10 +26,10 @@ const listLimit = 2 * time.Second
 func (r *rig) list() ([]string, time.Duration) {
 	r.t.Helper()
 	begun := time.Now()
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{%q:%q,%q:{}}}}`, wire.MetaProtocolVersion, wire.Modern, wire.MetaClientCapabilities)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{%q:%q,%q:{}}}}`, wire.MetaProtocolVersion, wire.ModernVersion, wire.MetaClientCapabilities)
 	status, text, err := r.post(context.Background(), "/mcp", body, http.Header{
 		"Authorization": {"Bearer " + testkit.AdminKey}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		wire.HeaderProtocolVersion: {wire.Modern}, wire.HeaderMethod: {wire.MethodToolsList},
+		wire.HeaderProtocolVersion: {wire.ModernVersion}, wire.HeaderMethod: {wire.MethodToolsList},
 	})
 	var a struct {
 		Result struct{ Tools []struct{ Name string } }
@@ -51,14 +51,14 @@ func (r *rig) list() ([]string, time.Duration) {
 // others offer and what the bad one was last seen to; after a restart, too.
 func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would slow what counts in the others
 	dir := t.TempDir()
-	r := newRig(t, 300*time.Millisecond, peers.Legacy, peers.Modern, peers.SSE)
+	r := newRig(t, 300*time.Millisecond, upstreams.Legacy, upstreams.Modern, upstreams.SSE)
 	r.in.Stop()
 	r.in = testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir})
 	for i, p := range r.bad {
 		r.add(badID(i), r.proxies[i].URL, p.Way, r.deadline)
 	}
 	for i, p := range r.good {
-		r.add(id(i), p.URL, p.Way, 20*time.Second)
+		r.add(serverID(i), p.URL, p.Way, 20*time.Second)
 	}
 	want, _ := r.list()
 	for i := range r.bad {
@@ -74,7 +74,7 @@ func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would sl
 			r.in = testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir})
 		}
 		for i := range r.bad {
-			go r.call(context.Background(), doorModern, badID(i), peers.Tag{Nonce: "x"}) // so that it is known to be bad
+			go r.call(context.Background(), endpointModern, badID(i), upstreams.Tag{Nonce: "x"}) // so that it is known to be bad
 		}
 		for range 3 {
 			got, took := r.list()
@@ -82,8 +82,8 @@ func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would sl
 				t.Errorf("%v: %v after %v", k, got, took)
 			}
 		}
-		if out := r.call(context.Background(), doorModern, id(n%others), peers.Tag{Nonce: "well"}); out.text != "well" {
-			t.Errorf("%v: %s: %+v", k, id(n%others), out)
+		if out := r.call(context.Background(), endpointModern, serverID(n%others), upstreams.Tag{Nonce: "well"}); out.text != "well" {
+			t.Errorf("%v: %s: %+v", k, serverID(n%others), out)
 		}
 	}
 	// What is wrong with a server is said where servers are shown.
@@ -91,7 +91,7 @@ func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would sl
 	for i := range r.bad {
 		var body string
 		if !poll.Holds(time.Minute, func() bool {
-			r.call(context.Background(), doorModern, badID(i), peers.Tag{Nonce: "x"})
+			r.call(context.Background(), endpointModern, badID(i), upstreams.Tag{Nonce: "x"})
 			body = r.in.Do(t, "GET", "/api/v1/servers/"+badID(i), "").Body
 			return strings.Contains(body, `"state":"error"`)
 		}) {
@@ -108,9 +108,9 @@ func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would sl
 // for them, with an error that says so, and no others.
 func TestBadInTheMiddle(t *testing.T) { //nolint:paralleltest // it counts goroutines
 	const calls = 12
-	r := newRig(t, 5*time.Second, peers.Legacy, peers.Modern, peers.SSE)
-	r.warm()
-	before := r.settled()
+	r := newRig(t, 5*time.Second, upstreams.Legacy, upstreams.Modern, upstreams.SSE)
+	r.warmUp()
+	before := r.waitSettled()
 	running := func() int64 {
 		var n int64
 		for _, p := range r.bad {
@@ -126,11 +126,11 @@ func TestBadInTheMiddle(t *testing.T) { //nolint:paralleltest // it counts gorou
 	for i := range calls {
 		all.Go(func() {
 			// It tells of its progress, and then nothing for long.
-			out := r.call(context.Background(), doorModern, badID(i%len(r.bad)), peers.Tag{Nonce: fmt.Sprint("half", i), Steps: 3, Hold: true})
+			out := r.call(context.Background(), endpointModern, badID(i%len(r.bad)), upstreams.Tag{Nonce: fmt.Sprint("half", i), Steps: 3, Hold: true})
 			mu.Lock()
 			defer mu.Unlock()
 			ended[out.code]++
-			if !slices.Contains([]junctor.Code{junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeUnreachable, junctor.CodeTimeout}, out.code) || out.took > r.deadline+grace() {
+			if !slices.Contains([]junctor.Code{junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeUnreachable, junctor.CodeTimeout}, out.code) || out.took > r.deadline+graceTime() {
 				t.Errorf("a call that was cut ended with %q after %v: %s", out.code, out.took, out.text)
 			}
 		})
@@ -145,13 +145,13 @@ func TestBadInTheMiddle(t *testing.T) { //nolint:paralleltest // it counts gorou
 		t.Errorf("%d of %d calls of others went wrong: %q", len(wrong), len(took), wrong[:min(len(wrong), 3)])
 	}
 	r.set(fault.None)
-	r.back(fault.Refuse)
+	r.checkRecovery(fault.Refuse)
 	var more string
 	if !poll.Holds(time.Minute, func() bool {
-		more = r.held().more(before)
+		more = r.measureHeld().compareHeld(before)
 		return more == ""
 	}) {
 		t.Fatalf("more is held than before: %s", more)
 	}
-	t.Logf("figure: %d calls cut in the middle of their streams: %s; %d calls of the other nine meanwhile, all right", calls, tally(ended), len(took))
+	t.Logf("figure: %d calls cut in the middle of their streams: %s; %d calls of the other nine meanwhile, all right", calls, formatTally(ended), len(took))
 }

@@ -11,17 +11,17 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // codes are those with which a call of a server under a fault may end. A breaker
 // that has opened says unavailable, whatever opened it.
-func codes(k fault.Kind, way peers.Way) []junctor.Code {
+func codes(k fault.Kind, way upstreams.Way) []junctor.Code {
 	late := []junctor.Code{junctor.CodeTimeout, junctor.CodeUnavailable, codeBridge}
 	broken := []junctor.Code{junctor.CodeUpstream, junctor.CodeTimeout, junctor.CodeUnavailable, codeBridge}
-	if way == peers.SSE && slices.Contains([]fault.Kind{fault.Truncate, fault.WrongType, fault.WrongIDs}, k) {
+	if way == upstreams.SSE && slices.Contains([]fault.Kind{fault.Truncate, fault.WrongType, fault.WrongIDs}, k) {
 		return append(broken, "") // answers come on a stream that is older than the fault
 	}
 	switch k {
@@ -38,9 +38,9 @@ func codes(k fault.Kind, way peers.Way) []junctor.Code {
 	}
 }
 
-// grace is what a call may take beyond its deadline. Where other work shares the
+// graceTime is what a call may take beyond its deadline. Where other work shares the
 // machine, much more is let pass.
-func grace() time.Duration {
+func graceTime() time.Duration {
 	if program.Long() {
 		return time.Second
 	}
@@ -50,32 +50,32 @@ func grace() time.Duration {
 // In the short form one server of each way is bad at once; in the long one, one
 // of ten.
 func TestBadServers(t *testing.T) { //nolint:paralleltest // it counts goroutines
-	ways := []peers.Way{peers.Legacy, peers.Modern, peers.SSE}
+	ways := []upstreams.Way{upstreams.Legacy, upstreams.Modern, upstreams.SSE}
 	if !program.Long() {
-		hold(t, 24, 400*time.Millisecond, ways...)
+		holdLimits(t, 24, 400*time.Millisecond, ways...)
 		return
 	}
 	for _, way := range ways {
-		t.Run(string(way), func(t *testing.T) { hold(t, 200, time.Second, way) })
+		t.Run(string(way), func(t *testing.T) { holdLimits(t, 200, time.Second, way) })
 	}
 }
 
-func hold(t *testing.T, calls int, deadline time.Duration, ways ...peers.Way) {
+func holdLimits(t *testing.T, calls int, deadline time.Duration, ways ...upstreams.Way) {
 	t.Helper()
 	r := newRig(t, deadline, ways...)
-	r.warm()
-	before := r.settled()
+	r.warmUp()
+	before := r.waitSettled()
 	for _, k := range fault.Kinds() {
-		r.suffer(k, calls, before)
+		r.checkFault(k, calls, before)
 	}
 	if !t.Failed() {
 		t.Logf("figure: %d kinds of faults before %d of %d servers (%v), %d calls of each: every call ended with the code of its kind within its deadline and %v; the other nine answered all the while, and held no goroutine, file, connection or session more than before",
-			len(fault.Kinds()), len(ways), len(ways)+others, ways, calls, grace())
+			len(fault.Kinds()), len(ways), len(ways)+others, ways, calls, graceTime())
 	}
 }
 
-// warm lets every pool grow to what the load of the tests makes of it.
-func (r *rig) warm() {
+// warmUp lets every pool grow to what the load of the tests makes of it.
+func (r *rig) warmUp() {
 	r.t.Helper()
 	l := r.load(0)
 	var all sync.WaitGroup
@@ -83,12 +83,12 @@ func (r *rig) warm() {
 		all.Go(func() {
 			for n := range 4 {
 				nonce := fmt.Sprint("warm", i, n)
-				out := r.call(context.Background(), door(n)%doors, badID(i%len(r.bad)), peers.Tag{Nonce: nonce})
+				out := r.call(context.Background(), endpoint(n)%endpoints, badID(i%len(r.bad)), upstreams.Tag{Nonce: nonce})
 				for range 20 { // on a busy machine a connection may take longer than a call may
 					if out.code != "timeout" {
 						break
 					}
-					out = r.call(context.Background(), door(n)%doors, badID(i%len(r.bad)), peers.Tag{Nonce: nonce})
+					out = r.call(context.Background(), endpoint(n)%endpoints, badID(i%len(r.bad)), upstreams.Tag{Nonce: nonce})
 				}
 				if out.text != nonce {
 					r.t.Errorf("before all faults: %+v", out)
@@ -102,13 +102,13 @@ func (r *rig) warm() {
 	}
 }
 
-// settled is what is held when everything has come to rest.
-func (r *rig) settled() held {
+// waitSettled is what is held when everything has come to rest.
+func (r *rig) waitSettled() heldResources {
 	r.t.Helper()
 	const quiet = 500 * time.Millisecond
-	last, since := r.held(), time.Now()
+	last, since := r.measureHeld(), time.Now()
 	poll.Until(r.t, "rest", time.Minute, func() bool {
-		if now := r.held(); now.more(last) != "" || last.more(now) != "" {
+		if now := r.measureHeld(); now.compareHeld(last) != "" || last.compareHeld(now) != "" {
 			last, since = now, time.Now()
 		}
 		return time.Since(since) >= quiet
@@ -116,9 +116,9 @@ func (r *rig) settled() held {
 	return last
 }
 
-// suffer puts the bad server under a fault, calls it, and looks at everything
+// checkFault puts the bad server under a fault, calls it, and looks at everything
 // else.
-func (r *rig) suffer(k fault.Kind, calls int, before held) {
+func (r *rig) checkFault(k fault.Kind, calls int, before heldResources) {
 	r.t.Helper()
 	met := r.met()
 	r.set(k)
@@ -132,7 +132,7 @@ func (r *rig) suffer(k fault.Kind, calls int, before held) {
 			ctx, cancel := context.WithTimeout(context.Background(), r.deadline+time.Minute)
 			defer cancel()
 			nonce := fmt.Sprintf("bad-%d-%d", k, i)
-			out := r.call(ctx, door(i/len(r.bad))%doors, badID(i%len(r.bad)), peers.Tag{Nonce: nonce, Steps: i % 2})
+			out := r.call(ctx, endpoint(i/len(r.bad))%endpoints, badID(i%len(r.bad)), upstreams.Tag{Nonce: nonce, Steps: i % 2})
 			mu.Lock()
 			defer mu.Unlock()
 			ended[out.code]++
@@ -143,14 +143,14 @@ func (r *rig) suffer(k fault.Kind, calls int, before held) {
 			case out.code == "" && out.text != nonce:
 				r.t.Errorf("%v: %s got %q", k, nonce, out.text)
 			}
-			if out.took > r.deadline+grace() {
+			if out.took > r.deadline+graceTime() {
 				r.t.Errorf("%v: a call with a deadline of %v took %v", k, r.deadline, out.took)
 			}
 		})
 	}
 	all.Wait()
 	took, wrong := l.end()
-	r.t.Logf("%-14v %d calls: %s; slowest %v; meanwhile %d good calls", k, calls, tally(ended), slowest.Round(time.Millisecond), len(took))
+	r.t.Logf("%-14v %d calls: %s; slowest %v; meanwhile %d good calls", k, calls, formatTally(ended), slowest.Round(time.Millisecond), len(took))
 	if len(wrong) > 0 {
 		r.t.Errorf("%v: %d of %d calls of others went wrong: %q", k, len(wrong), len(took), wrong[:min(len(wrong), 3)])
 	}
@@ -163,23 +163,23 @@ func (r *rig) suffer(k fault.Kind, calls int, before held) {
 		r.set(fault.Refuse) // ends the connections that it spoilt for later
 	}
 	r.set(fault.None)
-	r.back(k)
+	r.checkRecovery(k)
 	var more string
 	if !poll.Holds(time.Minute, func() bool {
-		more = r.held().more(before)
+		more = r.measureHeld().compareHeld(before)
 		return more == ""
 	}) {
 		r.t.Errorf("%v is over, and more is held than before: %s", k, more)
 	}
 }
 
-// back waits until every bad server is used again.
-func (r *rig) back(k fault.Kind) {
+// checkRecovery waits until every bad server is used again.
+func (r *rig) checkRecovery(k fault.Kind) {
 	r.t.Helper()
 	for i := range r.bad {
 		var out outcome
 		if !poll.Holds(time.Minute, func() bool {
-			out = r.call(context.Background(), doorModern, badID(i), peers.Tag{Nonce: "back"})
+			out = r.call(context.Background(), endpointModern, badID(i), upstreams.Tag{Nonce: "back"})
 			return out.text == "back"
 		}) {
 			r.t.Fatalf("%v is over, and %s is not used again: %+v", k, badID(i), out)
@@ -187,7 +187,7 @@ func (r *rig) back(k fault.Kind) {
 	}
 }
 
-func tally(ended map[junctor.Code]int) string {
+func formatTally(ended map[junctor.Code]int) string {
 	var out []string
 	for _, c := range slices.Sorted(maps.Keys(ended)) {
 		name := string(c)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -31,8 +31,8 @@ func TestOthersAreAsFast(t *testing.T) { //nolint:paralleltest // it measures
 	if !program.Long() {
 		t.Skip("a measurement: part of make prove")
 	}
-	r := newRig(t, time.Second, peers.Legacy)
-	r.warm()
+	r := newRig(t, time.Second, upstreams.Legacy)
+	r.warmUp()
 	// First against itself: what the machine makes of equal things.
 	for _, k := range append([]fault.Kind{fault.None}, fault.Kinds()...) {
 		t.Run(k.String(), func(t *testing.T) {
@@ -75,7 +75,7 @@ func (r *rig) compare(c *compared, k fault.Kind) {
 		b = r.window(k)
 		r.set(fault.Refuse) // ends what the fault left open
 		r.set(fault.None)
-		r.back(k)
+		r.checkRecovery(k)
 	}
 	if len(c.ratios)%2 == 0 {
 		without()
@@ -98,7 +98,9 @@ func (r *rig) window(k fault.Kind) []time.Duration {
 	var all sync.WaitGroup
 	for i := range perPair {
 		poll.Pause(spread, "calls under the fault come one after the other: their number is not what is measured")
-		all.Go(func() { r.call(context.Background(), door(i)%doors, badID(0), peers.Tag{Nonce: fmt.Sprint(k, i)}) })
+		all.Go(func() {
+			r.call(context.Background(), endpoint(i)%endpoints, badID(0), upstreams.Tag{Nonce: fmt.Sprint(k, i)})
+		})
 	}
 	all.Wait()
 	poll.Pause(window-time.Since(begun), "the load goes on for a whole window")

@@ -21,7 +21,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -33,21 +33,21 @@ type rig struct {
 	t        *testing.T
 	in       *testkit.Instance
 	proxies  []*fault.Proxy // before each of the bad
-	bad      []*peers.Server
-	good     []*peers.Server
+	bad      []*upstreams.Server
+	good     []*upstreams.Server
 	deadline time.Duration // of calls of the bad
 	client   *http.Client
 }
 
-func newRig(t *testing.T, deadline time.Duration, bad ...peers.Way) *rig {
+func newRig(t *testing.T, deadline time.Duration, bad ...upstreams.Way) *rig {
 	t.Helper()
 	r := &rig{t: t, deadline: deadline, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 512}}}
 	t.Cleanup(r.client.CloseIdleConnections)
 	for i := range others {
-		r.good = append(r.good, peers.Start(t, peers.Ways()[i%len(peers.Ways())]))
+		r.good = append(r.good, upstreams.Start(t, upstreams.Ways()[i%len(upstreams.Ways())]))
 	}
 	for _, way := range bad {
-		p := peers.Start(t, way)
+		p := upstreams.Start(t, way)
 		proxy := fault.New(t, p.Addr)
 		proxy.Delay = 2 * deadline
 		r.bad, r.proxies = append(r.bad, p), append(r.proxies, proxy)
@@ -57,13 +57,13 @@ func newRig(t *testing.T, deadline time.Duration, bad ...peers.Way) *rig {
 		r.add(badID(i), r.proxies[i].URL, p.Way, deadline)
 	}
 	for i, p := range r.good {
-		r.add(id(i), p.URL, p.Way, 20*time.Second)
+		r.add(serverID(i), p.URL, p.Way, 20*time.Second)
 	}
 	return r
 }
 
-func id(i int) string    { return fmt.Sprintf("good%d", i) }
-func badID(i int) string { return fmt.Sprintf("bad%d", i) }
+func serverID(i int) string { return fmt.Sprintf("good%d", i) }
+func badID(i int) string    { return fmt.Sprintf("bad%d", i) }
 
 // set puts every bad server under a fault.
 func (r *rig) set(k fault.Kind) {
@@ -82,7 +82,7 @@ func (r *rig) met() []int {
 	return all
 }
 
-func (r *rig) add(id, url string, way peers.Way, deadline time.Duration) {
+func (r *rig) add(id, url string, way upstreams.Way, deadline time.Duration) {
 	r.t.Helper()
 	body := fmt.Sprintf(`{"id":%q,"url":%q,"transport":%q,"timeout_ms":%d}`, id, url, way.Transport(), deadline.Milliseconds())
 	if a := r.in.Do(r.t, "POST", "/api/v1/servers", body); a.Status != http.StatusCreated {
@@ -90,14 +90,14 @@ func (r *rig) add(id, url string, way peers.Way, deadline time.Duration) {
 	}
 }
 
-// door is a way in.
-type door int
+// endpoint is a way in.
+type endpoint int
 
 const (
-	doorModern door = iota // /mcp, 2026-07-28
-	doorAdmin              // the call of the admin API
-	doorCall               // /mcp/call
-	doors
+	endpointModern endpoint = iota // /mcp, 2026-07-28
+	endpointAdmin                  // the call of the admin API
+	endpointCall                   // /mcp/call
+	endpoints
 )
 
 // codeBridge is the error of a call that the bridge made: it says no code, but
@@ -111,16 +111,16 @@ type outcome struct {
 	took time.Duration
 }
 
-// call calls a server's tag through a door. It never fails the test itself.
-func (r *rig) call(ctx context.Context, d door, server string, tag peers.Tag) outcome {
+// call calls a server's tag through an endpoint. It never fails the test itself.
+func (r *rig) call(ctx context.Context, d endpoint, server string, tag upstreams.Tag) outcome {
 	arguments, _ := json.Marshal(tag)
 	begun := time.Now()
 	var body, path string
 	header := http.Header{"Authorization": {"Bearer " + testkit.AdminKey}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	switch d {
-	case doorAdmin:
+	case endpointAdmin:
 		path, body = "/api/v1/tools/"+server+"__tag/call", fmt.Sprintf(`{"arguments":%s}`, arguments)
-	case doorCall:
+	case endpointCall:
 		path, body = "/mcp/call", fmt.Sprintf(`{"endpoint":{"server":%q},"tool_name":"tag","arguments":%s,"timeout_ms":%d}`, server, arguments, r.deadline.Milliseconds())
 		if !strings.HasPrefix(server, "bad") {
 			body = strings.Replace(body, `"timeout_ms":`, `"x":`, 1)
@@ -128,8 +128,8 @@ func (r *rig) call(ctx context.Context, d door, server string, tag peers.Tag) ou
 	default:
 		path = "/mcp"
 		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"%s__tag","arguments":%s,"_meta":{%q:%q,%q:{},"progressToken":%q}}}`,
-			tag.Nonce, server, arguments, wire.MetaProtocolVersion, wire.Modern, wire.MetaClientCapabilities, tag.Nonce)
-		header.Set(wire.HeaderProtocolVersion, wire.Modern)
+			tag.Nonce, server, arguments, wire.MetaProtocolVersion, wire.ModernVersion, wire.MetaClientCapabilities, tag.Nonce)
+		header.Set(wire.HeaderProtocolVersion, wire.ModernVersion)
 		header.Set(wire.HeaderMethod, wire.MethodToolsCall)
 		header.Set(wire.HeaderName, server+"__tag")
 	}
@@ -139,7 +139,7 @@ func (r *rig) call(ctx context.Context, d door, server string, tag peers.Tag) ou
 		out.code, out.text = "no answer", err.Error()
 		return out
 	}
-	out.code, out.text = read(d, status, answer)
+	out.code, out.text = readOutcome(d, status, answer)
 	return out
 }
 
@@ -158,8 +158,8 @@ func (r *rig) post(ctx context.Context, path, body string, header http.Header) (
 	return resp.StatusCode, string(b), err
 }
 
-// read gives what an answer of a door says: the text of a result, or the code.
-func read(d door, status int, body string) (junctor.Code, string) {
+// readOutcome gives what an answer of an endpoint says: the text of a result, or the code.
+func readOutcome(d endpoint, status int, body string) (junctor.Code, string) {
 	type result struct {
 		Content []struct{ Text string }
 		IsError bool
@@ -183,7 +183,7 @@ func read(d door, status int, body string) (junctor.Code, string) {
 	switch {
 	case a.Code != "":
 		return a.Code, a.Detail
-	case a.Error != nil && d == doorCall:
+	case a.Error != nil && d == endpointCall:
 		if status == http.StatusInternalServerError && !strings.Contains(string(a.Error), "internal error") {
 			return codeBridge, string(a.Error)
 		}
@@ -204,8 +204,8 @@ func read(d door, status int, body string) (junctor.Code, string) {
 	return "no result", body
 }
 
-// held is what an instance holds for its servers.
-type held struct {
+// heldResources is what an instance holds for its servers.
+type heldResources struct {
 	goroutines int   // of the instance
 	files      int   // of the process: the instance, the servers, the proxy and the clients
 	conns      []int // open, to each of the others
@@ -213,12 +213,12 @@ type held struct {
 	bad        []int // connections to each of the bad
 }
 
-func (r *rig) held() held {
+func (r *rig) measureHeld() heldResources {
 	r.client.CloseIdleConnections()
 	for _, p := range slices.Concat(r.good, r.bad) {
 		p.CloseIdle()
 	}
-	h := held{goroutines: goroutines(), files: files()}
+	h := heldResources{goroutines: goroutines(), files: files()}
 	for _, p := range r.proxies {
 		p.CloseIdle()
 		h.bad = append(h.bad, p.Open())
@@ -226,7 +226,7 @@ func (r *rig) held() held {
 	for i, p := range r.good {
 		h.conns = append(h.conns, p.Open())
 		var s struct{ Status junctor.ServerStatus }
-		if err := json.Unmarshal([]byte(r.in.Do(r.t, "GET", "/api/v1/servers/"+id(i), "").Body), &s); err != nil {
+		if err := json.Unmarshal([]byte(r.in.Do(r.t, "GET", "/api/v1/servers/"+serverID(i), "").Body), &s); err != nil {
 			r.t.Fatal(err)
 		}
 		h.sessions = append(h.sessions, s.Status.Sessions+s.Status.Parked)
@@ -235,8 +235,8 @@ func (r *rig) held() held {
 	return h
 }
 
-// more says what is held beyond before; "" is nothing.
-func (h held) more(before held) string {
+// compareHeld says what is held beyond before; "" is nothing.
+func (h heldResources) compareHeld(before heldResources) string {
 	var all []string
 	add := func(what string, was, is int) {
 		if is > was {
@@ -249,8 +249,8 @@ func (h held) more(before held) string {
 		add("connections to "+badID(i), before.bad[i], h.bad[i])
 	}
 	for i := range h.conns {
-		add("connections to "+id(i), before.conns[i], h.conns[i])
-		add("sessions with "+id(i), before.sessions[i], h.sessions[i])
+		add("connections to "+serverID(i), before.conns[i], h.conns[i])
+		add("sessions with "+serverID(i), before.sessions[i], h.sessions[i])
 	}
 	return strings.Join(all, "; ")
 }
@@ -296,11 +296,11 @@ func (r *rig) load(pause time.Duration) *load {
 		l.wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				nonce := fmt.Sprintf("good-%d-%d-%d", i, n, time.Now().UnixNano())
-				out := r.call(context.Background(), door(n)%doors, id(i), peers.Tag{Nonce: nonce, Steps: n % 3})
+				out := r.call(context.Background(), endpoint(n)%endpoints, serverID(i), upstreams.Tag{Nonce: nonce, Steps: n % 3})
 				l.mu.Lock()
 				l.took = append(l.took, out.took)
 				if out.code != "" || out.text != nonce {
-					l.wrong = append(l.wrong, fmt.Sprintf("%s answered %q with %s %q", id(i), nonce, out.code, out.text))
+					l.wrong = append(l.wrong, fmt.Sprintf("%s answered %q with %s %q", serverID(i), nonce, out.code, out.text))
 				}
 				l.mu.Unlock()
 				select {

@@ -42,7 +42,7 @@ func TestAppsInABrowser(t *testing.T) {
 	t.Run("the example", func(t *testing.T) {
 		addr := program.FreeAddr(t)
 		program.Serve(t, addr, nil, program.Build(t, "./examples/sales"), "--listen", addr)
-		seen := show(t, node, setting{
+		seen := showApp(t, node, setting{
 			URL: "http://" + addr + "/mcp", Tool: "sales", Args: map[string]any{"year": 2024}, Calls: []string{"orders"},
 			Until: "1–8 of ", Press: "Next", After: "9–16 of ",
 		})
@@ -54,7 +54,7 @@ func TestAppsInABrowser(t *testing.T) {
 		addr := program.FreeAddr(t)
 		demo := program.Serve(t, addr, []string{"JUNCTOR_ADMIN_KEY=" + program.AdminKey},
 			program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())
-		seen := show(t, node, setting{
+		seen := showApp(t, node, setting{
 			URL: "http://" + addr + "/mcp/s/dashboard", Key: program.AdminKey, Tool: "show", Args: map[string]any{"minutes": 1}, Calls: []string{"poll"},
 			Until: "dashboard / show",
 		})
@@ -93,9 +93,9 @@ type shown struct {
 	Faults  []string `json:"faults"`
 }
 
-func show(t *testing.T, node *program.Node, s setting) shown {
+func showApp(t *testing.T, node *program.Node, s setting) shown {
 	t.Helper()
-	s.Policy = mcpapps.Policy{FrameAncestors: []string{"http://127.0.0.1:*"}}.Header(nil)
+	s.Policy = mcpapps.Policy{FrameAncestors: []string{"http://127.0.0.1:*"}}.HeaderValue(nil)
 	if *shots != "" {
 		s.Shot = filepath.Join(*shots, "app-"+s.Tool+".png")
 	}

@@ -57,12 +57,12 @@ func TestExampleServer(t *testing.T) {
 			if c.shows {
 				w.Capabilities = shows
 			}
-			visit(t, node, w, c.shows)
+			visitApp(t, node, w, c.shows)
 		})
 	}
 }
 
-func visit(t *testing.T, node *program.Node, w walk, shows bool) {
+func visitApp(t *testing.T, node *program.Node, w walk, shows bool) {
 	t.Helper()
 	w.Steps = []map[string]any{
 		{"do": "tools"},
@@ -112,7 +112,7 @@ func visit(t *testing.T, node *program.Node, w walk, shows bool) {
 	if d := cmp.Diff(want, slices.Sorted(maps.Keys(names))); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}
-	if names["sales"].ResourceURI != "ui://sales/report.html" || shows && names["orders"].Visible(mcpapps.Model) {
+	if names["sales"].ResourceURI != "ui://sales/report.html" || shows && names["orders"].IsVisibleTo(mcpapps.VisibleToModel) {
 		t.Errorf("their metadata is %+v", names)
 	}
 	if len(answer.Content) != 1 || !strings.HasPrefix(answer.Content[0].Text, "2024: ") || answer.Data.Year != 2024 || len(answer.Data.Quarters) != 4 {

@@ -66,7 +66,7 @@ func (m maker) value(t *rapid.T, schema map[string]any, depth int) any {
 	case "object":
 		return m.object(t, schema, depth)
 	}
-	return anything(t, 0)
+	return drawJSON(t, 0)
 }
 
 func (m maker) object(t *rapid.T, schema map[string]any, depth int) map[string]any {
@@ -98,8 +98,8 @@ func (m maker) object(t *rapid.T, schema map[string]any, depth int) map[string]a
 	return object
 }
 
-// anything is any JSON value.
-func anything(t *rapid.T, depth int) any {
+// drawJSON is any JSON value.
+func drawJSON(t *rapid.T, depth int) any {
 	top := 5
 	if depth > 2 {
 		top = 3
@@ -114,8 +114,8 @@ func anything(t *rapid.T, depth int) any {
 	case 3:
 		return rapid.String().Draw(t, "text")
 	case 4:
-		return []any{anything(t, depth+1)}
+		return []any{drawJSON(t, depth+1)}
 	default:
-		return map[string]any{rapid.StringMatching(`[a-z]{1,5}`).Draw(t, "name"): anything(t, depth+1)}
+		return map[string]any{rapid.StringMatching(`[a-z]{1,5}`).Draw(t, "name"): drawJSON(t, depth+1)}
 	}
 }

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 // trip reads JSON into the type that a definition belongs to, and writes it.
 type trip func(data []byte) ([]byte, error)
 
-// as is the round trip of a plain type.
-func as[T any](data []byte) ([]byte, error) {
+// roundTrip is the round trip of a plain type.
+func roundTrip[T any](data []byte) ([]byte, error) {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, err
@@ -44,11 +44,11 @@ func message(from mcpapps.Party) trip {
 		if err := json.Unmarshal(data, &f); err != nil {
 			return nil, err
 		}
-		m, ok := mcpapps.Lookup(from, f.Method)
+		m, ok := mcpapps.FindMethod(from, f.Method)
 		if !ok {
 			return nil, fmt.Errorf("%s does not send %s", from, f.Method)
 		}
-		v, err := m.Params(f.Params)
+		v, err := m.DecodeParams(f.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -60,44 +60,44 @@ func message(from mcpapps.Party) trip {
 func types() map[string]trip {
 	view, host, proxy := message(mcpapps.PartyView), message(mcpapps.PartyHost), message(mcpapps.PartyProxy)
 	return map[string]trip{
-		"McpUiAppCapabilities":                  as[mcpapps.AppCapabilities],
-		"McpUiClientCapabilities":               as[mcpapps.ClientCapabilities],
-		"McpUiDisplayMode":                      as[mcpapps.DisplayMode],
+		"McpUiAppCapabilities":                  roundTrip[mcpapps.AppCapabilities],
+		"McpUiClientCapabilities":               roundTrip[mcpapps.ClientCapabilities],
+		"McpUiDisplayMode":                      roundTrip[mcpapps.DisplayMode],
 		"McpUiDownloadFileRequest":              view,
-		"McpUiDownloadFileResult":               as[mcpapps.Outcome],
-		"McpUiHostCapabilities":                 as[mcpapps.HostCapabilities],
-		"McpUiHostContext":                      as[mcpapps.HostContext],
+		"McpUiDownloadFileResult":               roundTrip[mcpapps.ActionResult],
+		"McpUiHostCapabilities":                 roundTrip[mcpapps.HostCapabilities],
+		"McpUiHostContext":                      roundTrip[mcpapps.HostContext],
 		"McpUiHostContextChangedNotification":   host,
-		"McpUiHostCss":                          as[mcpapps.CSS],
-		"McpUiHostStyles":                       as[mcpapps.Styles],
+		"McpUiHostCss":                          roundTrip[mcpapps.CSS],
+		"McpUiHostStyles":                       roundTrip[mcpapps.Styles],
 		"McpUiInitializeRequest":                view,
-		"McpUiInitializeResult":                 as[mcpapps.InitializeResult],
+		"McpUiInitializeResult":                 roundTrip[mcpapps.InitializeResult],
 		"McpUiInitializedNotification":          view,
 		"McpUiMessageRequest":                   view,
-		"McpUiMessageResult":                    as[mcpapps.Outcome],
+		"McpUiMessageResult":                    roundTrip[mcpapps.ActionResult],
 		"McpUiOpenLinkRequest":                  view,
-		"McpUiOpenLinkResult":                   as[mcpapps.Outcome],
+		"McpUiOpenLinkResult":                   roundTrip[mcpapps.ActionResult],
 		"McpUiRequestDisplayModeRequest":        view,
-		"McpUiRequestDisplayModeResult":         as[mcpapps.RequestDisplayModeResult],
+		"McpUiRequestDisplayModeResult":         roundTrip[mcpapps.RequestDisplayModeResult],
 		"McpUiRequestTeardownNotification":      view,
-		"McpUiResourceCsp":                      as[mcpapps.CSP],
-		"McpUiResourceMeta":                     as[mcpapps.ResourceMeta],
-		"McpUiResourcePermissions":              as[mcpapps.Permissions],
+		"McpUiResourceCsp":                      roundTrip[mcpapps.CSP],
+		"McpUiResourceMeta":                     roundTrip[mcpapps.ResourceMeta],
+		"McpUiResourcePermissions":              roundTrip[mcpapps.Permissions],
 		"McpUiResourceTeardownRequest":          host,
-		"McpUiResourceTeardownResult":           as[mcpapps.OpenResult],
+		"McpUiResourceTeardownResult":           roundTrip[mcpapps.UntypedResult],
 		"McpUiSandboxProxyReadyNotification":    proxy,
 		"McpUiSandboxResourceReadyNotification": host,
 		"McpUiSizeChangedNotification":          view,
-		"McpUiStyleVariableKey":                 as[mcpapps.StyleVariable],
-		"McpUiStyles":                           as[map[mcpapps.StyleVariable]string],
-		"McpUiSupportedContentBlockModalities":  as[mcpapps.Modalities],
-		"McpUiTheme":                            as[mcpapps.Theme],
+		"McpUiStyleVariableKey":                 roundTrip[mcpapps.StyleVariable],
+		"McpUiStyles":                           roundTrip[map[mcpapps.StyleVariable]string],
+		"McpUiSupportedContentBlockModalities":  roundTrip[mcpapps.Modalities],
+		"McpUiTheme":                            roundTrip[mcpapps.Theme],
 		"McpUiToolCancelledNotification":        host,
 		"McpUiToolInputNotification":            host,
 		"McpUiToolInputPartialNotification":     host,
-		"McpUiToolMeta":                         as[mcpapps.ToolMeta],
+		"McpUiToolMeta":                         roundTrip[mcpapps.ToolMeta],
 		"McpUiToolResultNotification":           host,
-		"McpUiToolVisibility":                   as[mcpapps.Visibility],
+		"McpUiToolVisibility":                   roundTrip[mcpapps.Visibility],
 		"McpUiUpdateModelContextRequest":        view,
 	}
 }
@@ -117,14 +117,14 @@ func definitions(t *testing.T) map[string]map[string]any {
 		t.Fatal(err)
 	}
 	for _, def := range doc.Defs {
-		mend(def)
+		mendSchema(def)
 	}
 	return doc.Defs
 }
 
-// mend opens the parts of an allOf. The schema closes each of them, so that no
+// mendSchema opens the parts of an allOf. The schema closes each of them, so that no
 // value with keys of both could ever be valid (a container's height and width).
-func mend(schema any) {
+func mendSchema(schema any) {
 	switch s := schema.(type) {
 	case map[string]any:
 		all, _ := s["allOf"].([]any)
@@ -135,11 +135,11 @@ func mend(schema any) {
 			}
 		}
 		for _, v := range s {
-			mend(v)
+			mendSchema(v)
 		}
 	case []any:
 		for _, v := range s {
-			mend(v)
+			mendSchema(v)
 		}
 	}
 }
@@ -170,13 +170,13 @@ func TestEveryDefinitionRoundTrips(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				valid(t, schema, in)
+				checkValid(t, schema, in)
 				out, err := there(in)
 				if err != nil {
 					t.Fatalf("%s cannot be read: %v", in, err)
 				}
-				valid(t, schema, out)
-				if d := cmp.Diff(settled(t, in), settled(t, out)); d != "" {
+				checkValid(t, schema, out)
+				if d := cmp.Diff(normalizeJSON(t, in), normalizeJSON(t, out)); d != "" {
 					t.Fatalf("%s\nbecame %s (-schema +ours):\n%s", in, out, d)
 				}
 			})
@@ -185,7 +185,7 @@ func TestEveryDefinitionRoundTrips(t *testing.T) {
 	t.Logf("figure: %d definitions of the official schema round-trip", len(defs))
 }
 
-func valid(t *rapid.T, schema *jsonschema.Schema, data []byte) {
+func checkValid(t *rapid.T, schema *jsonschema.Schema, data []byte) {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
 	if err != nil {
 		t.Fatal(err)
@@ -195,28 +195,28 @@ func valid(t *rapid.T, schema *jsonschema.Schema, data []byte) {
 	}
 }
 
-// settled is a value in which what says nothing is left away: params that are
+// normalizeJSON is a value in which what says nothing is left away: params that are
 // empty, flags that are false and lists of icons without any.
-func settled(t *rapid.T, data []byte) any {
+func normalizeJSON(t *rapid.T, data []byte) any {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		t.Fatal(err)
 	}
-	return settle(v)
+	return normalizeValue(v)
 }
 
-func settle(v any) any {
+func normalizeValue(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		if list, ok := v.([]any); ok {
 			for i := range list {
-				list[i] = settle(list[i])
+				list[i] = normalizeValue(list[i])
 			}
 		}
 		return v
 	}
 	for name, x := range m {
-		m[name] = settle(x)
+		m[name] = normalizeValue(x)
 		list, isList := x.([]any)
 		object, isObject := x.(map[string]any)
 		switch {
@@ -235,9 +235,9 @@ func TestNamesAreTheSchemas(t *testing.T) {
 	defs := definitions(t)
 	ours := map[string][]string{
 		"McpUiStyleVariableKey": {},
-		"McpUiDisplayMode":      {string(mcpapps.Inline), string(mcpapps.Fullscreen), string(mcpapps.PIP)},
-		"McpUiTheme":            {string(mcpapps.Light), string(mcpapps.Dark)},
-		"McpUiToolVisibility":   {string(mcpapps.Model), string(mcpapps.App)},
+		"McpUiDisplayMode":      {string(mcpapps.DisplayInline), string(mcpapps.DisplayFullscreen), string(mcpapps.DisplayPIP)},
+		"McpUiTheme":            {string(mcpapps.ThemeLight), string(mcpapps.ThemeDark)},
+		"McpUiToolVisibility":   {string(mcpapps.VisibleToModel), string(mcpapps.VisibleToApp)},
 	}
 	for _, v := range mcpapps.StyleVariables() {
 		ours["McpUiStyleVariableKey"] = append(ours["McpUiStyleVariableKey"], string(v))

@@ -6,7 +6,7 @@ import { EventSchemas } from '@ag-ui/core/schemas';
 import { HttpAgent } from '@ag-ui/client';
 
 const [base, key, room] = process.argv.slice(2);
-const url = `${base}/api/v1/workspaces/${room}/runs`;
+const url = `${base}/api/v1/rooms/${room}/runs`;
 const agent = new HttpAgent({ url, threadId: room, headers: { Authorization: `Bearer ${key}` } });
 let runs = 0;
 let events = 0;

@@ -44,11 +44,11 @@ try {
     data.setData('text', text);
     field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
   }, `${api}/openapi.yaml`);
-  await page.getByLabel('Address of the documentation').waitFor();
-  assert.equal(await page.getByLabel('Address of the documentation').inputValue(), `${api}/openapi.yaml`);
+  await page.getByLabel('URL of the documentation').waitFor();
+  assert.equal(await page.getByLabel('URL of the documentation').inputValue(), `${api}/openapi.yaml`);
 
   step('it is read, and nothing is added');
-  await button('Read it').click();
+  await button('Read').click();
   await page.getByRole('list', { name: 'Operations' }).waitFor();
   await page.getByText('OpenAPI 3.0.3').waitFor();
   await page.getByText('list_items', { exact: true }).waitFor();
@@ -69,13 +69,13 @@ try {
   await look('api-problems');
 
   step('what the API wants is entered, and it is added');
-  await page.getByLabel('The API knows who calls by').selectOption('key');
+  await page.getByLabel('Authentication scheme').selectOption('key');
   await page.getByLabel('Secret').fill(key);
-  await page.getByLabel('Where the API is called').fill(`${api}/v1`);
+  await page.getByLabel('Base URL of the API').fill(`${api}/v1`);
   const add = button('Add shop');
   assert.ok(await add.isDisabled(), 'what was changed can be added unseen');
-  await button('Look again').click();
-  await page.getByText('It is added as it was read just now.').waitFor();
+  await button('Update the preview').click();
+  await page.getByText('The server is added as shown in the preview.').waitFor();
   await add.click();
   await page.waitForURL(`${origin}/servers/shop`);
   await heading('Shop');
@@ -96,13 +96,13 @@ try {
   await button('Save the tool').click();
   await page.getByRole('heading', { name: 'all_goods' }).waitFor();
   await page.getByLabel('Category').fill('Goods');
-  await button('Say so').click();
-  await page.getByText('People said so.').waitFor();
+  await button('Save roles').click();
+  await page.getByText('Set by a user.').waitFor();
   await look('api-edit');
 
   step('a model suggests, and a person decides');
   await button('Ask a model').click();
-  await page.getByText('It suggests something for 2 tools. 1 suggestion could not be taken').waitFor();
+  await page.getByText('The model suggests changes for 2 tools. 1 suggestion could not be used').waitFor();
   await page.getByRole('heading', { name: '2 suggestions of a model' }).waitFor();
   await page.getByText('Find <b>anything</b>.').waitFor();
   await look('api-suggested');
@@ -116,10 +116,10 @@ try {
   quiet('while a model was asked');
 
   step('it is called in the playground');
-  await page.getByRole('link', { name: 'Try it' }).click();
+  await page.getByRole('link', { name: 'Try the tool' }).click();
   await page.waitForURL(/playground/);
   await page.getByLabel('Arguments as JSON').fill('{"X-Trace":"from the console"}');
-  await button('Call it').click();
+  await button('Call tool').click();
   await page.getByText('success', { exact: true }).first().waitFor();
   await page.getByText('kite').first().waitFor();
   assert.ok(!(await page.content()).includes(key), 'a secret is on the page');
@@ -128,17 +128,17 @@ try {
   step('the document changes, and what differs is seen before it is taken over');
   await fetch(`${api}/change`, { method: 'POST' });
   await page.goto(`${origin}/servers/shop?tab=document`);
-  await button('Read it again').click();
-  await button('Show what differs').click();
-  const differs = page.getByRole('region', { name: 'What differs' });
+  await button('Update').click();
+  await button('Show changes').click();
+  const differs = page.getByRole('region', { name: 'Changes' });
   await differs.getByText('opening_hours').waitFor();
   await page.getByText('1 added, 1 changed, 1 removed').waitFor();
-  await page.getByText('2 breaking').waitFor();
+  await page.getByText('2 breaking', { exact: true }).waitFor();
   await differs.getByText('the argument cursor has to be given now').waitFor();
-  const take = button('Take it over');
+  const take = button('Apply');
   assert.ok(await take.isDisabled(), 'what breaks callers is taken over unasked');
   await look('api-diff');
-  await page.getByLabel(/may fail: I want it/).check();
+  await page.getByLabel(/existing callers may fail/).check();
   await take.click();
   await differs.waitFor({ state: 'detached' });
   await tab(/^Tools/).click();
@@ -149,53 +149,53 @@ try {
 
   step('people log in where a document says');
   await page.goto(`${origin}/servers/add?how=api`);
-  await page.getByText('A file or text').click();
-  await page.getByLabel('The text').fill(`openapi: 3.1.0
+  await page.getByText('File or text').click();
+  await page.getByLabel('Text', { exact: true }).fill(`openapi: 3.1.0
 info: {title: Diary, version: "1"}
 servers: [{url: "${api}/v1"}]
 security: [{people: [read]}]
 paths: {/days: {get: {operationId: days, responses: {"200": {description: ok}}}}}
 components: {securitySchemes: {people: {type: oauth2, flows: {authorizationCode: {authorizationUrl: "${api}/in", tokenUrl: "${api}/token", scopes: {read: look}}}}}}`);
-  await button('Read it').click();
-  await page.getByLabel('The API knows who calls by').selectOption('people');
+  await button('Read').click();
+  await page.getByLabel('Authentication scheme').selectOption('people');
   await page.getByText(`${origin}/connected`).waitFor();
   assert.ok(await button('Add diary').isDisabled(), 'a login without a client can be added');
-  await page.getByLabel('Client id').fill('junctor');
+  await page.getByLabel('Client ID').fill('junctor');
   await button('Add diary').click();
   await page.waitForURL(`${origin}/servers/diary?tab=sign-in`);
-  await page.getByText('nobody has logged in').first().waitFor();
+  await page.getByText('not logged in').first().waitFor();
 
   step('what no reader takes is written down by hand');
   await page.goto(`${origin}/servers/add?how=api`);
-  await page.getByText('A file or text').click();
-  await page.getByLabel('The text').fill('We are open from nine to five.');
-  await button('Read it').click();
-  await page.getByText('No reader takes it').waitFor();
-  assert.ok((await page.getByRole('list', { name: 'Readers that were tried' }).getByRole('listitem').count()) > 5);
+  await page.getByText('File or text').click();
+  await page.getByLabel('Text', { exact: true }).fill('We are open from nine to five.');
+  await button('Read').click();
+  await page.getByText('Format not recognized').waitFor();
+  assert.ok((await page.getByRole('list', { name: 'Tried readers' }).getByRole('listitem').count()) > 5);
   await look('api-none');
-  await button('Write them by hand').click();
-  await page.getByLabel('What the API is called').fill('Hours');
+  await button('Enter operations').click();
+  await page.getByLabel('Name of the API').fill('Hours');
   await page.getByLabel('Path 1', { exact: true }).fill('/hours/{day}');
-  await page.getByLabel('What operation 1 does').fill('When the shop is open');
+  await page.getByLabel('Description of operation 1').fill('When the shop is open');
   assert.equal(await page.getByLabel('Name of parameter 1 of operation 1').inputValue(), 'day');
   await look('api-table');
-  await button('Read it').click();
-  await page.getByLabel('Where the API is called').fill(`${api}/v1`);
-  await button('Look again').click();
+  await button('Read').click();
+  await page.getByLabel('Base URL of the API').fill(`${api}/v1`);
+  await button('Update the preview').click();
   await button('Add hours').click();
   await page.waitForURL(`${origin}/servers/hours`);
   await page.getByRole('list', { name: 'Tools' }).getByRole('link').first().click();
-  await page.getByRole('link', { name: 'Try it' }).click();
+  await page.getByRole('link', { name: 'Try the tool' }).click();
   await page.locator('form').getByRole('textbox').first().fill('monday');
-  await button('Call it').click();
+  await button('Call tool').click();
   await page.getByText('9 to 5').first().waitFor();
 
   step('a document of 13 MB is looked at to its end');
   await page.goto(`${origin}/servers/add?how=api`);
-  await page.getByText('A file or text').click();
-  await page.getByLabel('The file of the document').setInputFiles(large);
-  await page.getByRole('region', { name: 'The document that was given' }).waitFor();
-  await button('Read it').click();
+  await page.getByText('File or text').click();
+  await page.getByLabel('File of the document').setInputFiles(large);
+  await page.getByRole('region', { name: 'Document' }).waitFor();
+  await button('Read').click();
   await page.getByRole('list', { name: 'Operations' }).waitFor();
   await tab(/^Problems/).click();
   const far = readFileSync(large, 'utf8').split('\n').findIndex((l) => l.includes('schemas/Nowhere')) + 1;

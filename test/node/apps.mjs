@@ -44,7 +44,7 @@ const labels = {
   updateModelContext: 'Its state for a model',
 };
 
-const call = async () => page.getByRole('button', { name: 'Call it' }).click();
+const call = async () => page.getByRole('button', { name: 'Call tool' }).click();
 
 // What each App is: its tool, and how it calls back.
 const apps = {
@@ -99,7 +99,7 @@ async function walk(name) {
     await heard(a.asks, 'host', a.itself ? before : then);
   }
   if (a.own) {
-    await page.getByRole('tab', { name: /^Its own tools \d/ }).click();
+    await page.getByRole('tab', { name: /^Tools of the App \d/ }).click();
     await page.getByRole('button', { name: /^Call / }).first().waitFor();
     await page.getByRole('tab', { name: 'Messages' }).click();
   }
@@ -129,7 +129,7 @@ const does = {
     for (let i = 0; i < 9; i++) {
       await page.goto(`${origin}/playground?name=${name}`);
       const results = page.waitForResponse((r) => new URL(r.url()).pathname === '/api/v1/run');
-      await page.getByRole('button', { name: 'Call it' }).click();
+      await page.getByRole('button', { name: 'Call tool' }).click();
       await (await results).finished();
       const at = Date.now();
       await page.locator('.view[data-state=ready]').waitFor();
@@ -225,7 +225,7 @@ const does = {
     const [popup, gone] = await Promise.all([
       context.waitForEvent('page'),
       ask('ui/open-link', { url: `${origin}/healthz` }),
-      page.getByRole('button', { name: 'Open it in a new tab' }).click(),
+      page.getByRole('button', { name: 'Open in a new tab' }).click(),
     ]);
     assert.deepEqual(gone.result, {});
     assert.equal(await popup.evaluate(() => window.opener), null);
@@ -241,7 +241,7 @@ const does = {
     assert.equal(download.suggestedFilename(), 'report.csv');
     assert.equal(readFileSync(await download.path(), 'utf8'), 'a,b\n');
     const kept = ask('ui/download-file', { contents: [{ type: 'resource', resource: { uri: 'file:///no.txt', text: 'x' } }] });
-    await page.getByRole('button', { name: 'Do not save' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     assert.ok((await kept).result.isError);
     step('logging');
     await frame.evaluate(() => parent.postMessage({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'a line of the App' } }, '*'));
@@ -287,7 +287,7 @@ const does = {
     const allows = (f) => f.evaluate(() => document.featurePolicy.allowsFeature('microphone'));
     assert.equal(await allows(asks.frame), false);
     const next = page.waitForResponse((r) => r.request().method() === 'POST' && new URL(r.url()).pathname === '/api/v1/views');
-    await page.getByRole('button', { name: 'Allow, and open anew' }).click();
+    await page.getByRole('button', { name: 'Allow and reload' }).click();
     const view = await (await next).json();
     await page.locator('.view[data-state=ready]').waitFor();
     assert.equal(await allows(await frameOf(page, view.id)), true);
@@ -301,7 +301,7 @@ const does = {
     const other = await context.newPage();
     other.setDefaultTimeout(90_000);
     await other.goto(`${origin}/apps/states__mute`);
-    await other.getByRole('button', { name: 'Call it' }).click();
+    await other.getByRole('button', { name: 'Call tool' }).click();
     const silent = Date.now();
     await page.bringToFront();
 
@@ -317,7 +317,7 @@ const does = {
     await page.getByText('The App does not answer').waitFor();
     await page.getByRole('tab', { name: 'Policy' }).click();
     await page.getByText('https://states.example').waitFor();
-    await page.getByRole('button', { name: 'Open it anew' }).click();
+    await page.getByRole('button', { name: 'Reload', exact: true }).click();
     await page.locator('.view[data-state=ready]').waitFor();
 
     step('a server that is gone');
@@ -326,7 +326,7 @@ const does = {
     await asks.frame.getByText('said without an App: asks').waitFor();
     await fetch(`${control}/die`);
     await asks.frame.getByRole('button', { name: 'Go' }).press('Enter');
-    await page.getByText('Its server did not do what it asked').waitFor();
+    await page.getByText('The server could not complete a request of the App').waitFor();
     await fetch(`${control}/live`);
 
     step('a page that is another than was approved');
@@ -338,7 +338,7 @@ const does = {
     await fetch(`${control}/change`);
     for (const end = Date.now() + 90_000; ; await page.waitForTimeout(500)) {
       await opened(page, origin, 'states__changes');
-      if (await page.getByText('The page is another one than was approved').count()) break;
+      if (await page.getByText('The page has changed since it was approved').count()) break;
       if (Date.now() > end) throw new Error('nobody is told that the page has changed');
     }
     await page.getByRole('tab', { name: 'Policy' }).click();
@@ -346,7 +346,7 @@ const does = {
 
     step('an App that never begins');
     await other.bringToFront();
-    await other.getByText('The App has not begun').first().waitFor();
+    await other.getByText('The App did not start').first().waitFor();
     assert.ok(Date.now() - silent >= 29_000);
     await other.getByText('said without an App: mute').first().waitFor();
     await other.getByRole('button', { name: 'Try again' }).click();
@@ -401,12 +401,12 @@ const does = {
     await page.emulateMedia({ colorScheme: 'light' });
     await told('light again', (x) => x.theme === 'light');
     const group = (name) => page.getByRole('radiogroup', { name });
-    await group('Colours').getByText('Dark').click();
+    await group('Theme').getByText('Dark').click();
     await told('dark by the switch', (x) => x.theme === 'dark');
-    await group('Colours').getByText('As here').click();
+    await group('Theme').getByText('Default').click();
     await group('Device').getByText('Phone').click();
     await told('a phone', (x) => x.platform === 'mobile' && x.deviceCapabilities.touch && !x.deviceCapabilities.hover && x.safeAreaInsets.top > 0 && x.containerDimensions.width <= 390);
-    await group('Device').getByText('As here').click();
+    await group('Device').getByText('Default').click();
     await page.getByRole('combobox', { name: 'Language' }).selectOption('ja-JP');
     await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Asia/Tokyo');
     await told('language and time zone', (x) => x.locale === 'ja-JP' && x.timeZone === 'Asia/Tokyo' && x.platform === 'web');
@@ -416,9 +416,9 @@ const does = {
     const mode = (m) => frame.evaluate((w) => ask('ui/request-display-mode', { mode: w }), m);
     assert.equal((await mode('fullscreen')).result.mode, 'fullscreen');
     await told('over the whole window', (x) => x.displayMode === 'fullscreen' && x.containerDimensions.width === 1100 && x.containerDimensions.height > 600);
-    await page.getByRole('button', { name: 'In a corner' }).click();
+    await page.getByRole('button', { name: 'Picture in picture' }).click();
     await told('in a corner', (x) => x.displayMode === 'pip' && x.containerDimensions.width < 500 && x.containerDimensions.height < 400);
-    await page.getByRole('button', { name: 'Back into the page' }).click();
+    await page.getByRole('button', { name: 'Exit full screen' }).click();
     await told('back', (x) => x.displayMode === 'inline' && x.containerDimensions.height === undefined);
     assert.equal((await mode('sideways')).result.mode, 'inline');
     assert.equal(await frame.evaluate(() => window.kept), 'state', 'the page was never loaded anew');

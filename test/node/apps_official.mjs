@@ -1,6 +1,6 @@
 // Real Apps in the official host library: AppBridge in a plain page. The page has
 // no key: what its Apps ask for goes through a client of the official library in
-// this process, to the gateway's own door.
+// this process, to the gateway's own endpoint.
 // node apps_official.mjs URL KEY "SERVER…" MODULES
 import assert from 'node:assert/strict';
 import { createReadStream, existsSync, statSync } from 'node:fs';

@@ -39,7 +39,7 @@ async function ask(page) {
   await page.goto(`${origin}/chat?new=1`);
   await page.getByRole('dialog').getByLabel('Name').fill(`Den ${mode}`);
   await page.getByRole('checkbox', { name: 'bank' }).check();
-  await page.getByRole('button', { name: 'Open it' }).click();
+  await page.getByRole('button', { name: 'Create room' }).click();
   await page.locator('.room-head .dot.good').waitFor();
   await page.locator('.composer textarea, textarea').first().fill(question);
   await page.keyboard.press('Enter');
@@ -51,7 +51,7 @@ const shown = (page, which) => page.locator(`.sf-app[data-shown=${which}]`).wait
 // plain holds that the answer is the answer: nobody is asked for a word, and no rows
 // and no ids of the bank stand before it.
 async function plain(page) {
-  assert.equal(await page.getByRole('button', { name: 'Always in this room' }).count(), 0, 'a word is asked for');
+  assert.equal(await page.getByRole('button', { name: 'Always allow in this room' }).count(), 0, 'a word is asked for');
   assert.equal(await page.locator('.app-place').count(), 0, 'an App of a call stands before the answer');
   const text = await page.locator('.talk').innerText();
   assert.ok(!text.includes('tx_acc') && !text.includes('acc_current'), `ids of the bank are shown: ${text}`);
@@ -86,7 +86,7 @@ const steps = {
     await pin(page).waitFor();
     await shown(page, 'fallback');
     await plain(page);
-    await page.locator('.sf-app-note', { hasText: 'nobody has approved' }).waitFor();
+    await page.locator('.sf-app-note', { hasText: 'is not approved' }).waitFor();
     assert.equal(await page.locator('iframe').count(), 0, 'a page that nobody approved is loaded');
     await accessible(page, 'the map in a room');
     await pictures(page);

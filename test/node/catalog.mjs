@@ -11,7 +11,7 @@ try {
   await page.goto(`${new URL(link).origin}/chat?new=1`);
   await page.getByRole('dialog').getByLabel('Name').fill('Depot');
   await page.getByRole('checkbox', { name: 'lorry' }).check();
-  await page.getByRole('button', { name: 'Open it' }).click();
+  await page.getByRole('button', { name: 'Create room' }).click();
   await page.locator('.room-head .dot.good').waitFor();
   await page.locator('.composer textarea, textarea').first().fill(question);
   await page.keyboard.press('Enter');

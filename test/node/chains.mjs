@@ -21,25 +21,25 @@ try {
   await heading('Chains');
   await page.getByText('up to date').waitFor();
   await page.getByText('eip155:31337').waitFor();
-  const said = page.getByRole('region', { name: 'What registries said' });
+  const said = page.getByRole('region', { name: 'Registry events', exact: true });
   await said.getByText('NewFeedback').first().waitFor();
-  assert.ok((await said.getByText('counts').count()) >= 3);
+  assert.ok((await said.getByText('confirmed').count()) >= 3);
   await accessible(page, 'chains');
   await page.getByRole('tab', { name: 'Orphaned' }).click();
   await page.getByText('No event is in this state.').waitFor();
 
   step('an agent that was found, and its server');
-  await page.getByRole('link', { name: 'Agents on chains' }).first().click();
-  await heading('Agents on chains');
+  await page.getByRole('link', { name: 'Discovered agents' }).first().click();
+  await heading('Discovered agents');
   await page.getByRole('link', { name: 'agent 42', exact: true }).click();
   await heading('agent 42');
-  await page.getByText('on the chain itself').first().waitFor();
+  await page.getByText('stored on chain').first().waitFor();
   await page.getByText('claims the agent').waitFor();
   await accessible(page, 'an agent on a chain');
   await page.getByRole('link', { name: /^local-42-/ }).click();
   await heading(/agent 42 on local/);
-  await page.getByText('Its tools are listed nowhere').waitFor();
-  await page.getByText('found on a chain', { exact: true }).waitFor();
+  await page.getByText('Tools are not listed').waitFor();
+  await page.getByText('discovered on a chain', { exact: true }).waitFor();
   await accessible(page, 'its server');
 
   step('an agent whose command is blocked, looked for again');
@@ -47,21 +47,21 @@ try {
   await heading('agent 43');
   await page.getByRole('heading', { name: 'Blocked commands' }).waitFor();
   await page.getByText('{"args":["x"],"command":"touch","name":"MCP"}').waitFor();
-  await page.getByText('It is never run, under any setting.').waitFor();
-  await page.getByRole('button', { name: 'Look now' }).click();
+  await page.getByText('Junctor never runs it.').waitFor();
+  await page.getByRole('button', { name: 'Look up now' }).click();
   await page.getByRole('alert').getByText(/never run/).waitFor();
   await accessible(page, 'a blocked command');
 
   step('one is looked for by its name');
   await page.goto(`${origin}/chain-agents`);
-  await page.getByLabel('Look for an agent').fill(agent);
-  await page.getByRole('button', { name: 'Look', exact: true }).click();
+  await page.getByLabel('Look up an agent').fill(agent);
+  await page.getByRole('button', { name: 'Look up', exact: true }).click();
   await heading('agent 42');
 
   step('files of deliveries');
   await page.goto(`${origin}/deliveries/${proved}`);
   await page.getByText('verified', { exact: true }).waitFor();
-  await page.getByText('proved twice').waitFor();
+  await page.getByText('CID and hash verified').waitFor();
   await accessible(page, 'a delivery with a file');
   await page.goto(`${origin}/deliveries/${refused}`);
   await page.getByText('refused', { exact: true }).waitFor();

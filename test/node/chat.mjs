@@ -23,7 +23,7 @@ const field = (p) => p.getByRole('combobox', { name: 'Your message' });
 const send = (p) => p.getByRole('button', { name: 'Send' });
 // idle waits until nobody is at work, and the page knows.
 async function idle(p) {
-  await until('the end of the run', () => p.evaluate(async () => (await (await fetch(`/api/v1/workspaces/${location.pathname.split('/')[2]}`)).json()).run === undefined));
+  await until('the end of the run', () => p.evaluate(async () => (await (await fetch(`/api/v1/rooms/${location.pathname.split('/')[2]}`)).json()).run === undefined));
   await send(p).waitFor();
 }
 async function say(text) {
@@ -45,30 +45,30 @@ try {
   await form.getByLabel('Name').fill('local');
   await form.getByLabel('Model').fill('m');
   await form.getByLabel('Address').fill(model);
-  await form.getByRole('button', { name: 'Add it' }).click();
+  await form.getByRole('button', { name: 'Add', exact: true }).click();
   await form.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Test' }).click();
-  await page.getByText('it answers', { exact: true }).waitFor();
+  await page.getByText('answers', { exact: true }).waitFor();
   await accessible(page, 'models');
   step('a model is added and answers');
 
   // Both agents are given it.
   for (const name of ['keeper', 'teller']) {
     await page.goto(`${origin}/agents/${name}?tab=brain`);
-    await page.getByLabel('Model', { exact: true }).selectOption('local');
+    await page.getByRole('combobox', { name: 'Model', exact: true }).selectOption('local');
     await page.getByLabel('Instructions').fill(`You are ${name}.`);
     const saved = page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok());
     await page.getByRole('button', { name: 'Save' }).click();
     await saved;
-    await page.getByText('It answers who talks to it.').waitFor();
+    await page.getByText('The agent answers users in rooms and runs.').waitFor();
   }
   await accessible(page, 'brain');
   // A third has the example of rules that the page begins with.
   await page.goto(`${origin}/agents/adder?tab=brain`);
-  await page.getByText('Rules, no model').click();
+  await page.getByText('Rules', { exact: true }).click();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('It answers who talks to it.').waitFor();
-  assert.match(await page.getByLabel('Rules', { exact: true }).inputValue(), /demo__add/);
+  await page.getByText('The agent answers users in rooms and runs.').waitFor();
+  assert.match(await page.getByRole('textbox', { name: 'Rules', exact: true }).inputValue(), /demo__add/);
   step('agents have brains');
 
   // A room with both.
@@ -76,7 +76,7 @@ try {
   await page.getByRole('dialog').getByLabel('Name').fill('The shed');
   for (const name of ['keeper', 'teller']) await page.getByRole('checkbox', { name }).check();
   await page.getByLabel('Who answers').selectOption('addressed');
-  await page.getByRole('button', { name: 'Open it' }).click();
+  await page.getByRole('button', { name: 'Create room' }).click();
   await page.getByRole('heading', { name: 'The shed' }).waitFor();
   await page.locator('.room-head .dot.good').waitFor();
   const room = page.url();
@@ -94,7 +94,7 @@ try {
   const telling = last(page, 'One');
   await telling.locator('strong', { hasText: 'One' }).waitFor();
   assert.equal(await telling.getAttribute('aria-busy'), 'true');
-  await page.getByText('keeper at work').waitFor();
+  await page.getByText('keeper working').waitFor();
   await page.getByRole('button', { name: 'Stop' }).waitFor();
   // Who comes in the middle hears it from the beginning.
   const beside = await context.newPage();
@@ -117,7 +117,7 @@ try {
   let asks = 0;
   let goOut;
   const held = new Promise((done) => (goOut = done));
-  const runs = (url) => /\/api\/v1\/workspaces\/[^/]+\/runs$/.test(url.pathname);
+  const runs = (url) => /\/api\/v1\/rooms\/[^/]+\/runs$/.test(url.pathname);
   await page.route(runs, async (route) => {
     asks++;
     await held;
@@ -176,7 +176,7 @@ try {
   await idle(page);
   assert.equal((await counts()).burnt, 1);
   await say('@keeper burn it once more');
-  await asked.getByRole('button', { name: 'Always in this room' }).click();
+  await asked.getByRole('button', { name: 'Always allow in this room' }).click();
   await until('the second fire', async () => (await counts()).burnt === 2);
   await idle(page);
   await say('@keeper burn it again');
@@ -186,7 +186,7 @@ try {
   step('a person’s word counts');
 
   // A card leads to its record.
-  await page.getByRole('link', { name: 'its story' }).last().click();
+  await page.getByRole('link', { name: 'Call details' }).last().click();
   await page.waitForURL(/\/calls\/[^/]+$/);
   await page.getByText('keeper').first().waitFor();
   await page.goBack();
@@ -239,7 +239,7 @@ try {
     return JSON.parse(text);
   };
   await must('PATCH', '/agents/planner', { brain: { model: 'local' } });
-  const plan = await must('POST', '/workspaces', { name: 'The plan', members: [{ agent: 'planner' }], policy: 'addressed', approvals: 'never' });
+  const plan = await must('POST', '/rooms', { name: 'The plan', members: [{ agent: 'planner' }], policy: 'addressed', approvals: 'never' });
   await page.goto(`${origin}/chat/${plan.id}`);
   await page.getByRole('heading', { name: 'The plan' }).waitFor();
   opens = page.waitForResponse((r) => r.request().method() === 'POST' && new URL(r.url()).pathname === '/api/v1/views');
@@ -264,9 +264,9 @@ try {
   await page.locator('.rail a[href="/models"]').click();
   await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
   await until('the App to be closed', async () => (await must('GET', '/views')).items.every((v) => v.id !== view.id));
-  const run = await api('POST', `/workspaces/${plan.id}/runs`, { threadId: plan.id, runId: 'after', messages: [{ id: 'after-1', role: 'user', content: '@planner tell me the allocations' }] });
+  const run = await api('POST', `/rooms/${plan.id}/runs`, { threadId: plan.id, runId: 'after', messages: [{ id: 'after-1', role: 'user', content: '@planner tell me the allocations' }] });
   assert.equal(run.status, 200, run.text);
-  const told = (await must('GET', `/workspaces/${plan.id}/messages?limit=100`)).items.findLast((m) => m.calls?.length > 0);
+  const told = (await must('GET', `/rooms/${plan.id}/messages?limit=100`)).items.findLast((m) => m.calls?.length > 0);
   assert.equal(told.calls[0].state, 'failed', JSON.stringify(told));
   assert.match(told.calls[0].result_text, /no tool/);
   await page.goto(room);
@@ -275,7 +275,7 @@ try {
 
   // Search and export.
   await page.getByRole('button', { name: 'Search this room' }).click();
-  await page.getByLabel('Words to search for').fill('slowly');
+  await page.getByLabel('Search text').fill('slowly');
   await page.keyboard.press('Enter');
   await page.locator('.found-rows button').first().click();
   await page.locator('.said.found').waitFor();

@@ -1,10 +1,11 @@
 // Two admins who change the same things at the same time: one in the browser, the other
 // by the API with a key.
-// node conflict_console.mjs LINK URL-OF-THE-INSTANCE KEY
+// node conflict_console.mjs LINK URL-OF-THE-INSTANCE KEY [FOLDER-OF-PICTURES]
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import { accessible, open, signIn } from './browser.mjs';
 
-const [link, instance, key] = process.argv.slice(2);
+const [link, instance, key, folder] = process.argv.slice(2);
 const origin = new URL(link).origin;
 const { browser, page, faults } = await open();
 page.setDefaultTimeout(90_000);
@@ -12,7 +13,7 @@ const begun = Date.now();
 const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
 const button = (name) => page.getByRole('button', { name, exact: true });
 const field = (name) => page.getByLabel(name, { exact: true });
-const dialog = page.getByRole('dialog', { name: 'It was changed meanwhile' });
+const dialog = page.getByRole('dialog', { name: 'Someone else changed this' });
 
 // api is the other admin.
 async function api(method, path, body) {
@@ -34,8 +35,25 @@ async function saved(press, path) {
   return { status: res.status(), match: await res.request().headerValue('if-match') };
 }
 
-const row = (name) => dialog.getByRole('row').filter({ has: page.getByRole('cell', { name, exact: true }) });
-const cells = async (name) => (await row(name).getByRole('cell').allInnerTexts()).slice(1, 3);
+const row = (name) => dialog.getByRole('row').filter({ has: page.getByRole('cell', { name: new RegExp(`^${name}( both changed)?$`) }) });
+const cells = async (name) => (await row(name).getByRole('cell').allInnerTexts()).slice(1);
+
+// look fails where the dialog keeps people out or is too wide, and takes pictures where
+// they are wanted.
+async function look(name) {
+  for (const colorScheme of ['light', 'dark'])
+    for (const width of [390, 1440]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+      await page.waitForTimeout(500); // colours change over a moment
+      const wide = await dialog.evaluate((d) => d.scrollWidth - d.clientWidth);
+      assert.ok(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);
+      await accessible(page, `${name}, ${colorScheme}, ${width} px`);
+      if (!folder) continue;
+      mkdirSync(folder, { recursive: true });
+      await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
+    }
+}
 
 try {
   await signIn(page, link);
@@ -43,7 +61,7 @@ try {
 
   step('what is typed survives that a neighbouring control is saved');
   await field('Title').fill('Mine');
-  const views = page.getByRole('switch', { name: 'Draw what its tools answer' });
+  const views = page.getByRole('switch', { name: 'Generate Apps for its tools' });
   const read = page.waitForResponse(async (r) => r.url().endsWith('/api/v1/servers/notes') && r.request().method() === 'GET' && (await r.json()).views === 'off');
   await views.click();
   await read;
@@ -59,15 +77,15 @@ try {
   await api('PATCH', '/servers/notes', { title: 'Theirs', timeout_ms: 7000 });
   assert.equal((await saved(button('Save'), '/servers/notes')).status, 412);
   await dialog.waitFor();
-  await accessible(page, 'conflict');
+  await look('conflict');
   assert.deepEqual(await cells('Title'), ['Ours', 'Theirs']);
-  assert.deepEqual(await cells('Seconds that a call may take'), ['not changed', '7']);
+  assert.deepEqual(await cells('Call timeout in seconds'), ['not changed', '7']);
   assert.equal((await api('GET', '/servers/notes')).title, 'Theirs', 'something was stored before anybody was asked');
   assert.equal((await saved(dialog.getByRole('button', { name: 'Merge' }), '/servers/notes')).status, 200);
   await dialog.waitFor({ state: 'hidden' });
   const merged = await api('GET', '/servers/notes');
   assert.deepEqual([merged.title, merged.timeout_ms], ['Ours', 7000]);
-  assert.equal(await field('Seconds that a call may take').inputValue(), '7');
+  assert.equal(await field('Call timeout in seconds').inputValue(), '7');
 
   step('reloading takes theirs');
   await field('Title').fill('Ours again');
@@ -85,18 +103,19 @@ try {
   step('a member who was taken out of a room stays out of it when the room is renamed');
   const users = (await api('GET', '/users')).items;
   const [ada, vera] = ['ada', 'vera'].map((name) => ({ user: users.find((u) => u.name === name).id }));
-  const room = await api('POST', '/workspaces', { name: 'Planning', members: [ada, vera] });
+  const room = await api('POST', '/rooms', { name: 'Planning', members: [ada, vera] });
   await page.goto(`${origin}/chat/${room.id}`);
   await page.getByRole('button', { name: 'More about this room' }).click();
   await page.getByRole('menuitem', { name: 'Settings' }).click();
   await field('Name').fill('Plans');
-  await api('PATCH', `/workspaces/${room.id}`, { members: [ada] });
-  assert.equal((await saved(button('Save'), `/workspaces/${room.id}`)).status, 412);
+  await api('PATCH', `/rooms/${room.id}`, { members: [ada] });
+  assert.equal((await saved(button('Save'), `/rooms/${room.id}`)).status, 412);
   await dialog.waitFor();
+  await look('conflict-room');
   assert.equal((await cells('Name'))[0], 'Plans');
-  assert.equal((await saved(dialog.getByRole('button', { name: 'Merge' }), `/workspaces/${room.id}`)).status, 200);
+  assert.equal((await saved(dialog.getByRole('button', { name: 'Merge' }), `/rooms/${room.id}`)).status, 200);
   await dialog.waitFor({ state: 'hidden' });
-  const after = await api('GET', `/workspaces/${room.id}`);
+  const after = await api('GET', `/rooms/${room.id}`);
   assert.deepEqual([after.name, after.members.map((m) => m.user)], ['Plans', [ada.user]]);
 
   assert.deepEqual(faults.filter((f) => !/412/.test(f)), []);

@@ -35,10 +35,10 @@ const flows = {
     step('a server is added by its command, after consent to each word');
     await page.goto(`${origin}/servers/add?how=command`);
     await page.getByLabel('Command').fill(command);
-    assert.ok(await page.getByRole('button', { name: 'Reach it' }).isDisabled(), 'a command runs without consent');
+    assert.ok(await page.getByRole('button', { name: 'Test connection' }).isDisabled(), 'a command runs without consent');
     await page.getByLabel(/exactly this/).check();
-    await page.getByLabel('Id', { exact: true }).fill('everything');
-    await page.getByRole('button', { name: 'Reach it' }).click();
+    await page.getByLabel('ID', { exact: true }).fill('everything');
+    await page.getByRole('button', { name: 'Test connection' }).click();
     await page.getByRole('heading', { name: /\d+ tools/ }).waitFor();
     await accessible('add a server');
     await page.getByRole('button', { name: 'Add everything' }).click();
@@ -48,9 +48,9 @@ const flows = {
 
     step('an mcp.json is imported');
     await page.goto(`${origin}/servers/add?how=mcp.json`);
-    await page.getByLabel('The configuration of an MCP client').fill(config);
+    await page.getByLabel('Configuration of an MCP client').fill(config);
     await page.getByLabel(/run exactly/).check();
-    await page.getByRole('button', { name: /Reach and add/ }).click();
+    await page.getByRole('button', { name: /Test and add/ }).click();
     await page.getByText('added', { exact: true }).waitFor();
     quiet('while servers were added');
 
@@ -63,10 +63,10 @@ const flows = {
     await page.getByRole('link', { name: /demo__add/ }).click();
     await heading('add');
     await accessible('tool');
-    await page.getByRole('link', { name: 'Try it' }).click();
+    await page.getByRole('link', { name: 'Try the tool' }).click();
 
     step('a tool is called from a form made of its schema');
-    const call = page.getByRole('button', { name: 'Call it' });
+    const call = page.getByRole('button', { name: 'Call tool' });
     await page.getByRole('textbox', { name: 'a', exact: false }).first().waitFor();
     assert.ok(await call.isDisabled(), 'what does not fit can be called');
     const fields = page.locator('form').getByRole('textbox');
@@ -77,21 +77,21 @@ const flows = {
     await page.getByRole('tab', { name: 'Structured' }).click();
     await page.getByText('42').filter({ visible: true }).first().waitFor();
     await accessible('playground');
-    await page.getByText('The same from elsewhere').click();
+    await page.getByText('Code for this call').click();
     assert.match(await page.locator('details pre').first().innerText(), /tools\/call/);
 
     step('progress is shown, and a call is cancelled');
     await page.goto(`${origin}/playground?name=demo__slow&as=json`);
     await page.getByLabel('Arguments as JSON').fill('{"steps": 20, "delay_ms": 400}');
-    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('button', { name: 'Call tool' }).click();
     await page.getByText(/step|of 20/i).first().waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('You cancelled it').waitFor();
+    await page.getByText('You cancelled the call').waitFor();
 
     step('a question is answered in place');
     await page.goto(`${origin}/playground?name=demo__ask`);
-    await page.getByRole('button', { name: 'Call it' }).click();
-    const form = page.getByRole('form', { name: 'What it asks' });
+    await page.getByRole('button', { name: 'Call tool' }).click();
+    const form = page.getByRole('form', { name: 'Input request' });
     await form.getByRole('textbox').nth(0).fill('Ada');
     await form.getByRole('textbox').nth(1).fill('green');
     await form.getByRole('button', { name: 'Answer' }).click();
@@ -102,7 +102,7 @@ const flows = {
     step('a resource is read and a prompt is got');
     await page.goto(`${origin}/playground?kind=prompt&server=demo&name=greet`);
     await page.locator('form').getByRole('textbox').first().fill('Grace');
-    await page.getByRole('button', { name: 'Get it' }).click();
+    await page.getByRole('button', { name: 'Get prompt' }).click();
     await page.getByText(/greeting for Grace/).first().waitFor();
 
     step('a call is seen in the tail while it happens');
@@ -113,11 +113,11 @@ const flows = {
     await page.goto(`${origin}/playground?name=demo__echo&as=json`);
     await page.getByLabel('Arguments as JSON').fill('{"text": "seen in the tail"}');
     const before = await second.getByText('demo__echo').count();
-    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('button', { name: 'Call tool' }).click();
     await second.getByText('demo__echo').nth(before).waitFor();
     await second.getByRole('link', { name: /demo__echo/ }).first().click();
     await second.waitForURL(/calls\/\w+/);
-    await second.getByText('What was asked').waitFor();
+    await second.getByRole('heading', { name: 'Request', exact: true }).waitFor();
     await second.getByText('seen in the tail').first().waitFor();
 
     step('a page that nobody sees holds no stream, and knows all when it is seen');
@@ -133,7 +133,7 @@ const flows = {
     const known = await second.getByText('demo__echo').count();
     const run = (r) => new URL(r.url()).pathname === '/api/v1/run';
     const over = Promise.any(['requestfinished', 'requestfailed'].map((event) => page.waitForEvent(event, run)));
-    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('button', { name: 'Call tool' }).click();
     await over;
     assert.equal(await second.getByText('demo__echo').count(), known);
     await shown('visible');
@@ -149,12 +149,12 @@ const flows = {
 
     step('an agent is made');
     await page.goto(`${origin}/agents`);
-    await page.getByRole('button', { name: 'Make an agent' }).first().click();
+    await page.getByRole('button', { name: 'Create an agent' }).first().click();
     await page.getByLabel('Name').fill('qa-bot');
     await page.getByLabel('demo__echo').check();
-    await page.getByRole('button', { name: 'Make it' }).click();
-    await page.getByText('shown this once').waitFor();
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('shown only once').waitFor();
+    await page.getByRole('button', { name: 'I saved the key' }).click();
     await heading('qa-bot');
     await page.getByText('demo__echo').waitFor();
     await accessible('agent');
@@ -164,7 +164,7 @@ const flows = {
     await page.getByLabel('Arguments as JSON').fill('{"text": "not lost"}');
     const kept = await context.cookies();
     await context.clearCookies();
-    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('button', { name: 'Call tool' }).click();
     await page.getByText('Your session has ended').waitFor();
     faults.length = 0; // the browser says that it was answered with 401
     await context.addCookies(kept);
@@ -180,7 +180,7 @@ const flows = {
     for (const path of ['/servers', '/tools', '/agents', '/calls', '/usage', '/audit']) {
       await page.goto(origin + path);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      for (const name of ['Add a server', 'Make an agent']) assert.equal(await page.getByRole('link', { name }).or(page.getByRole('button', { name })).count(), 0, `${path}: ${name}`);
+      for (const name of ['Add a server', 'Create an agent']) assert.equal(await page.getByRole('link', { name }).or(page.getByRole('button', { name })).count(), 0, `${path}: ${name}`);
     }
     quiet('while looking');
     step('and changes nothing');
@@ -268,7 +268,7 @@ const flows = {
     step('results and errors');
     for (const name of ['hostile__say-00', 'hostile__say-01']) {
       await page.goto(`${origin}/playground?name=${name}`);
-      await page.getByRole('button', { name: 'Call it' }).click();
+      await page.getByRole('button', { name: 'Call tool' }).click();
       await page.getByRole('tab', { name: 'Raw' }).waitFor();
       await inert(`${name}, content`);
       await page.getByRole('tab', { name: 'Raw' }).click();
@@ -277,7 +277,7 @@ const flows = {
     step('records');
     await page.goto(`${origin}/calls`);
     await page.getByText('hostile__say-01').first().click();
-    await page.getByText('What came back').waitFor();
+    await page.getByRole('heading', { name: 'Response', exact: true }).waitFor();
     await inert('a call');
     step('and what an address says');
     lost = true;

@@ -48,7 +48,7 @@ async function tell(n) {
   await field('Data').fill(`{"n": ${n}}`);
   const [answer] = await Promise.all([
     page.waitForResponse((r) => r.url().endsWith('/api/v1/events') && r.request().method() === 'POST'),
-    page.getByRole('button', { name: /^Send it/ }).click(),
+    page.getByRole('button', { name: /^Send( again)?$/ }).click(),
   ]);
   assert.equal(answer.status(), 202);
   assert.equal((await answer.json()).deliveries.length, 1);
@@ -69,22 +69,22 @@ try {
 
   step('a source is added, and its secret shown once');
   await page.goto(`${origin}/sources?new=source`);
-  await page.getByRole('textbox', { name: 'Id' }).fill('billing');
-  await button('Add it').click();
+  await page.getByRole('textbox', { name: 'ID' }).fill('billing');
+  await button('Add').click();
   await page.getByText(/^whsec_/).waitFor();
   await look('source-secret');
-  await button('I have kept it').click();
+  await button('I saved the secret').click();
   await page.getByRole('link', { name: 'billing', exact: true }).waitFor();
 
   step('a schedule says its next times before it is kept');
   await button('Add a schedule').click();
   await page.getByRole('textbox', { name: 'Name' }).fill('nightly');
   await page.getByRole('textbox', { name: 'Type' }).fill('report.due');
-  await page.getByLabel('When').fill('61 3 * * *');
+  await page.getByLabel('Cron expression').fill('61 3 * * *');
   await page.getByText(/61/).and(page.getByRole('status')).waitFor();
-  await page.getByLabel('When').fill('30 3 * * mon-fri');
+  await page.getByLabel('Cron expression').fill('30 3 * * mon-fri');
   await until('five times are shown', async () => (await page.getByRole('list', { name: 'Next times' }).last().getByRole('listitem').count()) === 5);
-  await button('Add it').click();
+  await button('Add').click();
   await page.getByRole('link', { name: 'nightly', exact: true }).waitFor();
   await look('sources');
   // A refused expression is an answer that the browser notes.
@@ -96,8 +96,8 @@ try {
   await page.getByRole('textbox', { name: 'Agent' }).fill('trader');
   await page.getByRole('textbox', { name: 'URL' }).fill(`${agent}/mcp`);
   await page.getByLabel('Token').fill(token);
-  await page.getByLabel('Sent in').selectOption('X-Agent-Token');
-  await button('Keep it').click();
+  await page.getByLabel('Header').selectOption('X-Agent-Token');
+  await button('Save').click();
   await text('trader').waitFor();
 
   step('a trigger is written, tried while it is, and kept');
@@ -108,20 +108,20 @@ try {
   await page.getByRole('combobox', { name: 'Type', exact: true }).fill('report.*');
   await page.getByLabel('Call a tool on').selectOption('agent');
   await page.getByRole('combobox', { name: 'Tool', exact: true }).fill('receive');
-  await field('Its type').fill('report.finished');
-  await field('Its agent').fill('trader');
-  await field('Its data').fill('{"n": 7}');
+  await field('Test event: type').fill('report.finished');
+  await field('Test event: agent').fill('trader');
+  await field('Test event: data').fill('{"n": 7}');
   await field('Arguments').fill('{"n": "{{data.n|whole}}"}');
   await page.getByText(/asks for the type "whole"/).first().waitFor();
   assert.ok((await page.getByText(/asks for the type "whole"/).count()) >= 2, 'the refusal stands beside the field as well');
   await field('Arguments').fill('{"n": "{{data.n|integer}}"}');
-  await text('it is for this event').waitFor();
+  await text('matches the event').waitFor();
   await page.locator('pre.json').filter({ hasText: '"n": 7' }).first().waitFor();
   faults.splice(0, faults.length, ...faults.filter((f) => !/422|400/.test(f)));
   await look('trigger-new');
-  await button('Add it').click();
+  await button('Add').click();
   await heading('on-report');
-  await text('No event has fired it.').waitFor();
+  await text('No event has fired this trigger.').waitFor();
 
   step('an event that the agent refuses is a dead letter');
   await mode('refuses');
@@ -136,10 +136,10 @@ try {
   await openForm();
   for (const n of [1, 2, 3]) await tell(n);
   await page.getByRole('link', { name: 'the event' }).click();
-  await text('What followed from it').waitFor();
+  await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor();
   await look('event');
   await page.goto(`${origin}/deliveries?agent=trader&state=waiting`);
-  await rows(/^(in line|held back)$/, 2);
+  await rows(/^(waiting|paused)$/, 2);
   await page.goto(`${origin}/deliveries?agent=trader`);
   const first = await page.evaluate(async () => {
     const all = (await (await fetch('/api/v1/deliveries?agent=trader')).json()).items;
@@ -153,7 +153,7 @@ try {
     await button('Replay').click();
     await text(`Attempt ${n} failed`).waitFor();
   }
-  await text('Its endpoint is left alone').waitFor();
+  await text('The breaker of its endpoint is open').waitFor();
   await look('delivery');
   await page.goto(`${origin}/endpoints`);
   const lane = page.getByRole('region', { name: 'agent:trader' });
@@ -162,7 +162,7 @@ try {
   await lane.getByRole('button', { name: 'Stop', exact: true }).click();
   await lane.getByText('stopped', { exact: true }).waitFor();
   await page.goto(`${origin}/deliveries?agent=trader`);
-  await rows('held back', 3);
+  await rows('paused', 3);
   await look('deliveries');
 
   step('the agent is repaired, the endpoint started: all arrive, in order');
@@ -177,10 +177,10 @@ try {
   step('the dead letter is replayed, after a look at how many that are');
   await page.goto(`${origin}/dead`);
   await rows('dead', 1);
-  await button('Replay them').click();
-  await text('It concerns 1 delivery.').waitFor();
+  await button('Replay all').click();
+  await text('The action applies to 1 delivery.').waitFor();
   await look('replay');
-  await button('Replay it').click();
+  await button('Replay 1 delivery').click();
   await page.getByText('Done with 1 delivery.').waitFor();
   await button('Close').last().click();
   await until('the fourth is told', async () => (await told()).length === 4);
@@ -190,23 +190,23 @@ try {
   step('a window is replayed: the same ids, so that the agent does nothing twice');
   const before = await told();
   await page.goto(`${origin}/deliveries?state=done&agent=trader&back=window`);
-  await field('Made at this time or later').fill('2020-01-01T00:00');
+  await field('Created at or after').fill('2020-01-01T00:00');
   await rows('delivered', 4);
-  await button('Do with all of these').click();
-  await text('It concerns 4 deliveries.').waitFor();
-  await button('Replay all 4').click();
+  await button('Change all').click();
+  await text('The action applies to 4 deliveries.').waitFor();
+  await button('Replay 4 deliveries').click();
   await page.getByText('Done with 4 deliveries.').waitFor();
   await button('Close').last().click();
   await page.goto(`${origin}/deliveries/${before[0].id}`);
-  await page.getByText(/^Attempt \d+ was delivered$/).nth(1).waitFor();
+  await page.getByText(/^Attempt \d+ succeeded$/).nth(1).waitFor();
   await page.goto(`${origin}/deliveries?state=done&agent=trader`);
   await rows('delivered', 4);
   assert.deepEqual(await told(), before);
 
   step('the trigger is switched off, and events lead to nothing');
   await page.goto(`${origin}/triggers`);
-  await page.getByRole('switch', { name: 'on-report is on' }).press('Space');
-  await page.getByRole('switch', { name: 'on-report is on', checked: false }).waitFor();
+  await page.getByRole('switch', { name: 'Enable on-report' }).press('Space');
+  await page.getByRole('switch', { name: 'Enable on-report', checked: false }).waitFor();
   await look('triggers');
   quiet('events');
   step('done');

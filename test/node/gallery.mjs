@@ -70,7 +70,7 @@ try {
 
   step('one that asks shows the command with the answer in it');
   await page.goto(`${origin}/gallery/filesystem`);
-  await page.getByText('Still missing: Folder.').waitFor();
+  await page.getByText('Required: Folder.').waitFor();
   assert.equal(await page.getByLabel(/exactly this/).count(), 0);
   await page.getByLabel('Folder').fill(folder);
   await page.getByLabel(/exactly this/).check();
@@ -79,7 +79,7 @@ try {
   await page.waitForURL(`${origin}/servers/filesystem`);
   await page.goto(`${origin}/playground?name=filesystem__list_directory&as=json`);
   await page.getByLabel('Arguments as JSON').fill(JSON.stringify({ path: folder }));
-  await page.getByRole('button', { name: 'Call it' }).click();
+  await page.getByRole('button', { name: 'Call tool' }).click();
   await page.getByText('[FILE] hello.txt').first().waitFor();
 
   step('an answer that is not needed is sealed where it is given');
@@ -91,16 +91,16 @@ try {
 
   step('what is there is not added twice under one id');
   await page.goto(`${origin}/gallery/memory`);
-  assert.equal(await page.getByLabel('Id').inputValue(), 'memory-2');
-  await page.getByLabel('Id').fill('memory');
-  await page.getByText('There is a server of this id already.').waitFor();
+  assert.equal(await page.getByLabel('ID').inputValue(), 'memory-2');
+  await page.getByLabel('ID').fill('memory');
+  await page.getByText('A server with this ID exists.').waitFor();
 
   step('a pack from a file');
   await page.goto(`${origin}/gallery/file`);
-  await page.getByLabel('The pack').fill('pack: x');
+  await page.getByLabel('Pack', { exact: true }).fill('pack: x');
   await page.getByText(/title is missing/).waitFor();
   faults.length = 0; // the browser says that it was refused
-  await page.getByLabel('The pack').fill(pack);
+  await page.getByLabel('Pack', { exact: true }).fill(pack);
   await heading('Team');
   await page.getByLabel(/^Token/).fill('wrong-canary');
   await page.getByRole('button', { name: 'Add notes' }).click();
@@ -116,7 +116,7 @@ try {
   step('what is there is given to others without its secrets');
   await page.goto(`${origin}/settings?tab=files`);
   await page.getByLabel('Team notes', { exact: true }).check();
-  const made = await download(() => page.getByRole('button', { name: 'Make the pack' }).click());
+  const made = await download(() => page.getByRole('button', { name: 'Create the pack' }).click());
   assert.match(made, /\$\{notes-token\}/);
   const declared = await download(() => page.getByRole('button', { name: 'YAML' }).click());
   assert.match(declared, /servers:[\s\S]*filesystem:/);
@@ -124,18 +124,18 @@ try {
   await accessible(page, 'import and export');
 
   step('a file is applied after a look at what differs');
-  const file = page.getByLabel('What the instance is to have');
+  const file = page.getByLabel('Settings file');
   await file.fill(`servers:\n  extra:\n    title: One more\n    command: [npx, -y, "@modelcontextprotocol/server-everything@2026.8.31"]\n`);
-  await page.getByRole('button', { name: 'Show what differs' }).click();
-  const differs = page.getByRole('list', { name: 'What differs' });
+  await page.getByRole('button', { name: 'Show changes' }).click();
+  const differs = page.getByRole('list', { name: 'Changes' });
   await differs.getByText('extra').waitFor();
   const apply = page.getByRole('button', { name: 'Apply', exact: true });
   assert.ok(await apply.isDisabled(), 'a command runs without consent');
   await page.getByLabel(/exactly this/).check();
   await apply.click();
   await differs.getByText('done').waitFor();
-  await page.getByRole('button', { name: 'Show what differs' }).click();
-  await page.getByText('The instance is as the file says.').waitFor();
+  await page.getByRole('button', { name: 'Show changes' }).click();
+  await page.getByText('The instance matches the file.').waitFor();
 
   step('egress, limits and secrets');
   await page.goto(`${origin}/settings?tab=egress`);
@@ -144,13 +144,13 @@ try {
   await page.goto(`${origin}/settings?tab=limits`);
   await page.getByRole('button', { name: 'Add' }).click();
   await page.getByLabel('Tier, or server/tool').fill('slow');
-  await page.getByLabel('Calls a second').fill('2');
-  await page.getByLabel('A call beyond it').selectOption('queue');
+  await page.getByLabel('Calls per second').fill('2');
+  await page.getByLabel('Over the limit').selectOption('queue');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('cell', { name: 'slow', exact: true }).waitFor();
   await page.goto(`${origin}/settings?tab=secrets`);
   await page.getByRole('button', { name: 'Replace the sealing key' }).click();
-  await page.getByText(/wrapped by the new sealing key/).waitFor();
+  await page.getByText(/now use the new sealing key/).waitFor();
   await accessible(page, 'secrets');
   await page.goto(`${origin}/settings?tab=people`);
   await page.getByLabel('Tier of vera').selectOption('slow');
@@ -161,7 +161,7 @@ try {
   step('the journal is proved');
   await page.goto(`${origin}/audit`);
   await page.getByRole('button', { name: 'Verify' }).click();
-  await page.getByText(/\d+ records hold/).first().waitFor();
+  await page.getByText(/\d+ records are valid/).first().waitFor();
   await accessible(page, 'a proved journal');
   const journal = await download(() => page.getByRole('link', { name: 'Export', exact: true }).click());
   assert.match(journal.trim().split('\n').at(-1), /"head"/);

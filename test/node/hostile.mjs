@@ -34,7 +34,7 @@ const does = {
     assert.equal(new URL(page.url()).origin, origin, 'the console is still there');
     // The log as the person saves it: everything that was said and stopped.
     await page.waitForTimeout(2500); // reports of the browser come a moment later, and the screen reads them every two seconds
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save', exact: true }).click()]);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download', exact: true }).click()]);
     const log = JSON.parse(readFileSync(await download.path(), 'utf8'));
     const view = await page.evaluate(async (v) => (await fetch(`/api/v1/views/${v}`)).json(), id);
     assert.equal(await page.evaluate(() => ({}).polluted), undefined, 'nothing was polluted');
@@ -57,7 +57,7 @@ const does = {
       if (way === 'form') out[way] = 'refused';
       else {
         await left.waitFor();
-        await page.getByRole('button', { name: 'Open it anew' }).click();
+        await page.getByRole('button', { name: 'Reload', exact: true }).click();
         await page.locator('.view[data-state=ready]').waitFor();
         out[way] = 'left, and opened anew';
       }

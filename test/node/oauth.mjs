@@ -3,7 +3,7 @@
 // browser: node oauth.mjs SETTING, a JSON object
 //   client  1 or 2, the generation
 //   mode    legacy or modern
-//   url     the door
+//   url     the endpoint
 //   leeway  seconds that a token is good beyond its end; absent, nobody waits for that
 //   tool    to call, with { text } as arguments
 //   browser where the person's browser is, which is told the address in `to`; absent, they need not sign in
@@ -56,7 +56,7 @@ const authProvider = {
   saveDiscoveryState: state => void (kept.discovery = state),
 };
 
-// Notes how the door itself answers.
+// Notes how the endpoint itself answers.
 const watched = async (url, init) => {
   const res = await fetch(url, init);
   if (String(url) === set.url && init?.method === 'POST') seen.statuses.push(res.status);

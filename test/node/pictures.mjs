@@ -17,14 +17,14 @@ const shoot = async (name, colorScheme) => {
 
 await page.goto(`${origin}/servers/add`);
 await page.getByLabel('URL').fill(url);
-await page.getByLabel('Id', { exact: true }).fill('everything-else');
-await button('Reach it').click();
+await page.getByLabel('ID', { exact: true }).fill('everything-else');
+await button('Test connection').click();
 await page.getByRole('heading', { name: /\d+ tools/ }).waitFor();
 await shoot('wizard', 'light');
 
 await page.goto(`${origin}/servers/add?how=api`);
-await page.getByLabel('Address of the documentation').fill(`${api}/openapi.yaml`);
-await button('Read it').click();
+await page.getByLabel('URL of the documentation').fill(`${api}/openapi.yaml`);
+await button('Read').click();
 await page.getByRole('tab', { name: /^Problems/ }).click();
 await page.getByRole('button', { name: /unresolved_ref/ }).first().click();
 await page.locator('.source [aria-current]').first().waitFor();
@@ -32,17 +32,17 @@ await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight - window
 await shoot('api', 'light');
 
 await page.goto(`${origin}/playground?name=demo__ask`);
-await button('Call it').click();
-await page.getByRole('form', { name: 'What it asks' }).getByRole('textbox').first().fill('Ada');
+await button('Call tool').click();
+await page.getByRole('form', { name: 'Input request' }).getByRole('textbox').first().fill('Ada');
 await page.goto(`${origin}/playground?name=everything__get-structured-content`);
 await page.getByRole('combobox').first().selectOption({ index: 1 });
-await button('Call it').click();
+await button('Call tool').click();
 await page.getByText('success', { exact: true }).first().waitFor();
 await page.getByRole('tab', { name: 'Structured' }).click();
 await shoot('playground', 'light');
 
-await page.getByRole('link', { name: 'its story' }).click();
-await page.getByText('What was asked').waitFor();
+await page.getByRole('link', { name: 'Call details' }).click();
+await page.getByRole('heading', { name: 'Request', exact: true }).waitFor();
 await page.locator('.waterfall').waitFor();
 await shoot('call', 'dark');
 
@@ -54,13 +54,13 @@ await other.getByText('You are logged in to').waitFor();
 await other.close();
 await page.bringToFront();
 await page.getByText('logged in', { exact: true }).waitFor();
-await page.getByText('A login is finished').waitFor();
-await page.getByText('A login is finished').scrollIntoViewIfNeeded();
+await page.getByText('Login completed').waitFor();
+await page.getByText('Login completed').scrollIntoViewIfNeeded();
 await page.evaluate(() => window.scrollTo(0, 268));
 await shoot('sign-in', 'light');
 
 await page.goto(`${origin}/agents/helper?tab=list`);
-await page.getByText('all, now and later').first().waitFor();
+await page.getByText('all, including future tools').first().waitFor();
 await shoot('agent', 'dark');
 
 await page.goto(origin);

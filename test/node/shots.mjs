@@ -26,13 +26,13 @@ for (const colorScheme of ['light', 'dark'])
         const fields = p.locator('form').getByRole('textbox');
         await fields.nth(0).fill('2');
         await fields.nth(1).fill('40');
-        await p.getByRole('button', { name: 'Call it' }).click();
+        await p.getByRole('button', { name: 'Call tool' }).click();
         await p.getByText('success', { exact: true }).first().waitFor();
       }
       if (name === 'gallery-files') await p.getByLabel('Folder').fill('/srv/files');
       if (name === 'audit') {
         await p.getByRole('button', { name: 'Verify' }).click();
-        await p.getByText(/records hold/).first().waitFor();
+        await p.getByText(/records are valid/).first().waitFor();
       }
       await p.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
     }

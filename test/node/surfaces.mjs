@@ -37,7 +37,7 @@ async function until(what, holds) {
 }
 const field = page.getByRole('combobox', { name: 'Your message' });
 async function idle() {
-  await until('the end of the run', async () => (await api('GET', `/workspaces/${new URL(page.url()).pathname.split('/')[2]}`)).run === undefined);
+  await until('the end of the run', async () => (await api('GET', `/rooms/${new URL(page.url()).pathname.split('/')[2]}`)).run === undefined);
   await page.getByRole('button', { name: 'Send', exact: true }).last().waitFor();
 }
 async function say(text) {
@@ -81,7 +81,7 @@ async function picture(name, seen = last()) {
 
 try {
   await signIn(page, link);
-  const rooms = (await api('GET', '/workspaces')).items;
+  const rooms = (await api('GET', '/rooms')).items;
   await page.goto(`${origin}/chat/${rooms.find((r) => r.name === 'Lobby').id}`);
   await field.waitFor();
 
@@ -106,7 +106,7 @@ try {
   await last().locator('.sf-press').filter({ hasText: other.date }).first().click();
   await page.locator('.said.mine').filter({ hasText: 'pressed' }).last().waitFor();
   await idle();
-  await page.getByRole('button', { name: 'Show how it was' }).waitFor();
+  await page.getByRole('button', { name: 'Show previous version' }).waitFor();
   await markerIs(await placeOf(other.description));
   await until('one map alone', async () => (await page.locator('.sf-pin').count()) === 1);
   step('another match moves the marker');
@@ -157,15 +157,15 @@ try {
   });
   await until('what shrank and grew is followed', async () => (await below()) < 2);
   await talk.evaluate((e) => e.scrollBy(0, -400));
-  await page.getByRole('button', { name: 'To the newest' }).waitFor();
+  await page.getByRole('button', { name: 'Scroll to the latest message' }).waitFor();
   await grow();
   assert.ok((await below()) > 1200, 'who reads above is left there');
-  await page.getByRole('button', { name: 'To the newest' }).click();
+  await page.getByRole('button', { name: 'Scroll to the latest message' }).click();
   await until('the end again', async () => (await below()) < 2);
   step('what grows is followed');
 
   // What is not known has its place, is told once, and the rest works.
-  const odd = await api('POST', '/workspaces', { name: 'Odd things', members: [{ agent: 'odd' }] });
+  const odd = await api('POST', '/rooms', { name: 'Odd things', members: [{ agent: 'odd' }] });
   await page.goto(`${origin}/chat/${odd.id}`);
   await field.waitFor();
   await say('show me');
@@ -219,9 +219,9 @@ try {
   const adding = page.getByRole('dialog', { name: 'Add a model' });
   await adding.getByLabel('Name', { exact: true }).fill('clerk');
   await adding.getByLabel('Model', { exact: true }).waitFor();
-  await adding.getByLabel('How it is spoken to').selectOption('a2a');
+  await adding.getByLabel('API').selectOption('a2a');
   await adding.getByLabel('Model', { exact: true }).waitFor({ state: 'detached' });
-  const add = adding.getByRole('button', { name: 'Add it' });
+  const add = adding.getByRole('button', { name: 'Add', exact: true });
   assert.ok(await add.isDisabled(), 'an agent elsewhere has an address');
   await accessible(page, 'an agent elsewhere is added');
   await picture('elsewhere', adding);
@@ -231,7 +231,7 @@ try {
   const row = page.locator('.line').filter({ hasText: 'http://127.0.0.1:1/a2a/clerk/' });
   await row.getByText('a2a', { exact: true }).waitFor();
   await row.getByRole('button', { name: 'Test' }).click();
-  await row.getByText('it does not answer').waitFor(); // nobody allowed that address
+  await row.getByText('does not answer').waitFor(); // nobody allowed that address
   await accessible(page, 'models');
   await picture('models', page.locator('main'));
   step('an agent elsewhere is a model');

@@ -20,7 +20,7 @@ const ask = async (path, body) => {
   return r;
 };
 async function shown(room, text, agent = 'bank') {
-  const r = await ask(`/workspaces/${room}/runs`, { threadId: room, runId: crypto.randomUUID(), messages: [{ id: crypto.randomUUID(), role: 'user', content: text }], forwardedProps: { agent } });
+  const r = await ask(`/rooms/${room}/runs`, { threadId: room, runId: crypto.randomUUID(), messages: [{ id: crypto.randomUUID(), role: 'user', content: text }], forwardedProps: { agent } });
   const events = (await r.text())
     .split('\n\n')
     .flatMap((e) => e.split('\n').filter((l) => l.startsWith('data:')).map((l) => l.slice(5)))
@@ -36,7 +36,7 @@ const questions = {
   savings_summary: 'How are my savings?',
   transaction_list: 'My latest transactions',
 };
-const { items } = await (await ask('/workspaces')).json();
+const { items } = await (await ask('/rooms')).json();
 const lobby = items.find((r) => r.name === 'Lobby').id;
 const surfaces = {};
 for (const [template, text] of Object.entries(questions)) {
@@ -45,7 +45,7 @@ for (const [template, text] of Object.entries(questions)) {
   surfaces[template] = one;
 }
 // The map of the demonstration has no App, so another agent names that template.
-const apart = await (await ask('/workspaces', { name: 'Apart', members: [{ agent: 'odd' }] })).json();
+const apart = await (await ask('/rooms', { name: 'Apart', members: [{ agent: 'odd' }] })).json();
 [surfaces.transaction_app] = await shown(apart.id, 'The App of the map', 'odd');
 step(`${Object.keys(surfaces).length} templates`);
 

@@ -1,14 +1,14 @@
 // Tasks of 2025-11-25 by the first generation of the official TypeScript client.
-// node tasks.mjs DOOR KEY TOOL ARGUMENTS: runs the tool as a task, answers what it
-// asks, and prints what happened as one JSON object. DOOR is a URL, or the command
-// of a door over stdio as a JSON list.
+// node tasks.mjs ENDPOINT KEY TOOL ARGUMENTS: runs the tool as a task, answers what it
+// asks, and prints what happened as one JSON object. ENDPOINT is a URL, or the command
+// of an endpoint over stdio as a JSON list.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema, ElicitRequestSchema, TaskStatusNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 
-const [door, key, tool, args] = process.argv.slice(2);
+const [endpoint, key, tool, args] = process.argv.slice(2);
 const client = new Client({ name: 'tasks', version: '1' }, { capabilities: { elicitation: {} } });
 const out = { asked: [], statuses: [], told: [] };
 client.setRequestHandler(ElicitRequestSchema, request => {
@@ -22,12 +22,12 @@ client.setNotificationHandler(TaskStatusNotificationSchema, note => {
   heard();
 });
 function transport() {
-  if (door.startsWith('[')) {
-    const [command, ...rest] = JSON.parse(door);
+  if (endpoint.startsWith('[')) {
+    const [command, ...rest] = JSON.parse(endpoint);
     return new StdioClientTransport({ command, args: rest, env: process.env });
   }
   const requestInit = { headers: { Authorization: `Bearer ${key}` } };
-  return door.endsWith('/sse') ? new SSEClientTransport(new URL(door), { requestInit }) : new StreamableHTTPClientTransport(new URL(door), { requestInit });
+  return endpoint.endsWith('/sse') ? new SSEClientTransport(new URL(endpoint), { requestInit }) : new StreamableHTTPClientTransport(new URL(endpoint), { requestInit });
 }
 await client.connect(transport());
 out.capabilities = client.getServerCapabilities();

@@ -7,7 +7,7 @@
 //   command       for stdio: program and arguments
 //   capabilities  what the client declares
 //   answers       method -> result, for what the server asks
-//   prefix        put before names of tools and prompts, as an aggregating door shows them
+//   prefix        put before names of tools and prompts, as an aggregating endpoint shows them
 //   uris          put before URIs, likewise
 //   steps         what to do, in order; see `does`
 // It prints one JSON object: what each step gave, what the server asked, and the

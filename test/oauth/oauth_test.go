@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/authority"
 	"github.com/junctor-mcp/junctor/internal/testkit/canary"
+	"github.com/junctor-mcp/junctor/internal/testkit/oauthserver"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 // seen is what a client reports.
 type seen struct {
-	Statuses []int    `json:"statuses"` // of the door
+	Statuses []int    `json:"statuses"` // of the endpoint
 	Scopes   []string `json:"scopes"`   // that it asked its person for
 	Tokens   []string `json:"tokens"`   // the scopes of those that it got
 	First    result   `json:"first"`
@@ -48,7 +48,7 @@ type result struct {
 	Content []struct{ Text string } `json:"content"`
 }
 
-func (r result) says(text string) bool {
+func (r result) contains(text string) bool {
 	return len(r.Content) == 1 && strings.Contains(r.Content[0].Text, text)
 }
 
@@ -58,18 +58,18 @@ func clients() map[string]map[string]any {
 		"sdk 1.32":               {"client": 1, "mode": "legacy"},
 		"client 2.4, legacy":     {"client": 2, "mode": "legacy"},
 		"client 2.4, modern":     {"client": 2, "mode": "modern"},
-		"client 2.4, one server": {"client": 2, "mode": "modern", "door": "/mcp/s/demo", "tool": "echo"},
+		"client 2.4, one server": {"client": 2, "mode": "modern", "endpoint": "/mcp/s/demo", "tool": "echo"},
 	}
 }
 
-// walk lets a client go its way.
-func walk(t *testing.T, node *program.Node, base string, set map[string]any, more map[string]any) seen {
+// walkClient lets a client go its way.
+func walkClient(t *testing.T, node *program.Node, base string, set map[string]any, more map[string]any) seen {
 	t.Helper()
-	all := map[string]any{"door": "/mcp", "tool": "demo__echo"}
+	all := map[string]any{"endpoint": "/mcp", "tool": "demo__echo"}
 	maps.Copy(all, set)
 	maps.Copy(all, more)
-	door, _ := all["door"].(string)
-	all["url"] = base + door
+	endpoint, _ := all["endpoint"].(string)
+	all["url"] = base + endpoint
 	text, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
@@ -85,14 +85,14 @@ func walk(t *testing.T, node *program.Node, base string, set map[string]any, mor
 	return s
 }
 
-func up(t *testing.T, a *authority.Authority, more ...string) *program.Instance {
+func startInstance(t *testing.T, a *oauthserver.Server, more ...string) *program.Instance {
 	t.Helper()
 	return program.Start(t, program.FreeAddr(t), t.TempDir(), append([]string{
 		"--oauth-issuers", a.URL, "--oauth-users", "create", "--oauth-domains", "example.com", "--oauth-role", "developer",
 	}, more...)...)
 }
 
-// TestOAuth goes from a bare 401 to a call: metadata of the door, metadata of
+// TestOAuth goes from a bare 401 to a call: metadata of the endpoint, metadata of
 // the authorization server, registration, consent, code and token. Then the
 // token expires, and the client refreshes it and goes on in its session.
 func TestOAuth(t *testing.T) {
@@ -101,32 +101,32 @@ func TestOAuth(t *testing.T) {
 	for name, set := range clients() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := authority.Start(t)
-			in := up(t, a)
+			a := oauthserver.Start(t)
+			in := startInstance(t, a)
 			// Clocks may differ by 30 s: such a token is good for 20 more.
 			a.Lifetime(-10 * time.Second)
-			s := walk(t, node, in.URL, set, map[string]any{"leeway": 30})
+			s := walkClient(t, node, in.URL, set, map[string]any{"leeway": 30})
 			if len(s.Statuses) == 0 || s.Statuses[0] != http.StatusUnauthorized {
-				t.Errorf("the door answered %v", s.Statuses)
+				t.Errorf("the endpoint answered %v", s.Statuses)
 			}
-			if n := count(s.Statuses, http.StatusUnauthorized); n < 2 {
+			if n := countOf(s.Statuses, http.StatusUnauthorized); n < 2 {
 				t.Errorf("the token never expired: %v", s.Statuses)
 			}
 			if diff := cmp.Diff([]string{"tools:read tools:call"}, s.Scopes); diff != "" {
 				t.Errorf("its person was asked for (-want +got):\n%s", diff)
 			}
-			if !s.First.says("first") || !s.Second.says("second") || len(s.Tokens) < 2 {
+			if !s.First.contains("first") || !s.Second.contains("second") || len(s.Tokens) < 2 {
 				t.Errorf("calls answer %+v and %+v, with %d tokens", s.First, s.Second, len(s.Tokens))
 			}
 			if s.Session != s.SessionAfter || (s.Session == "") == (set["mode"] == "legacy") {
 				t.Errorf("the session was %q and is %q", s.Session, s.SessionAfter)
 			}
-			quiet(t, in, a)
+			checkNoTokens(t, in, a)
 		})
 	}
 }
 
-func count(list []int, n int) int {
+func countOf(list []int, n int) int {
 	return len(slices.DeleteFunc(slices.Clone(list), func(m int) bool { return m != n }))
 }
 
@@ -138,16 +138,16 @@ func TestStepUp(t *testing.T) {
 	for name, set := range clients() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := authority.Start(t)
-			in := up(t, a)
+			a := oauthserver.Start(t)
+			in := startInstance(t, a)
 			var once sync.Once
 			a.Grant(func(asked string) string {
 				once.Do(func() { asked = "tools:read" })
 				return asked
 			})
-			s := walk(t, node, in.URL, set, nil)
-			if count(s.Statuses, http.StatusForbidden) == 0 || !s.First.says("first") {
-				t.Errorf("the door answered %v, the call %+v", s.Statuses, s.First)
+			s := walkClient(t, node, in.URL, set, nil)
+			if countOf(s.Statuses, http.StatusForbidden) == 0 || !s.First.contains("first") {
+				t.Errorf("the endpoint answered %v, the call %+v", s.Statuses, s.First)
 			}
 			t.Logf("asked for %q, got %q", s.Scopes, s.Tokens)
 		})
@@ -158,33 +158,33 @@ func TestStepUp(t *testing.T) {
 // whatever form.
 func TestTokensStayHere(t *testing.T) {
 	t.Parallel()
-	a := authority.Start(t)
+	a := oauthserver.Start(t)
 	var mu sync.Mutex
 	var heard strings.Builder
-	server := upstream(t, func(text string) {
+	server := startUpstream(t, func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		heard.WriteString(text)
 	})
-	in := up(t, a, "--egress-allow", "127.0.0.0/8")
+	in := startInstance(t, a, "--egress-allow", "127.0.0.0/8")
 	if res, err := in.Request(t.Context(), http.MethodPost, "/api/v1/servers", `{"id":"spy","url":"`+server+`"}`); err != nil || res.Status != http.StatusCreated {
 		t.Fatalf("%v %d %s", err, res.Status, res.Body)
 	}
-	for _, door := range []string{"/mcp", "/mcp/s/spy"} {
-		token, err := a.Sign(a.Claims(in.URL+door, "tools:read tools:call"), nil)
+	for _, endpoint := range []string{"/mcp", "/mcp/s/spy"} {
+		token, err := a.Sign(a.Claims(in.URL+endpoint, "tools:read tools:call"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tool := map[string]string{"/mcp": "spy__look", "/mcp/s/spy": "look"}[door]
+		tool := map[string]string{"/mcp": "spy__look", "/mcp/s/spy": "look"}[endpoint]
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {
 			meta, header := "", []string{"Authorization: Bearer " + token, "MCP-Protocol-Version: " + version, "X-Custom: " + token, "Cookie: a=" + token}
 			if version == "2026-07-28" {
 				meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 				header = append(header, "Mcp-Method: tools/call", "Mcp-Name: "+tool)
 			}
-			res, err := in.Request(t.Context(), http.MethodPost, door, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":{"text":"seen by the spy"}`+meta+`}}`, header...)
+			res, err := in.Request(t.Context(), http.MethodPost, endpoint, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":{"text":"seen by the spy"}`+meta+`}}`, header...)
 			if err != nil || res.Status != http.StatusOK || !strings.Contains(res.Body, "seen by the spy") {
-				t.Fatalf("%s %s: %v %d %s", door, version, err, res.Status, res.Body)
+				t.Fatalf("%s %s: %v %d %s", endpoint, version, err, res.Status, res.Body)
 			}
 		}
 	}
@@ -200,11 +200,11 @@ func TestTokensStayHere(t *testing.T) {
 			}
 		}
 	}
-	quiet(t, in, a)
+	checkNoTokens(t, in, a)
 }
 
-// quiet holds that tokens are neither logged nor stored.
-func quiet(t *testing.T, in *program.Instance, a *authority.Authority) {
+// checkNoTokens holds that tokens are neither logged nor stored.
+func checkNoTokens(t *testing.T, in *program.Instance, a *oauthserver.Server) {
 	t.Helper()
 	secrets := canary.New(0)
 	for _, token := range a.Issued() {
@@ -223,9 +223,9 @@ func quiet(t *testing.T, in *program.Instance, a *authority.Authority) {
 	}
 }
 
-// upstream is a server with one tool, which says what it was given. All that
+// startUpstream is a server with one tool, which says what it was given. All that
 // comes to it is told to hear.
-func upstream(t *testing.T, hear func(string)) string {
+func startUpstream(t *testing.T, hear func(string)) string {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "spy", Version: "1"}, nil)
 	type given struct {

@@ -23,9 +23,9 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// home is an instance that issues tokens itself, with a person who is signed in
+// loginHome is an instance that issues tokens itself, with a person who is signed in
 // there, and the site of a program.
-type home struct {
+type loginHome struct {
 	*program.Instance
 	t        *testing.T
 	document string // where a program says who it is
@@ -38,9 +38,9 @@ type home struct {
 
 const there = "http://127.0.0.1:9/callback"
 
-func newHome(t *testing.T) *home {
+func newHome(t *testing.T) *loginHome {
 	t.Helper()
-	h := &home{t: t}
+	h := &loginHome{t: t}
 	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"client_id":"https://%s/client.json","client_name":"A program","redirect_uris":["http://127.0.0.1/callback"],"token_endpoint_auth_method":"none"}`, r.Host)
@@ -72,7 +72,7 @@ func newHome(t *testing.T) *home {
 	return h
 }
 
-func (h *home) api(method, path, body string, to any) {
+func (h *loginHome) api(method, path, body string, to any) {
 	h.t.Helper()
 	res, err := h.Request(h.t.Context(), method, "/api/v1"+path, body)
 	if err != nil || res.Status/100 != 2 {
@@ -86,7 +86,7 @@ func (h *home) api(method, path, body string, to any) {
 }
 
 // consent has the person do what a program sent them for.
-func (h *home) consent(address string) *url.URL {
+func (h *loginHome) consent(address string) *url.URL {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.asked++
@@ -94,7 +94,7 @@ func (h *home) consent(address string) *url.URL {
 }
 
 // revoke takes all consents away.
-func (h *home) revoke() {
+func (h *loginHome) revoke() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out, stderr, code := h.CLI(h.t, "consent", "ls", "--format", "json")
@@ -109,8 +109,8 @@ func (h *home) revoke() {
 	}
 }
 
-// quiet holds that nothing secret is on the disk or in the log.
-func (h *home) quiet(secrets []string) {
+// checkNoSecrets holds that nothing secret is on the disk or in the log.
+func (h *loginHome) checkNoSecrets(secrets []string) {
 	h.t.Helper()
 	set := canary.New(0)
 	for _, s := range secrets {
@@ -145,11 +145,11 @@ func TestOwn(t *testing.T) {
 				if way == "described" {
 					more["document"] = h.document
 				}
-				s := walk(t, node, h.URL, set, more)
-				if len(s.Statuses) == 0 || s.Statuses[0] != http.StatusUnauthorized || count(s.Statuses, http.StatusUnauthorized) < 3 {
-					t.Errorf("the door answered %v", s.Statuses)
+				s := walkClient(t, node, h.URL, set, more)
+				if len(s.Statuses) == 0 || s.Statuses[0] != http.StatusUnauthorized || countOf(s.Statuses, http.StatusUnauthorized) < 3 {
+					t.Errorf("the endpoint answered %v", s.Statuses)
 				}
-				if !s.First.says("first") || !s.Second.says("second") || !s.Third.says("third") {
+				if !s.First.contains("first") || !s.Second.contains("second") || !s.Third.contains("third") {
 					t.Errorf("calls answer %+v, %+v and %+v", s.First, s.Second, s.Third)
 				}
 				if h.asked != 2 || len(s.Tokens) != 3 || s.Tokens[0] != "tools:read tools:call" {
@@ -158,7 +158,7 @@ func TestOwn(t *testing.T) {
 				if (s.Client == h.document) != (way == "described") {
 					t.Errorf("the program is %s", s.Client)
 				}
-				h.quiet(s.Secrets)
+				h.checkNoSecrets(s.Secrets)
 			})
 		}
 	}
@@ -219,7 +219,7 @@ func TestOwnSDK(t *testing.T) {
 						h.revoke()
 					}
 				}
-				h.quiet(secrets)
+				h.checkNoSecrets(secrets)
 			})
 		}
 	}

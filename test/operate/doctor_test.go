@@ -11,17 +11,17 @@ type report struct {
 	Checks []struct{ Check, State, Detail string }
 
 	Cluster struct {
-		Shared bool
-		Schema int64
-		Nodes  []struct {
+		Shared   bool
+		Schema   int64
+		Replicas []struct {
 			ID, Name, URL, Version, Redis string
-			Asked, Reachable              bool
+			Self, Reachable               bool
 			SealKey                       string `json:"seal_key"`
 			Clock                         int64  `json:"clock_ms"`
 		}
-		Leases   []struct{ Name, Node string }
+		Leases   []struct{ Name, Replica string }
 		Journals []struct {
-			Node    string
+			Replica string
 			Writing bool
 			Records uint64
 			Lag     uint64
@@ -60,7 +60,7 @@ func TestDoctorSeesAll(t *testing.T) {
 	p.until("all is well", func() bool { // leases are taken, and a machine that is busy answers in time
 		var code int
 		r, code = p.doctor(0)
-		for _, check := range []string{"node", "versions", "clocks", "sealing", "redis", "journals", "leases"} {
+		for _, check := range []string{"replica", "versions", "clocks", "sealing", "redis", "journals", "leases"} {
 			if r.state(check) != "ok" {
 				return false
 			}
@@ -68,31 +68,31 @@ func TestDoctorSeesAll(t *testing.T) {
 		return code == 0 && len(r.Cluster.Leases) >= 3 && len(r.Cluster.Journals) == 2
 	})
 	c := &r.Cluster
-	if !c.Shared || c.Schema < 27 || len(c.Nodes) != 2 {
+	if !c.Shared || c.Schema < 27 || len(c.Replicas) != 2 {
 		t.Fatalf("%+v", c)
 	}
 	ids := map[string]bool{}
-	for i, n := range c.Nodes { // the oldest is first
+	for i, n := range c.Replicas { // the oldest is first
 		ids[n.ID] = true
-		if n.ID == "" || n.Name != p.name(i) || n.URL != p.nodes[i].URL || n.Version == "" || n.Asked != (i == 0) || !n.Reachable || n.Redis != "ok" {
-			t.Errorf("node %d: %+v", i, n)
+		if n.ID == "" || n.Name != p.name(i) || n.URL != p.replicas[i].URL || n.Version == "" || n.Self != (i == 0) || !n.Reachable || n.Redis != "ok" {
+			t.Errorf("replica %d: %+v", i, n)
 		}
-		if n.SealKey == "" || n.SealKey != c.Nodes[0].SealKey {
-			t.Errorf("node %d seals with %q", i, n.SealKey)
+		if n.SealKey == "" || n.SealKey != c.Replicas[0].SealKey {
+			t.Errorf("replica %d seals with %q", i, n.SealKey)
 		}
 	}
 	for _, l := range c.Leases {
-		if !ids[l.Node] {
+		if !ids[l.Replica] {
 			t.Errorf("the lease %+v is nobody's", l)
 		}
 	}
 	for _, j := range c.Journals {
-		if !j.Writing || j.Node != p.name(0) && j.Node != p.name(1) {
+		if !j.Writing || j.Replica != p.name(0) && j.Replica != p.name(1) {
 			t.Errorf("the journal %+v", j)
 		}
 	}
-	text, errs, code := p.nodes[1].Operate(t, "doctor", "--listen", p.specs[1].Addr)
-	if !strings.Contains(text, c.Nodes[0].ID) || !strings.Contains(text, c.Nodes[1].ID+" ("+c.Nodes[1].Name+")") {
+	text, errs, code := p.replicas[1].Operate(t, "doctor", "--listen", p.specs[1].Addr)
+	if !strings.Contains(text, c.Replicas[0].ID) || !strings.Contains(text, c.Replicas[1].ID+" ("+c.Replicas[1].Name+")") {
 		t.Errorf("for people, at the other one: exit %d\n%s%s", code, text, errs)
 	}
 
@@ -101,18 +101,18 @@ func TestDoctorSeesAll(t *testing.T) {
 		t.Errorf("the Redis is away: exit %d, %+v", code, r.Checks)
 	}
 
-	p.nodes[1].Kill()
+	p.replicas[1].Kill()
 	r, _ = p.doctor(0)
 	seen := false
-	for _, n := range r.Cluster.Nodes {
-		if n.ID == c.Nodes[1].ID {
+	for _, n := range r.Cluster.Replicas {
+		if n.ID == c.Replicas[1].ID {
 			seen = true
 			if n.Reachable {
 				t.Errorf("a replica that was killed answers: %+v", n)
 			}
 		}
 	}
-	if got := r.state("node"); !seen || got == "ok" { // it fails, and is a warning once it was not seen for a while
+	if got := r.state("replica"); !seen || got == "ok" { // it fails, and is a warning once it was not seen for a while
 		t.Errorf("a replica that was killed: %q in %+v", got, r.Checks)
 	}
 }

@@ -56,12 +56,12 @@ func TestWarmCallsAskNobody(t *testing.T) {
 	}
 	const calls = 500
 	asked := 0
-	for _, door := range []struct {
+	for _, endpoint := range []struct {
 		path   string
 		header []string
 	}{{"/mcp/request", nil}, {"/mcp", session}} {
 		for n := range 10 {
-			call(door.path, door.header, n)
+			call(endpoint.path, endpoint.header, n)
 		}
 		took := scripts(t, addr)
 		if took == 0 {
@@ -69,18 +69,18 @@ func TestWarmCallsAskNobody(t *testing.T) {
 		}
 		statements.Store(0)
 		for n := range calls {
-			call(door.path, door.header, n)
+			call(endpoint.path, endpoint.header, n)
 		}
 		if n := statements.Load(); n != 0 {
-			t.Errorf("%s: %d statements in %d calls", door.path, n, calls)
+			t.Errorf("%s: %d statements in %d calls", endpoint.path, n, calls)
 		}
 		n := scripts(t, addr) - took
 		if n > calls/50 {
-			t.Errorf("%s: the Redis was asked %d times in %d calls", door.path, n, calls)
+			t.Errorf("%s: the Redis was asked %d times in %d calls", endpoint.path, n, calls)
 		}
 		asked += n
 	}
-	t.Logf("figure: %d warm calls, with limits and on two doors: 0 statements at PostgreSQL, %d questions to Redis", 2*calls, asked)
+	t.Logf("figure: %d warm calls, with limits and on two endpoints: 0 statements at PostgreSQL, %d questions to Redis", 2*calls, asked)
 }
 
 var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`)

@@ -12,7 +12,7 @@ type verified struct {
 	OK       bool
 	Journals []struct {
 		Copy    bool
-		Node    string
+		Replica string
 		OK      bool
 		Records uint64
 		Bad     *struct {
@@ -34,7 +34,7 @@ func (p *pair) verify(n int) *verified {
 // call has a replica make a call.
 func (p *pair) call(n int, text string) {
 	p.Helper()
-	c := program.NewCaller(p.T, program.Plain, p.nodes[n].URL, program.AdminKey)
+	c := program.NewCaller(p.T, program.Plain, p.replicas[n].URL, program.AdminKey)
 	defer c.CloseIdle()
 	a, err := c.Call(p.Context(), "demo__echo", fmt.Sprintf(`{"text":%q}`, text))
 	if err != nil || !a.OK {
@@ -81,7 +81,7 @@ func (p *pair) killedBehind(n int, text string) string {
 		p.Fatal(err)
 	}
 	p.call(n, text)
-	p.nodes[n].Kill()
+	p.replicas[n].Kill()
 	return p.newest(n)
 }
 
@@ -97,17 +97,17 @@ func TestJournalsVerifyTogether(t *testing.T) {
 		p.until("records are copied", func() bool { return p.copied(last) })
 	}
 	all := p.verify(0)
-	if !all.OK || len(all.Journals) != 3 || all.Journals[0].Copy || all.Journals[0].Node != p.name(0) {
+	if !all.OK || len(all.Journals) != 3 || all.Journals[0].Copy || all.Journals[0].Replica != p.name(0) {
 		t.Fatalf("%+v", all)
 	}
 	named := map[string]uint64{}
 	for _, j := range all.Journals[1:] {
 		if j.Copy {
-			named[j.Node] = j.Records
+			named[j.Replica] = j.Records
 		}
 	}
 	if len(named) != 2 || named[p.name(0)] == 0 || named[p.name(1)] == 0 {
-		t.Fatalf("not every node is named: %+v", all)
+		t.Fatalf("not every replica is named: %+v", all)
 	}
 
 	// Its disk is at another machine, which runs nothing on it.
@@ -119,10 +119,10 @@ func TestJournalsVerifyTogether(t *testing.T) {
 		t.Errorf("what was never copied is no gap: %+v", v)
 	}
 	var shipped struct {
-		Node        string
+		Replica     string
 		Had, Copied uint64
 	}
-	if code := p.command(1, &shipped, "audit", "ship", "--db", p.url); code != 0 || shipped.Node != p.name(1) || shipped.Copied <= shipped.Had {
+	if code := p.command(1, &shipped, "audit", "ship", "--db", p.url); code != 0 || shipped.Replica != p.name(1) || shipped.Copied <= shipped.Had {
 		t.Fatalf("audit ship: exit %d, %+v", code, shipped)
 	}
 	if !p.copied(last) {
@@ -141,18 +141,18 @@ func TestJournalsVerifyTogether(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 
-	// A copy that is gone, of a node that is not here, is missed.
-	p.nodes[1].Stop(t, patience)
+	// A copy that is gone, of a replica that is not here, is missed.
+	p.replicas[1].Stop(t, patience)
 	if v := p.verify(0); !v.OK {
 		t.Errorf("%+v", v)
 	}
-	if _, err := p.db.ExecContext(t.Context(), `DELETE FROM audit_pages WHERE node = $1`, p.name(1)); err != nil {
+	if _, err := p.db.ExecContext(t.Context(), `DELETE FROM audit_pages WHERE replica = $1`, p.name(1)); err != nil {
 		t.Fatal(err)
 	}
 	v := p.verify(0)
 	found := false
 	for _, j := range v.Journals {
-		if j.Node == p.name(1) {
+		if j.Replica == p.name(1) {
 			found = !j.OK && j.Bad != nil
 		} else if !j.OK {
 			t.Errorf("the other one is blamed: %+v", j)

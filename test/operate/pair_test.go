@@ -25,10 +25,10 @@ const patience = 90 * time.Second
 // pair is two replicas.
 type pair struct {
 	*testing.T
-	url   string // of the database
-	db    *sql.DB
-	specs []program.Spec
-	nodes []*program.Instance
+	url      string // of the database
+	db       *sql.DB
+	specs    []program.Spec
+	replicas []*program.Instance
 }
 
 func startPair(t *testing.T, args ...string) *pair {
@@ -44,8 +44,8 @@ func startPair(t *testing.T, args ...string) *pair {
 	seal := filepath.Join(t.TempDir(), "seal.key")
 	for range 2 {
 		p.specs = append(p.specs, program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: append([]string{"--db", p.url, "--seal-key-file", seal, "--rate-limit", "0"}, args...)})
-		p.nodes = append(p.nodes, nil)
-		p.start(len(p.nodes) - 1)
+		p.replicas = append(p.replicas, nil)
+		p.start(len(p.replicas) - 1)
 	}
 	return p
 }
@@ -53,14 +53,14 @@ func startPair(t *testing.T, args ...string) *pair {
 // start starts a replica, or starts it again.
 func (p *pair) start(n int) {
 	p.Helper()
-	p.nodes[n] = program.Launch(p.T, p.specs[n])
-	p.nodes[n].WaitReady(p.T)
+	p.replicas[n] = program.Launch(p.T, p.specs[n])
+	p.replicas[n].WaitReady(p.T)
 }
 
 // name is what a replica's journal is known by.
 func (p *pair) name(n int) string {
 	p.Helper()
-	text, err := os.ReadFile(filepath.Join(p.specs[n].DataDir, "node"))
+	text, err := os.ReadFile(filepath.Join(p.specs[n].DataDir, "replica"))
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (p *pair) until(what string, holds func() bool) {
 // command runs a command that answers JSON at a replica, and gives its exit code.
 func (p *pair) command(n int, out any, args ...string) int {
 	p.Helper()
-	text, errs, code := p.nodes[n].Operate(p.T, append(args, "--format", "json")...)
+	text, errs, code := p.replicas[n].Operate(p.T, append(args, "--format", "json")...)
 	if err := json.Unmarshal([]byte(text), out); err != nil {
 		p.Fatalf("junctor %q: exit %d, %v\n%s%s", args, code, err, text, errs)
 	}

@@ -43,7 +43,7 @@ func documents(t *testing.T) []string {
 	})
 }
 
-func text(t *testing.T, name string) []byte {
+func readText(t *testing.T, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -63,9 +63,9 @@ func text(t *testing.T, name string) []byte {
 	return all
 }
 
-// theirs are the operations of a document as the other reader has them, each
+// readOracle are the operations of a document as the other reader has them, each
 // with its parameters.
-func theirs(source []byte, swagger bool) (map[string][]string, error) {
+func readOracle(source []byte, swagger bool) (map[string][]string, error) {
 	loader := openapi3.NewLoader()
 	var d *openapi3.T
 	var err error
@@ -91,14 +91,14 @@ func theirs(source []byte, swagger bool) (map[string][]string, error) {
 				}
 				params = append(params, p.Value.In+" "+p.Value.Name)
 			}
-			out[method+" "+path] = distinct(params)
+			out[method+" "+path] = distinctParams(params)
 		}
 	}
 	return out, nil
 }
 
-// ours are the operations as they are read here.
-func ours(t *testing.T, source []byte) (map[string][]string, bool) {
+// readJunctor are the operations as they are read here.
+func readJunctor(t *testing.T, source []byte) (map[string][]string, bool) {
 	t.Helper()
 	d, err := doc.Read(t.Context(), doc.Source{Name: "document", Text: source}, nil)
 	if err != nil {
@@ -110,13 +110,13 @@ func ours(t *testing.T, source []byte) (map[string][]string, bool) {
 		for _, p := range op.Params {
 			params = append(params, string(p.In)+" "+p.Name)
 		}
-		out[op.Key] = distinct(params)
+		out[op.Key] = distinctParams(params)
 	}
 	return out, d.Format == doc.Swagger
 }
 
-// distinct sorts, and leaves out what OpenAPI says is no parameter.
-func distinct(params []string) []string {
+// distinctParams sorts, and leaves out what OpenAPI says is no parameter.
+func distinctParams(params []string) []string {
 	params = slices.DeleteFunc(params, func(p string) bool {
 		return slices.Contains([]string{"header accept", "header content-type", "header authorization"}, strings.ToLower(p))
 	})
@@ -133,15 +133,15 @@ func TestAgree(t *testing.T) {
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			t.Parallel()
-			source := text(t, f)
-			read, swagger := ours(t, source)
-			want, err := theirs(bytes.TrimPrefix(source, []byte("\xef\xbb\xbf")), swagger)
+			source := readText(t, f)
+			read, swagger := readJunctor(t, source)
+			want, err := readOracle(bytes.TrimPrefix(source, []byte("\xef\xbb\xbf")), swagger)
 			if err != nil {
 				t.Skipf("the other reader does not take it: %.200v", err)
 			}
 			apart := 0
 			for key, params := range want {
-				if got, ok := read[key]; !ok || len(missing(params, got)) > 0 {
+				if got, ok := read[key]; !ok || len(missingFrom(params, got)) > 0 {
 					if apart++; apart <= 10 {
 						t.Errorf("%s: %q here (there %t), and %q", key, got, ok, params)
 					}
@@ -149,8 +149,8 @@ func TestAgree(t *testing.T) {
 			}
 			more := 0
 			for key, params := range read {
-				extra := slices.DeleteFunc(missing(params, want[key]), func(p string) bool { return strings.HasPrefix(p, "path ") }) // which need not be declared
-				if known := want[key] != nil; known && len(extra) > 0 || !known && !swagger && standard(key) {
+				extra := slices.DeleteFunc(missingFrom(params, want[key]), func(p string) bool { return strings.HasPrefix(p, "path ") }) // which need not be declared
+				if known := want[key] != nil; known && len(extra) > 0 || !known && !swagger && isStandardKey(key) {
 					if more++; more <= 10 {
 						t.Errorf("%s: %q are here alone", key, params)
 					}
@@ -161,14 +161,14 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// standard says whether the other reader knows the method of an operation.
-func standard(key string) bool {
+// isStandardKey says whether the other reader knows the method of an operation.
+func isStandardKey(key string) bool {
 	method, _, _ := strings.Cut(key, " ")
 	return slices.Contains([]string{"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"}, method)
 }
 
-// missing are those of want that got has not.
-func missing(want, got []string) (list []string) {
+// missingFrom are those of want that got has not.
+func missingFrom(want, got []string) (list []string) {
 	for _, w := range want {
 		if !slices.Contains(got, w) {
 			list = append(list, w)

@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
-	"github.com/junctor-mcp/junctor/test/several"
+	"github.com/junctor-mcp/junctor/test/topology"
 )
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -37,7 +38,7 @@ func stdio(t *testing.T, i *testkit.Instance, key string, relayed bool) *wire {
 	go func() {
 		defer close(w.ended)
 		if relayed {
-			_ = app.RelayStdio(t.Context(), filepath.Join(i.Dir, app.SocketName), inR, outW, key)
+			_ = gateway.RelayStdio(t.Context(), filepath.Join(i.Dir, app.SocketName), inR, outW, key)
 		} else {
 			_ = i.App.ServeStdio(t.Context(), inR, outW, key)
 		}
@@ -55,7 +56,7 @@ func (w *wire) call() (string, error) {
 	return w.out.ReadString('\n')
 }
 
-func (w *wire) over(t *testing.T) {
+func (w *wire) waitEnded(t *testing.T) {
 	t.Helper()
 	select {
 	case <-w.ended:
@@ -64,21 +65,21 @@ func (w *wire) over(t *testing.T) {
 	}
 }
 
-// open is a stream that an instance holds open.
-type open struct {
+// openFunc is a stream that an instance holds open.
+type openFunc struct {
 	over func() error // waits for the end
 }
 
-func reading(t *testing.T, i *testkit.Instance, method, path, body, key string, header ...string) open {
+func openReading(t *testing.T, i *testkit.Instance, method, path, body, key string, header ...string) openFunc {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	resp := i.Open(ctx, t, method, path, body, append(header, as(key))...)
+	resp := i.Open(ctx, t, method, path, body, append(header, asKey(key))...)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %d", method, path, resp.StatusCode)
 	}
-	return open{func() error {
+	return openFunc{func() error {
 		done := make(chan error, 1)
 		go func() { _, err := io.Copy(io.Discard, resp.Body); done <- err }()
 		select {
@@ -90,15 +91,15 @@ func reading(t *testing.T, i *testkit.Instance, method, path, body, key string, 
 	}}
 }
 
-// doors opens one on every door; of replicas that is none inside the process.
-func doors(t *testing.T, i *testkit.Instance, key string) map[string]open {
+// openEndpoints opens one on every endpoint; of replicas that is none inside the process.
+func openEndpoints(t *testing.T, i *testkit.Instance, key string) map[string]openFunc {
 	t.Helper()
-	hello := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, as(key))
+	hello := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, asKey(key))
 	session := "Mcp-Session-Id: " + hello.Header.Get("Mcp-Session-Id")
-	out := map[string]open{
-		"/sse":   reading(t, i, "GET", "/sse", "", key),
-		"legacy": reading(t, i, "GET", "/mcp", "", key, session, "Accept: text/event-stream"),
-		"modern": reading(t, i, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, key,
+	out := map[string]openFunc{
+		"/sse":   openReading(t, i, "GET", "/sse", "", key),
+		"legacy": openReading(t, i, "GET", "/mcp", "", key, session, "Accept: text/event-stream"),
+		"modern": openReading(t, i, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, key,
 			"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"),
 	}
 	for name, relayed := range map[string]bool{"stdio": false, "stdio, through the socket": true} {
@@ -109,31 +110,31 @@ func doors(t *testing.T, i *testkit.Instance, key string) map[string]open {
 		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 			t.Fatalf("%s: %v %s", name, err, got)
 		}
-		out[name] = open{func() error {
-			w.over(t)
+		out[name] = openFunc{func() error {
+			w.waitEnded(t)
 			return nil
 		}}
 	}
 	return out
 }
 
-// Whatever was opened with a key ends with it, on every door; what another key
+// Whatever was opened with a key ends with it, on every endpoint; what another key
 // of the same user opened goes on.
 func TestRevokedKeyEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	onBoth(t, revokedKeyEnds)
 }
 
-func revokedKeyEnds(t *testing.T, i *several.Site) {
+func revokedKeyEnds(t *testing.T, i *topology.Site) {
 	t.Helper()
-	_, other := member(t, i, "ann", "developer", "tools:read,tools:call")
-	made := ask(t, i, "POST", "/keys", `{"name":"going","user":"ann","scopes":["tools:read","tools:call"]}`, 201)
-	going := doors(t, i.Instance, made.Key)
+	_, other := addMember(t, i, "ann", "developer", "tools:read,tools:call")
+	made := request(t, i, "POST", "/keys", `{"name":"going","user":"ann","scopes":["tools:read","tools:call"]}`, 201)
+	going := openEndpoints(t, i.Instance, made.Key)
 	stays := stdio(t, i.Instance, other, true)
 	if _, err := stays.call(); err != nil {
 		t.Fatal(err)
 	}
-	ask(t, i, "DELETE", "/keys/"+made.ID, "", 204)
+	request(t, i, "DELETE", "/keys/"+made.ID, "", 204)
 	for name, o := range going {
 		if err := o.over(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -147,10 +148,10 @@ func revokedKeyEnds(t *testing.T, i *several.Site) {
 // What is open ends when the key that opened it expires, though nothing is sent.
 func TestExpiredKeyEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
+	i := startInstance(t, nil)
 	until := time.Now().Add(15 * time.Second)
-	key := ask(t, i, "POST", "/keys", `{"name":"short","scopes":["tools:read","tools:call"],"expires_at":"`+until.UTC().Format(time.RFC3339Nano)+`"}`, 201).Key
-	for name, o := range doors(t, i, key) {
+	key := request(t, i, "POST", "/keys", `{"name":"short","scopes":["tools:read","tools:call"],"expires_at":"`+until.UTC().Format(time.RFC3339Nano)+`"}`, 201).Key
+	for name, o := range openEndpoints(t, i, key) {
 		if err := o.over(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -167,21 +168,21 @@ func TestRotatedKeyEndsWhatIsOpen(t *testing.T) {
 	onBoth(t, rotatedKeyEnds)
 }
 
-func rotatedKeyEnds(t *testing.T, site *several.Site) {
+func rotatedKeyEnds(t *testing.T, site *topology.Site) {
 	t.Helper()
 	i := site.Instance
-	made := ask(t, i, "POST", "/keys", `{"name":"turning","scopes":["tools:read","tools:call"]}`, 201)
+	made := request(t, i, "POST", "/keys", `{"name":"turning","scopes":["tools:read","tools:call"]}`, 201)
 	rotate := func(seconds int) string {
-		return ask(t, i, "POST", "/keys/"+made.ID+"/rotate", fmt.Sprintf(`{"grace_seconds":%d}`, seconds), 200).Key
+		return request(t, i, "POST", "/keys/"+made.ID+"/rotate", fmt.Sprintf(`{"grace_seconds":%d}`, seconds), 200).Key
 	}
-	before := doors(t, i, made.Key)
+	before := openEndpoints(t, i, made.Key)
 	second := rotate(3600)
-	during := doors(t, i, made.Key) // the grace
-	stays := doors(t, i, second)
+	during := openEndpoints(t, i, made.Key) // the grace
+	stays := openEndpoints(t, i, second)
 	const grace = 4
 	until := time.Now().Add(grace * time.Second)
 	third := stdio(t, i, rotate(grace), true)
-	for _, opened := range []map[string]open{before, during} {
+	for _, opened := range []map[string]openFunc{before, during} {
 		for name, o := range opened {
 			if err := o.over(); err != nil {
 				t.Errorf("%s, of the first token: %v", name, err)
@@ -205,27 +206,27 @@ func rotatedKeyEnds(t *testing.T, site *several.Site) {
 // whose time has come, count on a connection that was opened before.
 func TestOpenConnectionsFollow(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
-	id, key := member(t, i, "ann", "developer", "tools:read,tools:call")
+	i := startInstance(t, nil)
+	id, key := addMember(t, i, "ann", "developer", "tools:read,tools:call")
 	for _, relayed := range []bool{false, true} {
 		w := stdio(t, i, key, relayed)
 		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 			t.Fatalf("%v %s", err, got)
 		}
-		ask(t, i, "PATCH", "/users/"+id, `{"role":"viewer"}`, 200)
+		request(t, i, "PATCH", "/users/"+id, `{"role":"viewer"}`, 200)
 		if got, err := w.call(); err != nil || !strings.Contains(got, "tools:call") || strings.Contains(got, "hello") {
 			t.Errorf("a viewer calls: %v %s", err, got)
 		}
-		ask(t, i, "PATCH", "/users/"+id, `{"role":"developer"}`, 200)
+		request(t, i, "PATCH", "/users/"+id, `{"role":"developer"}`, 200)
 		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 			t.Errorf("a developer again: %v %s", err, got)
 		}
 	}
 	// On HTTP+SSE, each message may come with another key of the party.
-	reads := ask(t, i, "POST", "/keys", `{"name":"reads","user":"ann","scopes":["tools:read"]}`, 201).Key
+	reads := request(t, i, "POST", "/keys", `{"name":"reads","user":"ann","scopes":["tools:read"]}`, 201).Key
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream := i.Open(ctx, t, "GET", "/sse", "", as(key))
+	stream := i.Open(ctx, t, "GET", "/sse", "", asKey(key))
 	defer stream.Body.Close()
 	events := bufio.NewReader(stream.Body)
 	next := func() string {
@@ -242,7 +243,7 @@ func TestOpenConnectionsFollow(t *testing.T) {
 	at := next()
 	for who, want := range map[string]string{key: "hello", reads: "tools:call"} {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"hello"},%s}}`, meta)
-		if r := i.Do(t, "POST", at, body, as(who)); r.Status != http.StatusAccepted {
+		if r := i.Do(t, "POST", at, body, asKey(who)); r.Status != http.StatusAccepted {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		if got := next(); !strings.Contains(got, want) {
@@ -250,7 +251,7 @@ func TestOpenConnectionsFollow(t *testing.T) {
 		}
 	}
 	until := time.Now().Add(15 * time.Second)
-	short := ask(t, i, "POST", "/keys", `{"name":"short","user":"ann","scopes":["tools:call"],"expires_at":"`+until.UTC().Format(time.RFC3339Nano)+`"}`, 201)
+	short := request(t, i, "POST", "/keys", `{"name":"short","user":"ann","scopes":["tools:call"],"expires_at":"`+until.UTC().Format(time.RFC3339Nano)+`"}`, 201)
 	w := stdio(t, i, short.Key, true)
 	if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 		t.Fatalf("%v %s", err, got)
@@ -259,7 +260,7 @@ func TestOpenConnectionsFollow(t *testing.T) {
 	if got, err := w.call(); err == nil {
 		t.Errorf("an expired key calls: %s", got)
 	}
-	w.over(t)
+	w.waitEnded(t)
 }
 
 // The agents of a user who is switched off are too: what they have open ends,
@@ -269,33 +270,33 @@ func TestAgentsOfADisabledUserEnd(t *testing.T) {
 	onBoth(t, agentsOfADisabledUserEnd)
 }
 
-func agentsOfADisabledUserEnd(t *testing.T, site *several.Site) {
+func agentsOfADisabledUserEnd(t *testing.T, site *topology.Site) {
 	t.Helper()
 	i := site.Instance
-	id, key := member(t, i, "ann", "developer", "tools:read,tools:call,agents:write")
-	if r := i.Do(t, "POST", "/api/v1/agents", `{"name":"bot","tools":["demo/echo"]}`, as(key)); r.Status != http.StatusCreated {
+	id, key := addMember(t, i, "ann", "developer", "tools:read,tools:call,agents:write")
+	if r := i.Do(t, "POST", "/api/v1/agents", `{"name":"bot","tools":["demo/echo"]}`, asKey(key)); r.Status != http.StatusCreated {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
-	bot := ask(t, i, "POST", "/keys", `{"name":"bots","agent":"bot","scopes":["tools:read","tools:call"]}`, 201).Key
+	bot := request(t, i, "POST", "/keys", `{"name":"bots","agent":"bot","scopes":["tools:read","tools:call"]}`, 201).Key
 	for range site.Each { // one at each
-		defer func(o open) {
+		defer func(o openFunc) {
 			if err := o.over(); err != nil {
 				t.Errorf("a stream of the agent: %v", err)
 			}
-		}(reading(t, i, "GET", "/sse", "", bot))
+		}(openReading(t, i, "GET", "/sse", "", bot))
 	}
 	w := stdio(t, i, bot, true)
 	if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 		t.Fatalf("%v %s", err, got)
 	}
-	ask(t, i, "PATCH", "/users/"+id, `{"disabled":true}`, 200)
-	w.over(t)
+	request(t, i, "PATCH", "/users/"+id, `{"disabled":true}`, 200)
+	w.waitEnded(t)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	if r := i.Do(t, "POST", "/mcp", list, as(bot)); r.Status != http.StatusUnauthorized {
+	if r := i.Do(t, "POST", "/mcp", list, asKey(bot)); r.Status != http.StatusUnauthorized {
 		t.Errorf("while the user is disabled: %d %s", r.Status, r.Body)
 	}
-	ask(t, i, "PATCH", "/users/"+id, `{"disabled":false}`, 200)
-	if r := i.Do(t, "POST", "/mcp", list, as(bot)); r.Status != http.StatusOK || !strings.Contains(r.Body, "demo__echo") {
+	request(t, i, "PATCH", "/users/"+id, `{"disabled":false}`, 200)
+	if r := i.Do(t, "POST", "/mcp", list, asKey(bot)); r.Status != http.StatusOK || !strings.Contains(r.Body, "demo__echo") {
 		t.Errorf("once enabled again: %d %s", r.Status, r.Body)
 	}
 }

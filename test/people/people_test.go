@@ -25,7 +25,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
-	"github.com/junctor-mcp/junctor/test/several"
+	"github.com/junctor-mcp/junctor/test/topology"
 )
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
@@ -55,7 +55,7 @@ func newPeer(t *testing.T) string {
 	return s.URL
 }
 
-func start(t *testing.T, s testkit.Settings) *testkit.Instance {
+func startInstance(t *testing.T, s testkit.Settings) *testkit.Instance {
 	t.Helper()
 	all := testkit.Settings{"egress-allow": "127.0.0.0/8"}
 	maps.Copy(all, s)
@@ -63,15 +63,15 @@ func start(t *testing.T, s testkit.Settings) *testkit.Instance {
 }
 
 // onBoth runs a test on one instance and on replicas.
-func onBoth(t *testing.T, test func(t *testing.T, i *several.Site)) {
+func onBoth(t *testing.T, test func(t *testing.T, i *topology.Site)) {
 	t.Helper()
-	several.Both(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "call-timeout": "10m"}, test)
+	topology.Both(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "call-timeout": "10m"}, test)
 }
 
-func as(key string) string { return "Authorization: Bearer " + key }
+func asKey(key string) string { return "Authorization: Bearer " + key }
 
-// asked is an instance, or replicas.
-type asked interface {
+// requester is an instance, or replicas.
+type requester interface {
 	Do(t testing.TB, method, path, body string, header ...string) testkit.Reply
 }
 
@@ -85,8 +85,8 @@ type answer struct {
 	RemovedServers          []string `json:"removed_servers"`
 }
 
-// ask asks the admin API and fails the test where it answers otherwise.
-func ask(t testing.TB, i asked, method, path, body string, want int, header ...string) (out answer) {
+// request asks the admin API and fails the test where it answers otherwise.
+func request(t testing.TB, i requester, method, path, body string, want int, header ...string) (out answer) {
 	t.Helper()
 	r := i.Do(t, method, "/api/v1"+path, body, header...)
 	if r.Status != want {
@@ -100,15 +100,15 @@ func ask(t testing.TB, i asked, method, path, body string, want int, header ...s
 	return out
 }
 
-// member adds a user and makes a key of theirs.
-func member(t testing.TB, i asked, name, role, scopes string) (id, key string) {
+// addMember adds a user and makes a key of theirs.
+func addMember(t testing.TB, i requester, name, role, scopes string) (id, key string) {
 	t.Helper()
-	id = ask(t, i, "POST", "/users", `{"name":"`+name+`","role":"`+role+`"}`, 201).ID
-	made := ask(t, i, "POST", "/keys", `{"name":"k","user":"`+name+`","scopes":["`+strings.ReplaceAll(scopes, ",", `","`)+`"]}`, 201)
+	id = request(t, i, "POST", "/users", `{"name":"`+name+`","role":"`+role+`"}`, 201).ID
+	made := request(t, i, "POST", "/keys", `{"name":"k","user":"`+name+`","scopes":["`+strings.ReplaceAll(scopes, ",", `","`)+`"]}`, 201)
 	return id, made.Key
 }
 
-// Property 1: what a user chose is what the door shows them, in this process
+// Property 1: what a user chose is what the endpoint shows them, in this process
 // and in every later one, whoever else chooses what.
 func TestProperty1SourcesStay(t *testing.T) {
 	t.Parallel()
@@ -126,28 +126,28 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 	t.Helper()
 	settings := testkit.Settings{"data-dir": t.TempDir()}
 	maps.Copy(settings, s)
-	i := start(t, settings)
-	ask(t, i, "POST", "/servers", `{"id":"notes","url":"`+newPeer(t)+`"}`, 201)
+	i := startInstance(t, settings)
+	request(t, i, "POST", "/servers", `{"id":"notes","url":"`+newPeer(t)+`"}`, 201)
 	keys, chosen := map[string]string{}, map[string]junctor.Sources{}
 	for _, name := range []string{"ann", "bob"} {
-		_, keys[name] = member(t, i, name, "developer", "tools:read,tools:call")
+		_, keys[name] = addMember(t, i, name, "developer", "tools:read,tools:call")
 		chosen[name] = junctor.SourcesBoth
 	}
 	hold := func(rt *rapid.T) {
 		for name, key := range keys {
-			if got := ask(t, i, "GET", "/me", "", 200, as(key)).Person.Sources; got != chosen[name] {
+			if got := request(t, i, "GET", "/me", "", 200, asKey(key)).Person.Sources; got != chosen[name] {
 				rt.Fatalf("%s chose %s and has %s", name, chosen[name], got)
 			}
-			tools := i.Do(t, "GET", "/mcp/tools", "", as(key)).Body
+			tools := i.Do(t, "GET", "/mcp/tools", "", asKey(key)).Body
 			if got, want := strings.Contains(tools, "notes__find"), chosen[name].Shows(junctor.ModeBYO); got != want {
 				rt.Fatalf("%s chose %s, and notes is shown: %v", name, chosen[name], got)
 			}
 			if !strings.Contains(tools, `"echo"`) {
 				rt.Fatalf("%s does not see what is built in", name)
 			}
-			own := i.Do(t, "POST", "/mcp/s/notes", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, as(key))
+			own := i.Do(t, "POST", "/mcp/s/notes", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, asKey(key))
 			if own.Status != 200 {
-				rt.Fatalf("the server's own door: %d %s", own.Status, own.Body)
+				rt.Fatalf("the server's own endpoint: %d %s", own.Status, own.Body)
 			}
 		}
 	}
@@ -156,16 +156,16 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 		n++
 		name := rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user")
 		chosen[name] = rapid.SampledFrom([]junctor.Sources{junctor.SourcesGenerated, junctor.SourcesBYO, junctor.SourcesBoth}).Draw(rt, "sources")
-		ask(t, i, "PUT", "/me/sources", `{"sources":"`+string(chosen[name])+`"}`, 200, as(keys[name]))
+		request(t, i, "PUT", "/me/sources", `{"sources":"`+string(chosen[name])+`"}`, 200, asKey(keys[name]))
 		if rapid.IntRange(0, 19).Draw(rt, "restart") == 0 {
 			restarts++
 			i.Stop()
-			i = start(t, settings)
+			i = startInstance(t, settings)
 		}
 		hold(rt)
 	})
 	i.Stop()
-	i = start(t, settings)
+	i = startInstance(t, settings)
 	rapid.Check(t, hold)
 	t.Logf("figure: property 1 on %s: %d choices of sources, each in force at once and after %d restarts", t.Name()[strings.LastIndex(t.Name(), "/")+1:], n, restarts)
 }
@@ -174,13 +174,13 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 // in its grace, not with the new one, not in a session that began before.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
-	ask(t, i, "POST", "/users", `{"name":"ann","role":"developer","tier":"unlimited"}`, 201)
-	ask(t, i, "POST", "/agents", `{"name":"qa","tools":["demo/*"],"tier":"unlimited"}`, 201)
+	i := startInstance(t, nil)
+	request(t, i, "POST", "/users", `{"name":"ann","role":"developer","tier":"unlimited"}`, 201)
+	request(t, i, "POST", "/agents", `{"name":"qa","tools":["demo/*"],"tier":"unlimited"}`, 201)
 	owners := map[string]string{"user": `,"user":"ann"`, "service": ``, "agent": `,"agent":"qa"`}
 	var calls atomic.Int64
 	for kind, owner := range owners {
-		made := ask(t, i, "POST", "/keys", `{"name":"k","scopes":["tools:read","tools:call"]`+owner+`}`, 201)
+		made := request(t, i, "POST", "/keys", `{"name":"k","scopes":["tools:read","tools:call"]`+owner+`}`, 201)
 		var stop atomic.Bool
 		var wg sync.WaitGroup
 		session := ""
@@ -223,14 +223,14 @@ func TestRotationUnderLoad(t *testing.T) {
 		}
 		add(made.Key)
 		each()
-		next := ask(t, i, "POST", "/keys/"+made.ID+"/rotate", `{"grace_seconds":600}`, 200).Key
+		next := request(t, i, "POST", "/keys/"+made.ID+"/rotate", `{"grace_seconds":600}`, 200).Key
 		add(next)
 		each()
 		stop.Store(true)
 		wg.Wait()
-		ask(t, i, "POST", "/keys/"+made.ID+"/rotate", `{}`, 200)
+		request(t, i, "POST", "/keys/"+made.ID+"/rotate", `{}`, 200)
 		for name, old := range map[string]string{"first": made.Key, "second": next} {
-			if r := i.Do(t, "GET", "/mcp/tools", "", as(old)); r.Status != 401 {
+			if r := i.Do(t, "GET", "/mcp/tools", "", asKey(old)); r.Status != 401 {
 				t.Errorf("%s: the %s token opens still: %d", kind, name, r.Status)
 			}
 		}
@@ -242,29 +242,29 @@ func TestRotationUnderLoad(t *testing.T) {
 // from others; what they did stays on record.
 func TestDeletedUser(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
-	id, key := member(t, i, "ann", "developer", "tools:read,tools:call,servers:write,agents:write,keys:write")
+	i := startInstance(t, nil)
+	id, key := addMember(t, i, "ann", "developer", "tools:read,tools:call,servers:write,agents:write,keys:write")
 	url := newPeer(t)
-	ask(t, i, "POST", "/servers", `{"id":"mine","url":"`+url+`","private":true,"headers":{"X-Token":"canary-of-ann"}}`, 201, as(key))
-	ask(t, i, "POST", "/servers", `{"id":"ours","url":"`+url+`"}`, 201, as(key))
-	ask(t, i, "POST", "/agents", `{"name":"qa","tools":["demo/*"]}`, 201, as(key))
-	second := ask(t, i, "POST", "/keys", `{"name":"second","scopes":["tools:call"]}`, 201, as(key)).Key
-	ask(t, i, "POST", "/tools/demo__echo/call", `{"arguments":{"text":"x"}}`, 200, as(key))
-	if n := len(ask(t, i, "GET", "/secrets?owner=mine", "", 200).Items); n != 1 {
+	request(t, i, "POST", "/servers", `{"id":"mine","url":"`+url+`","private":true,"headers":{"X-Token":"canary-of-ann"}}`, 201, asKey(key))
+	request(t, i, "POST", "/servers", `{"id":"ours","url":"`+url+`"}`, 201, asKey(key))
+	request(t, i, "POST", "/agents", `{"name":"qa","tools":["demo/*"]}`, 201, asKey(key))
+	second := request(t, i, "POST", "/keys", `{"name":"second","scopes":["tools:call"]}`, 201, asKey(key)).Key
+	request(t, i, "POST", "/tools/demo__echo/call", `{"arguments":{"text":"x"}}`, 200, asKey(key))
+	if n := len(request(t, i, "GET", "/secrets?owner=mine", "", 200).Items); n != 1 {
 		t.Fatalf("%d secrets of the private server", n)
 	}
-	stream := i.Open(t.Context(), t, "GET", "/sse", "", as(key))
+	stream := i.Open(t.Context(), t, "GET", "/sse", "", asKey(key))
 	defer stream.Body.Close()
 	if stream.StatusCode != http.StatusOK {
 		t.Fatalf("/sse: %d", stream.StatusCode)
 	}
 
-	gone := ask(t, i, "DELETE", "/users/ann", "", 200)
+	gone := request(t, i, "DELETE", "/users/ann", "", 200)
 	if fmt.Sprint(gone.RemovedServers, gone.Servers, gone.Agents) != "[mine] [ours] [qa]" {
 		t.Errorf("%+v", gone)
 	}
 	for _, k := range []string{key, second} {
-		if r := i.Do(t, "GET", "/api/v1/whoami", "", as(k)); r.Status != 401 {
+		if r := i.Do(t, "GET", "/api/v1/whoami", "", asKey(k)); r.Status != 401 {
 			t.Errorf("a key opens still: %d", r.Status)
 		}
 	}
@@ -274,64 +274,64 @@ func TestDeletedUser(t *testing.T) {
 			break
 		}
 	}
-	ask(t, i, "GET", "/servers/mine", "", 404)
-	if n := len(ask(t, i, "GET", "/secrets?owner=mine", "", 200).Items); n != 0 {
+	request(t, i, "GET", "/servers/mine", "", 404)
+	if n := len(request(t, i, "GET", "/secrets?owner=mine", "", 200).Items); n != 0 {
 		t.Errorf("%d credentials are left", n)
 	}
 	for _, path := range []string{"/servers/ours", "/agents/qa"} {
-		if owner := ask(t, i, "GET", path, "", 200).Owner; owner == "" || owner == "user:"+id {
+		if owner := request(t, i, "GET", path, "", 200).Owner; owner == "" || owner == "user:"+id {
 			t.Errorf("%s belongs to %q", path, owner)
 		}
 	}
 	found := false
-	for _, c := range ask(t, i, "GET", "/calls", "", 200).Items {
+	for _, c := range request(t, i, "GET", "/calls", "", 200).Items {
 		found = found || c.Subject == id
 	}
 	if !found {
 		t.Error("what the user did is not on record any more")
 	}
-	ask(t, i, "DELETE", "/users/ann", "", 404)
+	request(t, i, "DELETE", "/users/ann", "", 404)
 }
 
 // A developer changes what they added, sees what others added, and a viewer
 // changes nothing. A key that was revoked holds nothing open.
-func TestWhatIsOnesOwn(t *testing.T) {
+func TestUsersChangeOnlyTheirOwn(t *testing.T) {
 	t.Parallel()
 	onBoth(t, onesOwn)
 }
 
-func onesOwn(t *testing.T, i *several.Site) {
+func onesOwn(t *testing.T, i *topology.Site) {
 	t.Helper()
 	url := newPeer(t)
 	const scopes = "tools:read,tools:call,servers:write,agents:write,keys:write"
-	_, ann := member(t, i, "ann", "developer", scopes)
-	_, bob := member(t, i, "bob", "developer", scopes)
-	ask(t, i, "POST", "/users", `{"name":"vic","role":"viewer"}`, 201)
-	ask(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["servers:write"]}`, 422)
-	ask(t, i, "PATCH", "/users/vic", `{"tier":"por"}`, 422) // which would bind nobody
-	ask(t, i, "POST", "/users", `{"name":"eve","tier":"por"}`, 422)
-	vic := ask(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["tools:read","audit:read"]}`, 201).Key
-	ask(t, i, "POST", "/servers", `{"id":"notes","url":"`+url+`"}`, 201, as(ann))
+	_, ann := addMember(t, i, "ann", "developer", scopes)
+	_, bob := addMember(t, i, "bob", "developer", scopes)
+	request(t, i, "POST", "/users", `{"name":"vic","role":"viewer"}`, 201)
+	request(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["servers:write"]}`, 422)
+	request(t, i, "PATCH", "/users/vic", `{"tier":"por"}`, 422) // which would bind nobody
+	request(t, i, "POST", "/users", `{"name":"eve","tier":"por"}`, 422)
+	vic := request(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["tools:read","audit:read"]}`, 201).Key
+	request(t, i, "POST", "/servers", `{"id":"notes","url":"`+url+`"}`, 201, asKey(ann))
 	for _, try := range [][3]string{{"PATCH", "/servers/notes", `{"title":"x"}`}, {"POST", "/servers/notes/disable", ""}, {"DELETE", "/servers/notes", ""}, {"DELETE", "/servers/demo", ""}} {
-		ask(t, i, try[0], try[1], try[2], 403, as(bob))
-		ask(t, i, try[0], try[1], try[2], 403, as(vic))
+		request(t, i, try[0], try[1], try[2], 403, asKey(bob))
+		request(t, i, try[0], try[1], try[2], 403, asKey(vic))
 	}
 	for _, key := range []string{ann, bob, vic} {
-		ask(t, i, "GET", "/servers/notes", "", 200, as(key))
+		request(t, i, "GET", "/servers/notes", "", 200, asKey(key))
 	}
-	ask(t, i, "PATCH", "/servers/notes", `{"title":"x"}`, 200, as(ann))
-	ask(t, i, "POST", "/servers", `{"id":"x","url":"`+url+`"}`, 403, as(vic))
-	ask(t, i, "PATCH", "/servers/notes", `{"title":"y"}`, 200) // an admin
+	request(t, i, "PATCH", "/servers/notes", `{"title":"x"}`, 200, asKey(ann))
+	request(t, i, "POST", "/servers", `{"id":"x","url":"`+url+`"}`, 403, asKey(vic))
+	request(t, i, "PATCH", "/servers/notes", `{"title":"y"}`, 200) // an admin
 
-	made := ask(t, i, "POST", "/keys", `{"name":"stream","scopes":["tools:read"]}`, 201, as(ann))
-	ask(t, i, "DELETE", "/keys/"+made.ID, "", 404, as(bob))
+	made := request(t, i, "POST", "/keys", `{"name":"stream","scopes":["tools:read"]}`, 201, asKey(ann))
+	request(t, i, "DELETE", "/keys/"+made.ID, "", 404, asKey(bob))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	stream := i.Open(ctx, t, "GET", "/sse", "", as(made.Key))
+	stream := i.Open(ctx, t, "GET", "/sse", "", asKey(made.Key))
 	defer stream.Body.Close()
-	other := i.Open(ctx, t, "GET", "/sse", "", as(ann))
+	other := i.Open(ctx, t, "GET", "/sse", "", asKey(ann))
 	defer other.Body.Close()
-	ask(t, i, "DELETE", "/keys/"+made.ID, "", 204, as(ann))
+	request(t, i, "DELETE", "/keys/"+made.ID, "", 204, asKey(ann))
 	buf := make([]byte, 4096)
 	for {
 		if _, err := stream.Body.Read(buf); err != nil {
@@ -344,7 +344,7 @@ func onesOwn(t *testing.T, i *several.Site) {
 	if _, err := other.Body.Read(buf); err != nil { // its greeting is still there to be read
 		t.Errorf("the stream of another key: %v", err)
 	}
-	ask(t, i, "DELETE", "/servers/notes", "", 204, as(ann))
+	request(t, i, "DELETE", "/servers/notes", "", 204, asKey(ann))
 }
 
 // The wall: with the same names on both sides, a credential of one tenant never
@@ -354,20 +354,20 @@ func TestTenantsApart(t *testing.T) {
 	onBoth(t, tenantsApart)
 }
 
-func tenantsApart(t *testing.T, i *several.Site) {
+func tenantsApart(t *testing.T, i *topology.Site) {
 	t.Helper()
 	url := newPeer(t)
 	admins := map[string]string{"default": testkit.AdminKey}
 	for _, tenant := range []string{"acme", "beta"} {
-		admins[tenant] = ask(t, i, "POST", "/tenants", `{"id":"`+tenant+`"}`, 201).AdminKey.Key
+		admins[tenant] = request(t, i, "POST", "/tenants", `{"id":"`+tenant+`"}`, 201).AdminKey.Key
 	}
 	type side struct{ user, key, keyID string }
 	sides := map[string]side{}
 	for tenant, admin := range admins {
-		u := ask(t, i, "POST", "/users", `{"name":"ann","role":"admin"}`, 201, as(admin))
-		k := ask(t, i, "POST", "/keys", `{"name":"k","user":"ann","scopes":["admin"]}`, 201, as(admin))
-		ask(t, i, "POST", "/servers", `{"id":"notes","url":"`+url+`","title":"of `+tenant+`"}`, 201, as(k.Key))
-		ask(t, i, "POST", "/agents", `{"name":"qa","tools":["notes/*"]}`, 201, as(k.Key))
+		u := request(t, i, "POST", "/users", `{"name":"ann","role":"admin"}`, 201, asKey(admin))
+		k := request(t, i, "POST", "/keys", `{"name":"k","user":"ann","scopes":["admin"]}`, 201, asKey(admin))
+		request(t, i, "POST", "/servers", `{"id":"notes","url":"`+url+`","title":"of `+tenant+`"}`, 201, asKey(k.Key))
+		request(t, i, "POST", "/agents", `{"name":"qa","tools":["notes/*"]}`, 201, asKey(k.Key))
 		sides[tenant] = side{u.ID, k.Key, k.ID}
 	}
 	for tenant, s := range sides {
@@ -384,14 +384,14 @@ func tenantsApart(t *testing.T, i *several.Site) {
 				{"DELETE", "/keys/" + o.keyID, ""},
 				{"POST", "/keys/" + o.keyID + "/rotate", "{}"},
 			} {
-				ask(t, i, try[0], try[1], try[2], 404, as(s.key))
+				request(t, i, try[0], try[1], try[2], 404, asKey(s.key))
 			}
-			if tools := i.Do(t, "GET", "/api/v1/servers/notes", "", as(s.key)).Body; !strings.Contains(tools, "of "+tenant) || strings.Contains(tools, "of "+other) {
+			if tools := i.Do(t, "GET", "/api/v1/servers/notes", "", asKey(s.key)).Body; !strings.Contains(tools, "of "+tenant) || strings.Contains(tools, "of "+other) {
 				t.Errorf("%s sees %s", tenant, tools)
 			}
 		}
 		for _, path := range []string{"/users", "/keys", "/logins", "/agents"} {
-			body := i.Do(t, "GET", "/api/v1"+path, "", as(s.key)).Body
+			body := i.Do(t, "GET", "/api/v1"+path, "", asKey(s.key)).Body
 			for other, o := range sides {
 				if other != tenant && (strings.Contains(body, o.user) || strings.Contains(body, o.keyID)) {
 					t.Errorf("%s of %s show what is of %s", path, tenant, other)
@@ -399,7 +399,7 @@ func tenantsApart(t *testing.T, i *several.Site) {
 			}
 		}
 		// Limits bind from the first call on, in a tenant that is a moment old too.
-		r := i.Do(t, "POST", "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes__find","arguments":{}}}`, as(s.key))
+		r := i.Do(t, "POST", "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes__find","arguments":{}}}`, asKey(s.key))
 		if r.Status != 200 || r.Header.Get("RateLimit-Limit") == "" {
 			t.Errorf("%s: %d %s, limit %q", tenant, r.Status, r.Body, r.Header.Get("RateLimit-Limit"))
 		}
@@ -409,12 +409,12 @@ func tenantsApart(t *testing.T, i *several.Site) {
 			if tenant == "default" {
 				want = 200
 			}
-			ask(t, i, "GET", path, "", want, as(s.key))
+			request(t, i, "GET", path, "", want, asKey(s.key))
 		}
-		if r := i.Do(t, "GET", "/metrics", "", as(s.key)); (r.Status == 200) != (tenant == "default") {
+		if r := i.Do(t, "GET", "/metrics", "", asKey(s.key)); (r.Status == 200) != (tenant == "default") {
 			t.Errorf("%s reads the metrics of all: %d", tenant, r.Status)
 		}
 	}
 	// A key of this machine is not for a tenant's admin.
-	ask(t, i, "POST", "/servers", `{"id":"env","url":"`+url+`","headers":{"X-A":"env:HOME"}}`, 403, as(admins["acme"]))
+	request(t, i, "POST", "/servers", `{"id":"env","url":"`+url+`","headers":{"X-A":"env:HOME"}}`, 403, asKey(admins["acme"]))
 }

@@ -19,11 +19,11 @@ type Cluster struct {
 	Redis     *Process
 	RedisAddr string
 
-	t       testing.TB
-	settles *settling // nil where changes are not waited for
-	mu      sync.Mutex
-	nodes   []*Instance
-	specs   []Spec
+	t        testing.TB
+	settles  *settling // nil where changes are not waited for
+	mu       sync.Mutex
+	replicas []*Instance
+	specs    []Spec
 }
 
 // ClusterOptions change what a cluster is made of.
@@ -66,7 +66,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		}
 		in := Launch(t, s)
 		in.WaitReady(t)
-		c.nodes, c.specs = append(c.nodes, in), append(c.specs, s)
+		c.replicas, c.specs = append(c.replicas, in), append(c.specs, s)
 		c.Send(in.URL)
 	}
 	if o.Settled {
@@ -76,18 +76,18 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	return c
 }
 
-// Node is the replica of a number, as it runs now.
-func (c *Cluster) Node(n int) *Instance {
+// Replica is the replica of a number, as it runs now.
+func (c *Cluster) Replica(n int) *Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.nodes[n]
+	return c.replicas[n]
 }
 
-// Nodes are all replicas, as they run now.
-func (c *Cluster) Nodes() []*Instance {
+// Replicas are all replicas, as they run now.
+func (c *Cluster) Replicas() []*Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]*Instance(nil), c.nodes...)
+	return append([]*Instance(nil), c.replicas...)
 }
 
 // Specs says how each of them was started.
@@ -113,7 +113,7 @@ func (c *Cluster) Replace(n int, change func(*Spec)) {
 	c.mu.Unlock()
 	in := Launch(c.t, spec)
 	c.mu.Lock()
-	c.nodes[n] = in
+	c.replicas[n] = in
 	c.mu.Unlock()
 	in.WaitReady(c.t)
 }

@@ -44,7 +44,7 @@ type Receiver struct {
 // everything has an agent do again what it did before.
 type everything struct{}
 
-func (everything) Once(_ context.Context, _ string, do func() error) (bool, error) {
+func (everything) RunOnce(_ context.Context, _ string, do func() error) (bool, error) {
 	return true, do()
 }
 
@@ -57,8 +57,8 @@ type tick struct {
 func NewReceiver(t testing.TB) *Receiver {
 	t.Helper()
 	r := &Receiver{known: map[string]bool{}}
-	agent := mcpagent.New("receiver", mcpagent.Options{Seen: everything{}})
-	mcpagent.On(agent, "receive", "Takes events", func(_ context.Context, d mcpagent.Delivery, p tick) error {
+	agent := mcpagent.New("receiver", mcpagent.Options{Deduplicator: everything{}})
+	mcpagent.AddHandler(agent, "receive", "Takes events", func(_ context.Context, d mcpagent.Delivery, p tick) error {
 		one := &Told{ID: d.ID, Agent: p.Agent, N: p.N, Begun: time.Now()}
 		r.mu.Lock()
 		r.all = append(r.all, one)

@@ -182,7 +182,7 @@ func (in *Instance) WaitReady(t testing.TB) {
 			t.Fatalf("junctor up ended before it was ready: %v", in.err)
 		case <-ctx.Done():
 			t.Fatalf("junctor up is not ready after %v", readyLimit)
-		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its door
+		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its endpoint
 		}
 	}
 	if in.Ready == 0 {
@@ -300,6 +300,13 @@ func (in *Instance) Operate(t testing.TB, args ...string) (stdout, stderr string
 	return in.command(t, args)
 }
 
+// OperateOn runs a command of the operator on a data directory, which no instance need
+// have.
+func OperateOn(t testing.TB, dataDir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return (&Instance{DataDir: dataDir}).command(t, args)
+}
+
 // OperateWith is Operate with more variables in the environment of the command.
 func (in *Instance) OperateWith(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -319,9 +326,10 @@ func (in *Instance) VerifyJournal(t testing.TB) (stdout, stderr string, code int
 func (in *Instance) command(t testing.TB, args []string, env ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
+	binary := Binary(t) // first: it may have to be built
 	ctx, cancel := context.WithTimeout(t.Context(), readyLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(Env("JUNCTOR_DATA_DIR="+in.DataDir), env...)
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()

@@ -71,7 +71,7 @@ func (p *Process) await(t testing.TB, addr string) {
 			t.Fatalf("%s ended before it listened: %v", p.cmd.Path, p.err)
 		case <-ctx.Done():
 			t.Fatalf("%s does not listen on %s after %v", p.cmd.Path, addr, readyLimit)
-		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its door
+		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its endpoint
 		}
 	}
 }

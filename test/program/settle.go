@@ -61,8 +61,8 @@ func (s *settling) wait(r *http.Request, at int) {
 	defer cancel()
 	s.marks++
 	mark := fmt.Sprintf("test-mark-%06d", s.marks)
-	nodes := s.c.Nodes()
-	for n, in := range nodes {
+	replicas := s.c.Replicas()
+	for n, in := range replicas {
 		if !s.comes(ctx, in, mark) {
 			s.c.t.Errorf("%s %s: replica %d has not followed within %v", r.Method, path, n, settleLimit)
 			return
@@ -73,8 +73,8 @@ func (s *settling) wait(r *http.Request, at int) {
 	}
 	// Servers that are new are reached beside that.
 	for _, who := range append(slices.Clone(s.witnesses), r.Header.Get("Authorization")) {
-		for n, in := range nodes {
-			if !holdsIn(ctx, func() bool { return toolsOf(ctx, in, who) == toolsOf(ctx, nodes[at], who) }) {
+		for n, in := range replicas {
+			if !holdsIn(ctx, func() bool { return toolsOf(ctx, in, who) == toolsOf(ctx, replicas[at], who) }) {
 				s.c.t.Errorf("%s %s: replica %d has tools other than replica %d, also after %v", r.Method, path, n, at, settleLimit)
 				return
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
 // offer is what a server has.
@@ -33,9 +33,9 @@ func drawOffers(rt *rapid.T) []offer {
 	return out
 }
 
-// peer serves offers, added in an order of its own and listed in pages of a size
+// startPeer serves offers, added in an order of its own and listed in pages of a size
 // of its own.
-func peer(rt *rapid.T, way peers.Way, offers []offer) string {
+func startPeer(rt *rapid.T, way upstreams.Way, offers []offer) string {
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, &mcp.ServerOptions{PageSize: rapid.IntRange(1, 5).Draw(rt, "page")})
 	for _, o := range rapid.Permutation(offers).Draw(rt, "order") {
 		sdk.AddTool(&mcp.Tool{Name: o.Name, Description: o.Description, InputSchema: o.Schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -60,13 +60,13 @@ func TestProperty7SameTools(t *testing.T) {
 			tools += len(offers)
 			var first string
 			for i := range 2 {
-				way := rapid.SampledFrom(peers.Ways()).Draw(rt, "way")
+				way := rapid.SampledFrom(upstreams.Ways()).Draw(rt, "way")
 				id := fmt.Sprintf("s%d-%d", n, i)
-				s.must(rt, http.StatusCreated, s.ask("POST", "/servers", fmt.Sprintf(`{"id":%q,"transport":%q,"url":%q}`, id, way.Transport(), peer(rt, way, offers)), nil))
-				got := s.catalogue(rt, id)
+				s.must(rt, http.StatusCreated, s.request("POST", "/servers", fmt.Sprintf(`{"id":%q,"transport":%q,"url":%q}`, id, way.Transport(), startPeer(rt, way, offers)), nil))
+				got := s.drawCatalog(rt, id)
 				if first == "" {
 					first = got
-					holds(rt, got, offers)
+					checkCatalog(rt, got, offers)
 				}
 				for _, again := range rapid.SliceOfN(rapid.SampledFrom([]string{"nothing", "test", "off and on", "changed"}), 1, 2).Draw(rt, "again") {
 					if got != first {
@@ -74,35 +74,35 @@ func TestProperty7SameTools(t *testing.T) {
 					}
 					switch again {
 					case "test":
-						s.must(rt, http.StatusOK, s.ask("POST", "/servers/"+id+"/test", "", nil))
+						s.must(rt, http.StatusOK, s.request("POST", "/servers/"+id+"/test", "", nil))
 					case "off and on":
-						s.must(rt, http.StatusOK, s.ask("POST", "/servers/"+id+"/disable", "", nil))
-						s.must(rt, http.StatusOK, s.ask("POST", "/servers/"+id+"/enable", "", nil))
+						s.must(rt, http.StatusOK, s.request("POST", "/servers/"+id+"/disable", "", nil))
+						s.must(rt, http.StatusOK, s.request("POST", "/servers/"+id+"/enable", "", nil))
 					case "changed":
-						s.must(rt, http.StatusOK, s.ask("PATCH", "/servers/"+id, `{"headers":{"X-A":"b"}}`, nil))
+						s.must(rt, http.StatusOK, s.request("PATCH", "/servers/"+id, `{"headers":{"X-A":"b"}}`, nil))
 					}
-					got = s.catalogue(rt, id)
+					got = s.drawCatalog(rt, id)
 				}
 				if got != first {
 					rt.Fatalf("%s lists\n%s\nand not\n%s", way, got, first)
 				}
 			}
 			for i := range 2 {
-				s.must(rt, http.StatusNoContent, s.ask("DELETE", fmt.Sprintf("/servers/s%d-%d", n, i), "", nil))
+				s.must(rt, http.StatusNoContent, s.request("DELETE", fmt.Sprintf("/servers/s%d-%d", n, i), "", nil))
 			}
 		})
 		s.t.Logf("figure: property 7 on %s: %d pairs of servers with %d tools, each pair listed the same, and the same again", s.engine, n, tools)
 	})
 }
 
-// catalogue is the list at a server's own door, and how the admin API describes
+// drawCatalog is the list at a server's own endpoint, and how the admin API describes
 // each tool, without the server's id.
-func (s *scene) catalogue(rt *rapid.T, id string) string {
+func (s *scene) drawCatalog(rt *rapid.T, id string) string {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	r := s.Do(s.t, "POST", "/mcp/s/"+id, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list")
 	s.must(rt, http.StatusOK, r)
 	var page struct{ Items []json.RawMessage }
-	s.must(rt, http.StatusOK, s.ask("GET", "/tools?server="+id, "", &page))
+	s.must(rt, http.StatusOK, s.request("GET", "/tools?server="+id, "", &page))
 	var b strings.Builder
 	b.WriteString(r.Body)
 	for _, item := range page.Items {
@@ -115,10 +115,10 @@ func (s *scene) catalogue(rt *rapid.T, id string) string {
 	return b.String()
 }
 
-// holds says that a catalogue has every tool that was offered.
-func holds(rt *rapid.T, catalogue string, offers []offer) {
+// checkCatalog says that a catalogue has every tool that was offered.
+func checkCatalog(rt *rapid.T, catalogue string, offers []offer) {
 	for _, o := range offers {
-		if !strings.Contains(catalogue, `"name":`+quote(o.Name)) {
+		if !strings.Contains(catalogue, `"name":`+quoteJSON(o.Name)) {
 			rt.Fatalf("%s is not in %s", o.Name, catalogue)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
 var postgres pgtest.Pool
@@ -48,8 +48,8 @@ func onBoth(t *testing.T, test func(*scene)) {
 	}
 }
 
-// ask asks the admin API, and reads the answer where it is good.
-func (s *scene) ask(method, path, body string, into any) testkit.Reply {
+// request asks the admin API, and reads the answer where it is good.
+func (s *scene) request(method, path, body string, into any) testkit.Reply {
 	s.t.Helper()
 	r := s.Do(s.t, method, "/api/v1"+path, body)
 	if into != nil && r.Status < 300 {
@@ -78,14 +78,14 @@ func (s *scene) all() string {
 }
 
 // handler serves MCP in a way.
-func handler(way peers.Way, sdk *mcp.Server) http.Handler {
+func handler(way upstreams.Way, sdk *mcp.Server) http.Handler {
 	get := func(*http.Request) *mcp.Server { return sdk }
 	switch way {
-	case peers.SSE:
+	case upstreams.SSE:
 		return mcp.NewSSEHandler(get, nil)
-	case peers.JSON:
+	case upstreams.JSON:
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: true})
-	case peers.Modern:
+	case upstreams.Modern:
 		return mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true})
 	}
 	return mcp.NewStreamableHTTPHandler(get, nil)
@@ -104,7 +104,7 @@ func listen(h http.Handler) (url string, end func()) {
 type login struct{ kind, secret, header, user string }
 
 func (l login) body() string {
-	return quote(struct {
+	return quoteJSON(struct {
 		Type     string `json:"type"`
 		Secret   string `json:"secret,omitempty"`
 		Header   string `json:"header,omitempty"`
@@ -159,7 +159,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-func quote(v any) string {
+func quoteJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

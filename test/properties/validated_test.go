@@ -13,16 +13,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
-// flaws are what may be wrong with a server; "" is nothing.
-func flaws() []string {
+// listFlaws are what may be wrong with a server; "" is nothing.
+func listFlaws() []string {
 	return []string{"", "", "", "", "nobody there", "no such page", "a page", "an error", "cut off", "no MCP", "no list", "a broken list"}
 }
 
-// spoil makes a server what its flaw says.
-func spoil(flaw string, next http.Handler) http.Handler {
+// spoilHandler makes a server what its flaw says.
+func spoilHandler(flaw string, next http.Handler) http.Handler {
 	answer := func(status int, kind, body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -73,7 +73,7 @@ type candidate struct {
 	url  string
 	gate *gate
 	with login
-	way  peers.Way
+	way  upstreams.Way
 	flaw string
 	good bool
 }
@@ -84,16 +84,16 @@ func newCandidate(rt *rapid.T, tool string) *candidate {
 	mcp.AddTool(sdk, &mcp.Tool{Name: tool}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said by " + tool}}}, nil, nil
 	})
-	c := &candidate{way: rapid.SampledFrom([]peers.Way{peers.Modern, peers.Legacy, peers.JSON}).Draw(rt, "way"), flaw: rapid.SampledFrom(flaws()).Draw(rt, "flaw")}
+	c := &candidate{way: rapid.SampledFrom([]upstreams.Way{upstreams.Modern, upstreams.Legacy, upstreams.JSON}).Draw(rt, "way"), flaw: rapid.SampledFrom(listFlaws()).Draw(rt, "flaw")}
 	wanted := drawLogin(rt)
 	c.with = wanted
 	if rapid.IntRange(0, 3).Draw(rt, "another login") == 3 {
 		c.with = drawLogin(rt)
 	}
-	c.gate = &gate{login: wanted, next: spoil(c.flaw, handler(c.way, sdk))}
+	c.gate = &gate{login: wanted, next: spoilHandler(c.flaw, handler(c.way, sdk))}
 	c.good = c.flaw == "" && (wanted.kind == "none" || c.with == wanted)
 	if c.flaw == "nobody there" {
-		c.url = absent(rt)
+		c.url = drawAbsent(rt)
 		return c
 	}
 	url, end := listen(c.gate)
@@ -102,8 +102,8 @@ func newCandidate(rt *rapid.T, tool string) *candidate {
 	return c
 }
 
-// absent is an address that nobody listens on.
-func absent(rt *rapid.T) string {
+// drawAbsent is an address that nobody listens on.
+func drawAbsent(rt *rapid.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		rt.Fatal(err)
@@ -125,40 +125,40 @@ func TestProperty3ValidatedBeforeSaved(t *testing.T) {
 			id := fmt.Sprintf("s%d", n)
 			before := s.all()
 			c := newCandidate(rt, "first")
-			r := s.ask("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q,"auth":%s}`, id, c.url, c.with.body()), nil)
-			if !s.told(rt, c, r.Status, http.StatusCreated, r.Body) {
+			r := s.request("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q,"auth":%s}`, id, c.url, c.with.body()), nil)
+			if !s.checkReport(rt, c, r.Status, http.StatusCreated, r.Body) {
 				refused++
 				if after := s.all(); after != before {
 					rt.Fatalf("a server that was not reached left something behind:\n%s\nbefore:\n%s", after, before)
 				}
-				s.must(rt, http.StatusNotFound, s.ask("GET", "/servers/"+id, "", nil))
+				s.must(rt, http.StatusNotFound, s.request("GET", "/servers/"+id, "", nil))
 				return
 			}
 			saved++
-			s.says(rt, id, "first", c)
+			s.checkEcho(rt, id, "first", c)
 
 			// The same of a change: until the new place was reached, the former serves.
 			before = s.all()
 			next := newCandidate(rt, "second")
-			r = s.ask("PATCH", "/servers/"+id, fmt.Sprintf(`{"url":%q,"auth":%s}`, next.url, next.with.body()), nil)
-			if s.told(rt, next, r.Status, http.StatusOK, r.Body) {
+			r = s.request("PATCH", "/servers/"+id, fmt.Sprintf(`{"url":%q,"auth":%s}`, next.url, next.with.body()), nil)
+			if s.checkReport(rt, next, r.Status, http.StatusOK, r.Body) {
 				saved++
-				s.says(rt, id, "second", next)
+				s.checkEcho(rt, id, "second", next)
 			} else {
 				refused++
 				if after := s.all(); after != before {
 					rt.Fatalf("a change that was refused left something behind:\n%s\nbefore:\n%s", after, before)
 				}
-				s.says(rt, id, "first", c)
+				s.checkEcho(rt, id, "first", c)
 			}
-			s.must(rt, http.StatusNoContent, s.ask("DELETE", "/servers/"+id, "", nil))
+			s.must(rt, http.StatusNoContent, s.request("DELETE", "/servers/"+id, "", nil))
 		})
 		s.t.Logf("figure: property 3 on %s: %d servers drawn; %d were reached and saved, %d were not and left nothing behind", s.engine, n, saved, refused)
 	})
 }
 
-// told holds an answer to what the candidate is, and says whether it was taken.
-func (s *scene) told(rt *rapid.T, c *candidate, status, good int, body string) bool {
+// checkReport holds an answer to what the candidate is, and says whether it was taken.
+func (s *scene) checkReport(rt *rapid.T, c *candidate, status, good int, body string) bool {
 	if (status == good) != c.good || status/100 == 2 && status != good {
 		rt.Fatalf("a server with the flaw %q that wants %+v, asked with %+v: %d %s", c.flaw, c.gate.login, c.with, status, body)
 	}
@@ -172,11 +172,11 @@ func (s *scene) told(rt *rapid.T, c *candidate, status, good int, body string) b
 	return c.good
 }
 
-// says holds that a server answers a call with its tool, and with the credential
+// checkEcho holds that a server answers a call with its tool, and with the credential
 // that was entered: the gate lets no other through.
-func (s *scene) says(rt *rapid.T, id, tool string, c *candidate) {
+func (s *scene) checkEcho(rt *rapid.T, id, tool string, c *candidate) {
 	before := c.gate.through.Load()
-	r := s.ask("POST", "/tools/"+id+"__"+tool+"/call", `{"arguments":{}}`, nil)
+	r := s.request("POST", "/tools/"+id+"__"+tool+"/call", `{"arguments":{}}`, nil)
 	if r.Status != http.StatusOK || !strings.Contains(r.Body, "said by "+tool) || c.gate.through.Load() == before {
 		rt.Fatalf("%s of %s: %d %s", tool, id, r.Status, r.Body)
 	}

@@ -85,14 +85,14 @@ func TestSessionAnywhere(t *testing.T) {
 		if status, body := c.do("DELETE", s.path, "", s.header...); status != http.StatusNoContent {
 			t.Fatalf("DELETE: %d %s", status, body)
 		}
-		for _, in := range c.nodes {
+		for _, in := range c.replicas {
 			a, err := in.Request(t.Context(), "POST", s.path, `{"jsonrpc":"2.0","id":9,"method":"ping"}`, s.header...)
 			if err != nil || a.Status != http.StatusNotFound {
 				t.Errorf("a session that has ended: %d %s (%v)", a.Status, a.Body, err)
 			}
 		}
 		s = c.session("/mcp", `{}`)
-		for range c.nodes { // each of them holds it now
+		for range c.replicas { // each of them holds it now
 			s.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		}
 	}
@@ -169,9 +169,9 @@ func (c *cluster) add(id, at string) {
 	})
 }
 
-// TestSubscribedElsewhere subscribes at one replica and listens at another, while
+// TestSubscribedOnAnotherReplica subscribes at one replica and listens at another, while
 // a third has the resource changed.
-func TestSubscribedElsewhere(t *testing.T) {
+func TestSubscribedOnAnotherReplica(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	c.add("asking", asking(t))

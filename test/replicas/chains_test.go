@@ -19,16 +19,16 @@ import (
 )
 
 // TestOneFollowsTheChain has three replicas that are told to follow a chain, each
-// by a door of its own to the node. One of them does; when it is killed another
+// by an endpoint of its own to the node. One of them does; when it is killed another
 // goes on.
 func TestOneFollowsTheChain(t *testing.T) {
 	t.Parallel()
 	chain := anvil(t)
-	doors := make([]*door, 3)
+	endpoints := make([]*endpoint, 3)
 	c := launchCluster(t, func(n int) []string {
-		doors[n] = openDoor(t, chain)
+		endpoints[n] = openEndpoint(t, chain)
 		file := filepath.Join(t.TempDir(), "junctor.yaml")
-		text := fmt.Sprintf("chains:\n  here:\n    id: 31337\n    rpc: [%s]\n    registries:\n      - identity: \"0x8004A169FB4a3325136EB29fA0ceB6D2e539a432\"\n    poll: 200ms\n", doors[n].url)
+		text := fmt.Sprintf("chains:\n  here:\n    id: 31337\n    rpc: [%s]\n    registries:\n      - identity: \"0x8004A169FB4a3325136EB29fA0ceB6D2e539a432\"\n    poll: 200ms\n", endpoints[n].url)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestOneFollowsTheChain(t *testing.T) {
 	// than that: on a machine that stands still for seconds it may move by itself.
 	idle := func(fence int64, but ...int) {
 		t.Helper()
-		for n, d := range doors {
+		for n, d := range endpoints {
 			asked := d.asked.Load()
 			if _, fences := c.held(db); fences["chains"] == fence && !slices.Contains(but, n) && asked > 0 {
 				t.Errorf("replica %d follows the chain too: it asked %d times", n, asked)
@@ -51,7 +51,7 @@ func TestOneFollowsTheChain(t *testing.T) {
 		}
 	}
 	follower := func() int {
-		for n, d := range doors {
+		for n, d := range endpoints {
 			if !c.dead[n] && d.asked.Load() > 0 {
 				return n
 			}
@@ -60,7 +60,7 @@ func TestOneFollowsTheChain(t *testing.T) {
 	}
 	c.until("somebody follows the chain", func() bool { return follower() >= 0 })
 	first := follower()
-	c.until("it goes on to follow", func() bool { return doors[first].asked.Load() > 20 })
+	c.until("it goes on to follow", func() bool { return endpoints[first].asked.Load() > 20 })
 	idle(1, first)
 	// Those that rest tell how far the chain was read.
 	mine(t, chain)
@@ -73,8 +73,8 @@ func TestOneFollowsTheChain(t *testing.T) {
 	c.until("another follows the chain", func() bool { return follower() >= 0 })
 	t.Logf("figure: a chain is followed by another replica %d ms after the first was killed", time.Since(begun).Milliseconds())
 	next := follower()
-	asked := doors[next].asked.Load()
-	c.until("that one goes on to follow", func() bool { return doors[next].asked.Load() > asked+20 })
+	asked := endpoints[next].asked.Load()
+	c.until("that one goes on to follow", func() bool { return endpoints[next].asked.Load() > asked+20 })
 	idle(2, first, next)
 }
 
@@ -104,19 +104,19 @@ func mine(t *testing.T, chain string) {
 	}
 }
 
-// door leads one replica to something that all share, and counts.
-type door struct {
+// endpoint leads one replica to something that all share, and counts.
+type endpoint struct {
 	url   string
 	asked atomic.Int64
 }
 
-func openDoor(t *testing.T, to string) *door {
+func openEndpoint(t *testing.T, to string) *endpoint {
 	t.Helper()
 	at, err := url.Parse(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{}
+	d := &endpoint{}
 	proxy := httputil.NewSingleHostReverseProxy(at)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.asked.Add(1)

@@ -29,11 +29,11 @@ const patience = 90 * time.Second
 // request to another one than the request before.
 type cluster struct {
 	*testing.T
-	front *program.Balancer
-	url   string // of it
-	nodes []*program.Instance
-	db    string // the URL of their database
-	dead  map[int]bool
+	front    *program.Balancer
+	url      string // of it
+	replicas []*program.Instance
+	db       string // the URL of their database
+	dead     map[int]bool
 }
 
 func startCluster(t *testing.T, args ...string) *cluster {
@@ -47,7 +47,7 @@ func launchCluster(t *testing.T, args func(n int) []string) *cluster {
 	all := program.StartCluster(t, program.ClusterOptions{NoRedis: true, Args: []string{"--call-timeout", "10m"}, Spec: func(_ *program.Cluster, n int, s *program.Spec) {
 		s.Args = append(s.Args, args(n)...)
 	}})
-	return &cluster{T: t, front: all.Balancer, url: all.URL, nodes: all.Nodes(), db: all.DB, dead: map[int]bool{}}
+	return &cluster{T: t, front: all.Balancer, url: all.URL, replicas: all.Replicas(), db: all.DB, dead: map[int]bool{}}
 }
 
 // at is the replica that had the last request.
@@ -65,7 +65,7 @@ func (c *cluster) leave(n int) {
 // kill ends a replica the hard way.
 func (c *cluster) kill(n int) {
 	c.leave(n)
-	c.nodes[n].Kill()
+	c.replicas[n].Kill()
 }
 
 // send sends a request through the proxy. header lines are "Name: value".
@@ -108,7 +108,7 @@ func (c *cluster) do(method, path, body string, header ...string) (status int, a
 // all waits until something holds at each replica.
 func (c *cluster) all(what string, holds func(in *program.Instance) bool) {
 	c.Helper()
-	for n, in := range c.nodes {
+	for n, in := range c.replicas {
 		c.until(fmt.Sprintf("%s at replica %d", what, n), func() bool { return c.dead[n] || holds(in) })
 	}
 }

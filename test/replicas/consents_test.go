@@ -23,10 +23,10 @@ func TestConsentIsTakenBackEverywhere(t *testing.T) {
 	all := program.StartCluster(t, program.ClusterOptions{NoRedis: true, Spec: func(c *program.Cluster, _ int, s *program.Spec) {
 		s.Args = append(s.Args, "--public-url", c.URL)
 	}})
-	c := &cluster{T: t, front: all.Balancer, url: all.URL, nodes: all.Nodes(), db: all.DB, dead: map[int]bool{}}
+	c := &cluster{T: t, front: all.Balancer, url: all.URL, replicas: all.Replicas(), db: all.DB, dead: map[int]bool{}}
 	token := c.consented()
-	streams := make([]<-chan error, len(c.nodes))
-	for n, in := range c.nodes {
+	streams := make([]<-chan error, len(c.replicas))
+	for n, in := range c.replicas {
 		status, session := c.greet(in, token)
 		if status != http.StatusOK || session == "" {
 			t.Fatalf("replica %d answers %d before", n, status)
@@ -42,7 +42,7 @@ func TestConsentIsTakenBackEverywhere(t *testing.T) {
 		t.Fatalf("%d %s", status, text)
 	}
 	begun := time.Now()
-	for n, in := range c.nodes {
+	for n, in := range c.replicas {
 		c.until("the token opens nothing", func() bool {
 			status, _ := c.greet(in, token)
 			return status == http.StatusUnauthorized

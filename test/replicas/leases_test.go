@@ -10,7 +10,7 @@ import (
 // one that is gone.
 func (c *cluster) held(db *sql.DB) (holders map[string]int, fences map[string]int64) {
 	c.Helper()
-	rows, err := db.QueryContext(c.Context(), `SELECT l.name, l.fence, coalesce(n.url, '') FROM leases l LEFT JOIN nodes n ON n.id = l.node`)
+	rows, err := db.QueryContext(c.Context(), `SELECT l.name, l.fence, coalesce(n.url, '') FROM leases l LEFT JOIN replicas n ON n.id = l.replica`)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func (c *cluster) held(db *sql.DB) (holders map[string]int, fences map[string]in
 			c.Fatal(err)
 		}
 		holders[name], fences[name] = -1, fence
-		for n, in := range c.nodes {
+		for n, in := range c.replicas {
 			if in.URL == url {
 				holders[name] = n
 			}
@@ -62,7 +62,7 @@ func TestWorkMoves(t *testing.T) {
 		{"killed", c.kill},
 		{"stopped", func(n int) {
 			c.leave(n)
-			c.nodes[n].Stop(t, patience)
+			c.replicas[n].Stop(t, patience)
 		}},
 	} {
 		holders, before := c.held(db)

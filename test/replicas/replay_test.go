@@ -27,7 +27,7 @@ func (s *session) slow(id, token string, steps, delay int) (seen event, at int) 
 
 // again has the next request reach the replica that the last one did.
 func (c *cluster) again() {
-	for range len(c.nodes) - 1 {
+	for range len(c.replicas) - 1 {
 		c.skip()
 	}
 }

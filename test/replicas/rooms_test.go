@@ -19,11 +19,11 @@ func TestRoomAnywhere(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	var room struct{ ID string }
-	status, body := c.do("POST", "/api/v1/workspaces", `{"name":"Den","policy":"router","members":[{"agent":"counter"}]}`)
+	status, body := c.do("POST", "/api/v1/rooms", `{"name":"Den","policy":"router","members":[{"agent":"counter"}]}`)
 	if err := json.Unmarshal([]byte(body), &room); status != http.StatusCreated || err != nil {
 		t.Fatalf("%d %s", status, body)
 	}
-	path := "/api/v1/workspaces/" + room.ID
+	path := "/api/v1/rooms/" + room.ID
 	say := func(run, text string) *stream {
 		t.Helper()
 		return c.open("POST", path+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[{"id":"m-%s","role":"user","content":%q}]}`, room.ID, run, run, text))

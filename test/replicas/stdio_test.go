@@ -101,7 +101,7 @@ func (c *cluster) addPlayer(id, home, name string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.nodes[0].Add(c, id, "--home", home, "--", self, name)
+	c.replicas[0].Add(c, id, "--home", home, "--", self, name)
 	c.offered(id)
 }
 
@@ -136,7 +136,7 @@ func (c *cluster) inTurn(id string, calls int) (pid string, ok bool) {
 	c.Helper()
 	first := 0
 	for n := range calls {
-		got, number, answer := count(c.T, c.nodes[n%len(c.nodes)], id)
+		got, number, answer := count(c.T, c.replicas[n%len(c.replicas)], id)
 		if n == 0 {
 			pid, first = got, number
 		}
@@ -183,8 +183,8 @@ func TestOneHome(t *testing.T) {
 		t.Errorf("a call that fails: %s", got)
 	}
 
-	// Nobody else is served by that door.
-	if a, err := c.nodes[0].Request(t.Context(), "POST", "/peer/errand", "anything"); err != nil || a.Status != 404 {
+	// Nobody else is served by that endpoint.
+	if a, err := c.replicas[0].Request(t.Context(), "POST", "/replica/request", "anything"); err != nil || a.Status != 404 {
 		t.Errorf("what nobody sealed: %d %s %v", a.Status, a.Body, err)
 	}
 
@@ -195,7 +195,7 @@ func TestOneHome(t *testing.T) {
 	second := ""
 	c.until("another replica is the home", func() bool {
 		second = ""
-		for n, in := range c.nodes {
+		for n, in := range c.replicas {
 			if c.dead[n] {
 				continue
 			}
@@ -222,9 +222,9 @@ func TestOneHome(t *testing.T) {
 	// One that is told to end lets go at once: the last is the home, with one process.
 	last := c.homeOf("counting")
 	c.leave(last)
-	c.nodes[last].Stop(t, patience)
+	c.replicas[last].Stop(t, patience)
 	c.until("the last replica is the home", func() bool {
-		for n, in := range c.nodes {
+		for n, in := range c.replicas {
 			if !c.dead[n] {
 				pid, _, _ := count(t, in, "counting")
 				return pid != "" && pid != second && slices.Equal(players(t, name), []string{pid})
@@ -242,7 +242,7 @@ func TestHomeOnEach(t *testing.T) {
 	c.addPlayer("counting", "each", name)
 	var seen []string
 	for range 2 {
-		for _, in := range c.nodes {
+		for _, in := range c.replicas {
 			pid, _, answer := count(t, in, "counting")
 			if pid == "" {
 				t.Fatal(answer)
@@ -267,7 +267,7 @@ func TestHomeOnEach(t *testing.T) {
 func (c *cluster) homeOf(server string) int {
 	c.Helper()
 	var at string
-	err := c.query(`SELECT n.url FROM homes h JOIN nodes n ON n.id = h.node WHERE h.name = $1`, "server:"+server).Scan(&at)
+	err := c.query(`SELECT n.url FROM homes h JOIN replicas n ON n.id = h.replica WHERE h.name = $1`, "server:"+server).Scan(&at)
 	if err != nil {
 		c.Fatalf("%s has no home: %v", server, err)
 	}

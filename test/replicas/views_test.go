@@ -61,7 +61,7 @@ func TestViewsAnywhere(t *testing.T) {
 	s := &stage{addr: strings.TrimPrefix(pages.URL, "http://")}
 	_, port, _ := strings.Cut(s.addr, ":")
 	s.cluster = startCluster(t, "--sandbox-url", "http://*.views.localhost:"+port)
-	for _, in := range s.nodes {
+	for _, in := range s.replicas {
 		pages.Send("http://" + nextPort(strings.TrimPrefix(in.URL, "http://")))
 	}
 	s.add("asking", asking(t))
@@ -111,7 +111,7 @@ func TestViewsAnywhere(t *testing.T) {
 	s.askTheView(view.ID)
 
 	// Nobody comes to the pages of Views by the way that replicas have.
-	if status, body := s.do("GET", "/peer/view/a/"+view.ID, ""); status == http.StatusOK && strings.Contains(body, "default-src") {
+	if status, body := s.do("GET", "/replica/view/a/"+view.ID, ""); status == http.StatusOK && strings.Contains(body, "default-src") {
 		t.Errorf("a page is shown at the console's own origin: %s", body)
 	}
 
@@ -143,7 +143,7 @@ func TestViewsAnywhere(t *testing.T) {
 func (c *cluster) holder(view string) int {
 	c.Helper()
 	var at string
-	if err := c.query(`SELECT url FROM nodes WHERE $1 LIKE id || '%'`, view).Scan(&at); err != nil {
+	if err := c.query(`SELECT url FROM replicas WHERE $1 LIKE id || '%'`, view).Scan(&at); err != nil {
 		c.Fatalf("no replica holds %s: %v", view, err)
 	}
 	return c.replica(at)
@@ -163,7 +163,7 @@ func (c *cluster) query(text string, args ...any) *sql.Row {
 // replica is the number of one, by its address.
 func (c *cluster) replica(at string) int {
 	c.Helper()
-	for n, in := range c.nodes {
+	for n, in := range c.replicas {
 		if in.URL == at {
 			return n
 		}

@@ -54,8 +54,8 @@ func (i *instance) make(policy string, others ...string) {
 	for _, one := range others {
 		members += `,{"agent":"` + one + `"}`
 	}
-	var made junctor.Workspace
-	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/workspaces", `{"name":"Den","policy":"`+policy+`","members":[`+members+`]}`)), &made); err != nil {
+	var made junctor.Room
+	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/rooms", `{"name":"Den","policy":"`+policy+`","members":[`+members+`]}`)), &made); err != nil {
 		i.Fatal(err)
 	}
 	i.room = made.ID
@@ -66,7 +66,7 @@ func (i *instance) say(run, text string) []agui.Event {
 	i.Helper()
 	body := fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[{"id":"m-%s","role":"user","content":%q}]}`, i.room, run, run, text)
 	var out []agui.Event
-	for line := range strings.SplitSeq(i.ask(200, "POST", "/workspaces/"+i.room+"/runs", body), "\n") {
+	for line := range strings.SplitSeq(i.ask(200, "POST", "/rooms/"+i.room+"/runs", body), "\n") {
 		if data, ok := strings.CutPrefix(line, "data: "); ok {
 			var e agui.Event
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
@@ -82,7 +82,7 @@ func (i *instance) say(run, text string) []agui.Event {
 func (i *instance) messages() string {
 	i.Helper()
 	var page struct{ Items []junctor.Message }
-	if err := json.Unmarshal([]byte(i.ask(200, "GET", "/workspaces/"+i.room+"/messages", "")), &page); err != nil {
+	if err := json.Unmarshal([]byte(i.ask(200, "GET", "/rooms/"+i.room+"/messages", "")), &page); err != nil {
 		i.Fatal(err)
 	}
 	var lines []string
@@ -100,7 +100,7 @@ func TestRoom(t *testing.T) {
 	i := &instance{T: t, Instance: program.Start(t, program.FreeAddr(t), t.TempDir())}
 	i.make("router")
 	events := i.say("r1", "@adder what are 2 and 40?")
-	if last := events[len(events)-1]; last.Type != agui.RunFinished || last.Outcome.Type != agui.Success {
+	if last := events[len(events)-1]; last.Type != agui.RunFinished || last.Outcome.Type != agui.OutcomeSuccess {
 		t.Errorf("%+v", last)
 	}
 	i.say("r2", "@parrot say hello")
@@ -114,10 +114,10 @@ func TestRoom(t *testing.T) {
 	if strings.Count(said, "demo__add done") != 1 || strings.Contains(said, "parrot: added") {
 		t.Errorf("the parrot used a tool of the adder's:\n%s", said)
 	}
-	if found := i.ask(200, "GET", "/workspaces/"+i.room+"/search?q=IT+IS+42", ""); !strings.Contains(found, "It is 42.") {
+	if found := i.ask(200, "GET", "/rooms/"+i.room+"/search?q=IT+IS+42", ""); !strings.Contains(found, "It is 42.") {
 		t.Errorf("not found: %s", found)
 	}
-	if text := i.ask(200, "GET", "/workspaces/"+i.room+"/export", ""); !strings.Contains(text, "# Den") || !strings.Contains(text, "It is 42.") {
+	if text := i.ask(200, "GET", "/rooms/"+i.room+"/export", ""); !strings.Contains(text, "# Den") || !strings.Contains(text, "It is 42.") {
 		t.Errorf("exported: %s", text)
 	}
 	if out, errs, code := i.Operate(t, "room", "say", "Den", "@adder 3 and 4"); code != 0 || !strings.Contains(out, "adder: It is 7.") {
@@ -158,7 +158,7 @@ func killed(t *testing.T, args ...string) {
 	i := &instance{T: t, Instance: program.Start(t, addr, data, args...)}
 	i.make("addressed")
 	go func() { // it is cut off
-		_, _ = i.Request(t.Context(), "POST", "/api/v1/workspaces/"+i.room+"/runs", `{"threadId":"","runId":"r1","messages":[{"id":"m1","role":"user","content":"@adder take your time"}]}`)
+		_, _ = i.Request(t.Context(), "POST", "/api/v1/rooms/"+i.room+"/runs", `{"threadId":"","runId":"r1","messages":[{"id":"m1","role":"user","content":"@adder take your time"}]}`)
 	}()
 	if !poll.Holds(time.Minute, func() bool { return strings.Contains(i.messages(), "[demo__slow running]") }) {
 		t.Fatalf("it was not called:\n%s", i.messages())
@@ -169,10 +169,10 @@ func killed(t *testing.T, args ...string) {
 	if !strings.Contains(said, "@adder take your time") || !strings.Contains(said, "[demo__slow lost]") || !strings.Contains(said, "room: The instance ended in the middle") {
 		t.Errorf("the room has\n%s", said)
 	}
-	if shown := i.ask(200, "GET", "/workspaces/"+i.room, ""); !strings.Contains(shown, `"state":"lost"`) {
+	if shown := i.ask(200, "GET", "/rooms/"+i.room, ""); !strings.Contains(shown, `"state":"lost"`) {
 		t.Errorf("%s", shown)
 	}
-	i.ask(409, "POST", "/workspaces/"+i.room+"/runs", `{"threadId":"","runId":"r1","messages":[{"id":"m1","role":"user","content":"@adder take your time"}]}`)
+	i.ask(409, "POST", "/rooms/"+i.room+"/runs", `{"threadId":"","runId":"r1","messages":[{"id":"m1","role":"user","content":"@adder take your time"}]}`)
 	i.say("r2", "@adder 1 and 2")
 	if said := i.messages(); !strings.Contains(said, "adder: It is 3.") || strings.Count(said, "demo__slow") != 1 {
 		t.Errorf("afterwards the room has\n%s", said)

@@ -279,20 +279,20 @@ GET /api/v1/schedules/times?cron=@daily                        audit:read
 PUT /api/v1/schedules/{schedule}                               -
 DELETE /api/v1/schedules/{schedule}                            -
 
-GET /api/v1/workspaces                                         tools:call audit:read
-POST /api/v1/workspaces                                        tools:call
-GET /api/v1/workspaces/{room}                                  tools:call audit:read
-PATCH /api/v1/workspaces/{room}                                tools:call
-DELETE /api/v1/workspaces/{room}                               tools:call
-GET /api/v1/workspaces/{room}/messages                         tools:call audit:read
-GET /api/v1/workspaces/{room}/search?q=x                       tools:call audit:read
-GET /api/v1/workspaces/{room}/export                           tools:call audit:read
-GET /api/v1/workspaces/{room}/tools                            tools:call audit:read
-GET /api/v1/workspaces/{room}/approvals                        tools:call audit:read
-GET /api/v1/workspaces/{room}/stream                           tools:call audit:read
-POST /api/v1/workspaces/{room}/runs                            tools:call
-POST /api/v1/workspaces/{room}/runs/{run}/stop                 tools:call
-POST /api/v1/workspaces/{room}/messages/{message}/report       tools:call
+GET /api/v1/rooms                                              tools:call audit:read
+POST /api/v1/rooms                                             tools:call
+GET /api/v1/rooms/{room}                                       tools:call audit:read
+PATCH /api/v1/rooms/{room}                                     tools:call
+DELETE /api/v1/rooms/{room}                                    tools:call
+GET /api/v1/rooms/{room}/messages                              tools:call audit:read
+GET /api/v1/rooms/{room}/search?q=x                            tools:call audit:read
+GET /api/v1/rooms/{room}/export                                tools:call audit:read
+GET /api/v1/rooms/{room}/tools                                 tools:call audit:read
+GET /api/v1/rooms/{room}/approvals                             tools:call audit:read
+GET /api/v1/rooms/{room}/stream                                tools:call audit:read
+POST /api/v1/rooms/{room}/runs                                 tools:call
+POST /api/v1/rooms/{room}/runs/{run}/stop                      tools:call
+POST /api/v1/rooms/{room}/messages/{message}/report            tools:call
 
 GET /api/v1/limits                                             any
 PATCH /api/v1/limits                                           -
@@ -405,13 +405,13 @@ func (s *scene) ownEverything() {
 	s.thing("consent", true)
 	s.add("POST", "/events", `{"type":"`+within+`","data":{"text":"`+payload+`"}}`)
 	s.add("POST", "/tools/demo__echo/call", `{"arguments":{"text":"`+payload+`"}}`)
-	s.room = s.add("POST", "/workspaces", `{"name":"`+within+`","members":[{"agent":"clerk"}]}`).ID
-	r := s.ask("POST", "/api/v1/workspaces/"+s.room+"/runs", `{"threadId":"","runId":"first","messages":[{"id":"m1","role":"user","content":"`+payload+`"}]}`, s.maker...)
+	s.room = s.add("POST", "/rooms", `{"name":"`+within+`","members":[{"agent":"clerk"}]}`).ID
+	r := s.ask("POST", "/api/v1/rooms/"+s.room+"/runs", `{"threadId":"","runId":"first","messages":[{"id":"m1","role":"user","content":"`+payload+`"}]}`, s.maker...)
 	if r.Status != http.StatusOK {
 		s.t.Fatalf("say something in a room: %d %s", r.Status, r.Body)
 	}
 	poll.Until(s.t, "the message in the room", time.Minute, func() bool { // it is stored behind the answer
-		return strings.Contains(s.ask("GET", "/api/v1/workspaces/"+s.room+"/messages", "", s.maker...).Body, payload)
+		return strings.Contains(s.ask("GET", "/api/v1/rooms/"+s.room+"/messages", "", s.maker...).Body, payload)
 	})
 }
 
@@ -477,21 +477,21 @@ type stateReader struct {
 
 // state is what must be as it was after a refusal.
 type state struct {
-	Keys       []junctor.Key
-	Users      []junctor.User // with the hashes of their passwords
-	Logins     []junctor.Login
-	Consents   []junctor.Consent
-	Tenants    []junctor.Tenant
-	Servers    []junctor.Server
-	Agents     []junctor.Agent
-	Triggers   []junctor.Trigger
-	Sources    []junctor.Source
-	Schedules  []junctor.Schedule
-	Models     []junctor.Model
-	Tags       []junctor.ToolTag
-	Workspaces []junctor.Workspace
-	Secrets    []store.Secret
-	Settings   []store.Setting
+	Keys      []junctor.Key
+	Users     []junctor.User // with the hashes of their passwords
+	Logins    []junctor.Login
+	Consents  []junctor.Consent
+	Tenants   []junctor.Tenant
+	Servers   []junctor.Server
+	Agents    []junctor.Agent
+	Triggers  []junctor.Trigger
+	Sources   []junctor.Source
+	Schedules []junctor.Schedule
+	Models    []junctor.Model
+	Tags      []junctor.ToolTag
+	Rooms     []junctor.Room
+	Secrets   []store.Secret
+	Settings  []store.Setting
 }
 
 func (s *scene) openState() *stateReader {
@@ -513,7 +513,7 @@ func (r *stateReader) read() state {
 		Consents: must(in.Consents(ctx, ""))(r.t), Tenants: must(r.store.Tenants(ctx))(r.t), Servers: must(in.Servers(ctx))(r.t),
 		Agents: must(in.Agents(ctx))(r.t), Triggers: must(in.Triggers(ctx))(r.t), Sources: must(in.Sources(ctx))(r.t),
 		Schedules: must(in.Schedules(ctx))(r.t), Models: must(in.Models(ctx))(r.t), Tags: must(in.Tags(ctx))(r.t),
-		Workspaces: must(in.Workspaces(ctx))(r.t), Secrets: must(in.Secrets(ctx))(r.t), Settings: must(in.Settings(ctx))(r.t),
+		Rooms: must(in.Rooms(ctx))(r.t), Secrets: must(in.Secrets(ctx))(r.t), Settings: must(in.Settings(ctx))(r.t),
 	}
 	for i := range s.Keys {
 		s.Keys[i].LastUsedAt = time.Time{}

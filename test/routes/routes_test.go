@@ -283,20 +283,20 @@ GET /api/v1/schedules/times?cron=@daily       401     200     200     200     20
 PUT /api/v1/schedules/{schedule}              401     200     403     403     200     403     200     403     403
 DELETE /api/v1/schedules/{schedule}           401     404     403     403     204     403     204     403     403
 
-GET /api/v1/workspaces                        401     200     200     200     200     200     200     403     200
-POST /api/v1/workspaces                       401     201     403     201     201     403     201     403     403
-GET /api/v1/workspaces/{room}                 401     404     404     404     200     404     200     403     200
-PATCH /api/v1/workspaces/{room}               401     404     403     404     200     404     200     403     403
-DELETE /api/v1/workspaces/{room}              401     404     403     404     204     404     204     403     403
-GET /api/v1/workspaces/{room}/messages        401     404     404     404     200     404     200     403     200
-GET /api/v1/workspaces/{room}/search?q=x      401     404     404     404     200     404     200     403     200
-GET /api/v1/workspaces/{room}/export          401     404     404     404     200     404     200     403     200
-GET /api/v1/workspaces/{room}/tools           401     404     404     404     200     404     200     403     200
-GET /api/v1/workspaces/{room}/approvals       401     404     404     404     200     404     200     403     200
-GET /api/v1/workspaces/{room}/stream          401     404     404     404     200     404     200     403     200
-POST /api/v1/workspaces/{room}/runs           401     404     403     404     200     404     200     403     403
-POST /api/v1/workspaces/{room}/runs/{run}/stop 401    404     403     404     204     404     204     403     403
-POST /api/v1/workspaces/{room}/messages/{message}/report 401 404 403  404     204     404     204     403     403
+GET /api/v1/rooms                             401     200     200     200     200     200     200     403     200
+POST /api/v1/rooms                            401     201     403     201     201     403     201     403     403
+GET /api/v1/rooms/{room}                      401     404     404     404     200     404     200     403     200
+PATCH /api/v1/rooms/{room}                    401     404     403     404     200     404     200     403     403
+DELETE /api/v1/rooms/{room}                   401     404     403     404     204     404     204     403     403
+GET /api/v1/rooms/{room}/messages             401     404     404     404     200     404     200     403     200
+GET /api/v1/rooms/{room}/search?q=x           401     404     404     404     200     404     200     403     200
+GET /api/v1/rooms/{room}/export               401     404     404     404     200     404     200     403     200
+GET /api/v1/rooms/{room}/tools                401     404     404     404     200     404     200     403     200
+GET /api/v1/rooms/{room}/approvals            401     404     404     404     200     404     200     403     200
+GET /api/v1/rooms/{room}/stream               401     404     404     404     200     404     200     403     200
+POST /api/v1/rooms/{room}/runs                401     404     403     404     200     404     200     403     403
+POST /api/v1/rooms/{room}/runs/{run}/stop 401         404     403     404     204     404     204     403     403
+POST /api/v1/rooms/{room}/messages/{message}/report 401 404 403       404     204     404     204     403     403
 
 GET /api/v1/limits                            401     200     200     200     200     200     200     403     200
 PATCH /api/v1/limits                          401     200     403     403     200     403     200     403     403
@@ -385,71 +385,71 @@ func bodies() map[string]string {
 		"POST /a2a/{published}":               task,
 		"POST /a2a/{published}/":              task,
 
-		"POST /api/v1/servers":                                     `{"id":"NEW","url":"PEER"}`,
-		"POST /api/v1/servers/{guarded}/login":                     `{}`,
-		"POST /api/v1/servers/{guarded}/login/finish":              `{"login":"x","url":"http://127.0.0.1/callback?code=x"}`,
-		"POST /api/v1/chains/{other}/rewind":                       `{"to":1}`,
-		"POST /api/v1/chains/agents/find":                          `{"agent":"eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/1"}`,
-		"POST /api/v1/servers/probe":                               `{"url":"PEER"}`,
-		"POST /api/v1/servers/probe/steps":                         `{"url":"PEER"}`,
-		"POST /api/v1/servers/preview":                             `{"document":"openapi: 3.1.0"}`,
-		"POST /api/v1/servers/preview/steps":                       `{"document":"openapi: 3.1.0"}`,
-		"POST /api/v1/servers/preview/document":                    `{"base_url":"https://api.example.com"}`,
-		"POST /api/v1/servers/{server}/import":                     `{"document":"openapi: 3.1.0"}`,
-		"POST /api/v1/servers/{server}/suggestions":                `{}`,
-		"POST /api/v1/servers/{server}/suggestions/steps":          `{}`,
-		"POST /api/v1/servers/{server}/suggestions/approve":        `{"ids":["none"]}`,
-		"POST /api/v1/servers/{server}/suggestions/reject":         `{"ids":["none"]}`,
-		"PATCH /api/v1/servers/{server}":                           `{"title":"` + within + `"}`,
-		"POST /api/v1/tools/{tool}/call":                           `{"arguments":{"nonce":"n"}}`,
-		"POST /api/v1/run":                                         `{"name":"books__tag","arguments":{"nonce":"n"}}`,
-		"PUT /api/v1/apps/{tool}/approval":                         `{"digest":"` + strings.Repeat("a", 64) + `"}`,
-		"POST /api/v1/views":                                       `{"tool":"books__tag"}`,
-		"POST /api/v1/views/{view}/rpc":                            `{"method":"ping"}`,
-		"POST /api/v1/views/{view}/log":                            `{"entries":[]}`,
-		"POST /api/v1/views/{view}/answers/{ask}":                  `{"result":{}}`,
-		"POST /api/v1/views/{view}/tools/{ask}/call":               `{}`,
-		"PUT /api/v1/tools/{tool}/tag":                             `{"roles":["General"]}`,
-		"POST /api/v1/agents":                                      `{"name":"NEW"}`,
-		"PATCH /api/v1/agents/{agent}":                             `{"title":"` + within + `"}`,
-		"POST /api/v1/agents/{agent}/runs":                         `{"message":"hello"}`,
-		"POST /api/v1/models":                                      `{"name":"NEW","kind":"openai","model":"m","base_url":"http://127.0.0.1:1/v1"}`,
-		"PATCH /api/v1/models/{model}":                             `{"model":"` + within + `"}`,
-		"PUT /api/v1/component-catalogs/{catalogue}":               `{"document":{"catalogId":"x:NEW","components":{"NEW:X":{}}}}`,
-		"POST /api/v1/keys":                                        `{"name":"x","scopes":["tools:read"]}`,
-		"POST /api/v1/keys (stronger)":                             `{"name":"x","scopes":["admin"]}`,
-		"POST /api/v1/keys/{key}/rotate":                           `{}`,
-		"POST /api/v1/users":                                       `{"name":"NEW"}`,
-		"PATCH /api/v1/users/{user}":                               `{"tier":"pro"}`,
-		"PUT /api/v1/users/{user}/password":                        `{"password":"a fine long password"}`,
-		"POST /api/v1/tenants":                                     `{"id":"NEW"}`,
-		"PUT /api/v1/servers/{personal}/credentials/me":            `{"auth":{"type":"bearer","token":"t"}}`,
-		"PUT /api/v1/me/sources":                                   `{"sources":"both"}`,
-		"PUT /api/v1/me/password":                                  `{"password":"a fine long password"}`,
-		"POST /hooks/{other}/{source}":                             `{}`,
-		"POST /hooks/{source}":                                     `{}`,
-		"POST /api/v1/events":                                      `{"type":"x"}`,
-		"POST /api/v1/triggers":                                    `{"name":"NEW","action":{"agent":"event","tool":"x"}}`,
-		"POST /api/v1/triggers/test":                               `{"action":{"agent":"7","tool":"x"},"event":{"type":"x"}}`,
-		"PATCH /api/v1/triggers/{trigger}":                         `{"title":"` + within + `"}`,
-		"POST /api/v1/sources":                                     `{"id":"NEW","style":"github","secret":"a fine long secret"}`,
-		"POST /api/v1/sources (redis)":                             `{"id":"NEW","style":"redis","secret":"redis://127.0.0.1:1","disabled":true}`,
-		"PATCH /api/v1/sources/{source}":                           `{"title":"` + within + `"}`,
-		"PUT /api/v1/schedules/{schedule}":                         `{"cron":"@yearly","type":"tick"}`,
-		"POST /api/v1/workspaces":                                  `{"name":"NEW"}`,
-		"PATCH /api/v1/workspaces/{room}":                          `{"max_rounds":4}`,
-		"POST /api/v1/workspaces/{room}/runs":                      `{"threadId":"","runId":"NEW","messages":[{"id":"NEW","role":"user","content":"hi"}]}`,
-		"PATCH /api/v1/limits":                                     `{}`,
-		"POST /api/v1/workspaces/{room}/messages/{message}/report": `{"errors":[{"surfaceId":"s","message":"m"}]}`,
-		"PUT /api/v1/secrets/{server}/{secret}":                    `{"value":"` + within + `"}`,
-		"POST /api/v1/deliveries/actions":                          `{"action":"hold","agent":"nobody"}`,
-		"POST /api/v1/endpoints/stop":                              `{"endpoint":"agent:nobody"}`,
-		"POST /api/v1/endpoints/start":                             `{"endpoint":"agent:nobody"}`,
-		"PUT /api/v1/agent-tokens/{recipient}":                     `{"url":"https://agent.example/mcp"}`,
-		"POST /api/v1/apply":                                       `{"servers":{},"dry_run":true}`,
-		"POST /api/v1/packs/plan":                                  `{"pack":"github"}`,
-		"POST /api/v1/packs/add":                                   `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {url: 'PEER'}}}"}`,
-		"POST /api/v1/packs/add (command)":                         `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {command: ['true']}}}","commands":{"NEW":["true"]}}`,
+		"POST /api/v1/servers":                                `{"id":"NEW","url":"PEER"}`,
+		"POST /api/v1/servers/{guarded}/login":                `{}`,
+		"POST /api/v1/servers/{guarded}/login/finish":         `{"login":"x","url":"http://127.0.0.1/callback?code=x"}`,
+		"POST /api/v1/chains/{other}/rewind":                  `{"to":1}`,
+		"POST /api/v1/chains/agents/find":                     `{"agent":"eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/1"}`,
+		"POST /api/v1/servers/probe":                          `{"url":"PEER"}`,
+		"POST /api/v1/servers/probe/steps":                    `{"url":"PEER"}`,
+		"POST /api/v1/servers/preview":                        `{"document":"openapi: 3.1.0"}`,
+		"POST /api/v1/servers/preview/steps":                  `{"document":"openapi: 3.1.0"}`,
+		"POST /api/v1/servers/preview/document":               `{"base_url":"https://api.example.com"}`,
+		"POST /api/v1/servers/{server}/import":                `{"document":"openapi: 3.1.0"}`,
+		"POST /api/v1/servers/{server}/suggestions":           `{}`,
+		"POST /api/v1/servers/{server}/suggestions/steps":     `{}`,
+		"POST /api/v1/servers/{server}/suggestions/approve":   `{"ids":["none"]}`,
+		"POST /api/v1/servers/{server}/suggestions/reject":    `{"ids":["none"]}`,
+		"PATCH /api/v1/servers/{server}":                      `{"title":"` + within + `"}`,
+		"POST /api/v1/tools/{tool}/call":                      `{"arguments":{"nonce":"n"}}`,
+		"POST /api/v1/run":                                    `{"name":"books__tag","arguments":{"nonce":"n"}}`,
+		"PUT /api/v1/apps/{tool}/approval":                    `{"digest":"` + strings.Repeat("a", 64) + `"}`,
+		"POST /api/v1/views":                                  `{"tool":"books__tag"}`,
+		"POST /api/v1/views/{view}/rpc":                       `{"method":"ping"}`,
+		"POST /api/v1/views/{view}/log":                       `{"entries":[]}`,
+		"POST /api/v1/views/{view}/answers/{ask}":             `{"result":{}}`,
+		"POST /api/v1/views/{view}/tools/{ask}/call":          `{}`,
+		"PUT /api/v1/tools/{tool}/tag":                        `{"roles":["General"]}`,
+		"POST /api/v1/agents":                                 `{"name":"NEW"}`,
+		"PATCH /api/v1/agents/{agent}":                        `{"title":"` + within + `"}`,
+		"POST /api/v1/agents/{agent}/runs":                    `{"message":"hello"}`,
+		"POST /api/v1/models":                                 `{"name":"NEW","kind":"openai","model":"m","base_url":"http://127.0.0.1:1/v1"}`,
+		"PATCH /api/v1/models/{model}":                        `{"model":"` + within + `"}`,
+		"PUT /api/v1/component-catalogs/{catalogue}":          `{"document":{"catalogId":"https://example.com/NEW.json","components":{"NEW:X":{}}}}`,
+		"POST /api/v1/keys":                                   `{"name":"x","scopes":["tools:read"]}`,
+		"POST /api/v1/keys (stronger)":                        `{"name":"x","scopes":["admin"]}`,
+		"POST /api/v1/keys/{key}/rotate":                      `{}`,
+		"POST /api/v1/users":                                  `{"name":"NEW"}`,
+		"PATCH /api/v1/users/{user}":                          `{"tier":"pro"}`,
+		"PUT /api/v1/users/{user}/password":                   `{"password":"a fine long password"}`,
+		"POST /api/v1/tenants":                                `{"id":"NEW"}`,
+		"PUT /api/v1/servers/{personal}/credentials/me":       `{"auth":{"type":"bearer","token":"t"}}`,
+		"PUT /api/v1/me/sources":                              `{"sources":"both"}`,
+		"PUT /api/v1/me/password":                             `{"password":"a fine long password"}`,
+		"POST /hooks/{other}/{source}":                        `{}`,
+		"POST /hooks/{source}":                                `{}`,
+		"POST /api/v1/events":                                 `{"type":"x"}`,
+		"POST /api/v1/triggers":                               `{"name":"NEW","action":{"agent":"event","tool":"x"}}`,
+		"POST /api/v1/triggers/test":                          `{"action":{"agent":"7","tool":"x"},"event":{"type":"x"}}`,
+		"PATCH /api/v1/triggers/{trigger}":                    `{"title":"` + within + `"}`,
+		"POST /api/v1/sources":                                `{"id":"NEW","style":"github","secret":"a fine long secret"}`,
+		"POST /api/v1/sources (redis)":                        `{"id":"NEW","style":"redis","secret":"redis://127.0.0.1:1","disabled":true}`,
+		"PATCH /api/v1/sources/{source}":                      `{"title":"` + within + `"}`,
+		"PUT /api/v1/schedules/{schedule}":                    `{"cron":"@yearly","type":"tick"}`,
+		"POST /api/v1/rooms":                                  `{"name":"NEW"}`,
+		"PATCH /api/v1/rooms/{room}":                          `{"max_rounds":4}`,
+		"POST /api/v1/rooms/{room}/runs":                      `{"threadId":"","runId":"NEW","messages":[{"id":"NEW","role":"user","content":"hi"}]}`,
+		"PATCH /api/v1/limits":                                `{}`,
+		"POST /api/v1/rooms/{room}/messages/{message}/report": `{"errors":[{"surfaceId":"s","message":"m"}]}`,
+		"PUT /api/v1/secrets/{server}/{secret}":               `{"value":"` + within + `"}`,
+		"POST /api/v1/deliveries/actions":                     `{"action":"hold","agent":"nobody"}`,
+		"POST /api/v1/endpoints/stop":                         `{"endpoint":"agent:nobody"}`,
+		"POST /api/v1/endpoints/start":                        `{"endpoint":"agent:nobody"}`,
+		"PUT /api/v1/agent-tokens/{recipient}":                `{"url":"https://agent.example/mcp"}`,
+		"POST /api/v1/apply":                                  `{"servers":{},"dry_run":true}`,
+		"POST /api/v1/packs/plan":                             `{"pack":"github"}`,
+		"POST /api/v1/packs/add":                              `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {url: 'PEER'}}}"}`,
+		"POST /api/v1/packs/add (command)":                    `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {command: ['true']}}}","commands":{"NEW":["true"]}}`,
 	}
 }
 

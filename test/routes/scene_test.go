@@ -14,8 +14,8 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/internal/testkit/visitor"
 )
 
@@ -42,7 +42,7 @@ type scene struct {
 
 func start(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{t: t, peer: peers.Start(t, peers.Modern).URL}
+	s := &scene{t: t, peer: upstreams.Start(t, upstreams.Modern).URL}
 	idp := provider(t)
 	s.Instance = testkit.Start(t, testkit.Settings{
 		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*", "oauth-issuers": idp, "oauth-server": "on",
@@ -186,7 +186,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 		}
 		return id
 	case "guarded": // people log in to it
-		return s.add("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q,"auth":{"type":"oauth"}}`, s.name(), peers.NewGuarded(s.t, peers.Modern).URL)).ID
+		return s.add("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q,"auth":{"type":"oauth"}}`, s.name(), upstreams.NewGuarded(s.t, upstreams.Modern).URL)).ID
 	case "agent":
 		if !fresh {
 			return "clerk"
@@ -274,7 +274,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 		if s.room != "" && !fresh {
 			return s.room
 		}
-		return s.add("POST", "/workspaces", `{"name":"`+within+`"}`).ID
+		return s.add("POST", "/rooms", `{"name":"`+within+`"}`).ID
 	case "recipient":
 		name := s.name()
 		s.expect(200, "PUT", "/api/v1/agent-tokens/"+name, `{"url":"https://agent.example/mcp"}`)

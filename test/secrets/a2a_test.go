@@ -65,7 +65,7 @@ func (h *hunt) peers(in *program.Instance) {
 		if said := h.operator(in, "POST", "/api/v1/tools/agents__"+way+"/call", `{"arguments":{"message":"hello"}}`, http.StatusOK); !strings.Contains(said, `"isError":true`) {
 			h.t.Errorf("%s, as a tool: %s", way, said)
 		}
-		h.door(in, "/a2a/"+way+"/", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hello"}]}}}`)
+		h.endpoint(in, "/a2a/"+way+"/", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hello"}]}}}`)
 	}
 }
 
@@ -105,9 +105,9 @@ func betrays(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// door asks at a door of A2A, of version 1.0 unless a header says otherwise, and
+// endpoint asks at an endpoint of A2A, of version 1.0 unless a header says otherwise, and
 // looks through the answer.
-func (h *hunt) door(in *program.Instance, path, body string, header ...string) string {
+func (h *hunt) endpoint(in *program.Instance, path, body string, header ...string) string {
 	h.t.Helper()
 	a, err := in.Request(h.t.Context(), http.MethodPost, path, body, append([]string{"A2A-Version: 1.0"}, header...)...)
 	if err != nil {
@@ -162,16 +162,16 @@ func (h *hunt) pushes(in *program.Instance) {
 			Task struct{ ID string }
 		}
 	}
-	text := h.door(in, "/a2a/polly/", fmt.Sprintf(at10, "wait", one("the message", "")))
+	text := h.endpoint(in, "/a2a/polly/", fmt.Sprintf(at10, "wait", one("the message", "")))
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Result.Task.ID == "" {
 		h.t.Fatalf("%v: %s", err, text)
 	}
 	task := answer.Result.Task.ID
 	token, credentials := secrets("the message of before")
 	wait = append(wait, token)
-	h.door(in, "/a2a/polly/", fmt.Sprintf(at03, "hello", fmt.Sprintf(`{"url":%q,"token":%q,"authentication":{"schemes":["Bearer"],"credentials":%q}}`, at.URL, token, credentials)), "A2A-Version: 0.3")
-	h.door(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig","params":`+one("a method", `"taskId":"`+task+`",`)+`}`)
-	h.door(in, "/a2a/polly/rest/tasks/"+task+"/pushNotificationConfigs", one("a path", ""))
+	h.endpoint(in, "/a2a/polly/", fmt.Sprintf(at03, "hello", fmt.Sprintf(`{"url":%q,"token":%q,"authentication":{"schemes":["Bearer"],"credentials":%q}}`, at.URL, token, credentials)), "A2A-Version: 0.3")
+	h.endpoint(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig","params":`+one("a method", `"taskId":"`+task+`",`)+`}`)
+	h.endpoint(in, "/a2a/polly/rest/tasks/"+task+"/pushNotificationConfigs", one("a path", ""))
 	for name, body := range map[string]string{
 		"an address that is none": `{"url":"nowhere","token":%q,"authentication":{"scheme":"Bearer","credentials":%q}}`,
 		"a name in the address":   `{"url":"http://me:%s@127.0.0.1/","token":%q}`,
@@ -182,14 +182,14 @@ func (h *hunt) pushes(in *program.Instance) {
 	} {
 		first, second := secrets(name)
 		body = fmt.Sprintf(body, first, second)
-		h.door(in, "/a2a/polly/", fmt.Sprintf(at10, "hello", body))
-		h.door(in, "/a2a/polly/", fmt.Sprintf(at03, "hello", body), "A2A-Version: 0.3")
-		h.door(in, "/a2a/polly/rest/tasks/"+task+"/pushNotificationConfigs", body)
+		h.endpoint(in, "/a2a/polly/", fmt.Sprintf(at10, "hello", body))
+		h.endpoint(in, "/a2a/polly/", fmt.Sprintf(at03, "hello", body), "A2A-Version: 0.3")
+		h.endpoint(in, "/a2a/polly/rest/tasks/"+task+"/pushNotificationConfigs", body)
 	}
-	h.door(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"ListTaskPushNotificationConfigs","params":{"taskId":"`+task+`"}}`)
-	h.door(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"`+task+`"}}`)
-	h.door(in, "/a2a/polly/", fmt.Sprintf(at10, "hello", `{"url":"http://127.0.0.1:9/"}`), "Authorization: Bearer "+h.plant("a key that is none"))
-	h.door(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"CancelTask","params":{"id":"`+task+`"}}`)
+	h.endpoint(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"ListTaskPushNotificationConfigs","params":{"taskId":"`+task+`"}}`)
+	h.endpoint(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"`+task+`"}}`)
+	h.endpoint(in, "/a2a/polly/", fmt.Sprintf(at10, "hello", `{"url":"http://127.0.0.1:9/"}`), "Authorization: Bearer "+h.plant("a key that is none"))
+	h.endpoint(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"CancelTask","params":{"id":"`+task+`"}}`)
 	if !poll.Holds(90*time.Second, func() bool { // another process: nothing to wait on but what it sends
 		wait = slices.DeleteFunc(wait, hook.heard)
 		return len(wait) == 0

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -27,7 +28,7 @@ type scene struct {
 	vaultLog testkit.Log
 }
 
-// TestNoSecretLeavesItsCall sends secrets through every door: as credentials,
+// TestNoSecretLeavesItsCall sends secrets through every endpoint: as credentials,
 // in arguments, in results, in requests that are wrong in every way, into calls
 // that fail, hang and crash.
 func TestNoSecretLeavesItsCall(t *testing.T) {
@@ -40,7 +41,7 @@ func TestNoSecretLeavesItsCall(t *testing.T) {
 				"log-level": "debug", "log-format": format, "max-body": "64KiB", "call-timeout": "300ms",
 			}, app.WithServer(vault(t, &s.apiKey, &s.vaultLog)))
 			tail := s.follow()
-			for name, call := range s.doors() {
+			for name, call := range s.endpoints() {
 				s.rightly(name, call)
 				s.wrongly(name, call)
 			}
@@ -54,7 +55,7 @@ func TestNoSecretLeavesItsCall(t *testing.T) {
 			s.text("the log", s.Log.String())
 			s.text("the vault's log", s.vaultLog.String())
 			s.tree(s.Dir)
-			s.done("every door, " + format + " log")
+			s.done("every endpoint, " + format + " log")
 		})
 	}
 }
@@ -62,9 +63,9 @@ func TestNoSecretLeavesItsCall(t *testing.T) {
 // caller calls a tool of the vault and gives all that it was told.
 type caller func(tool, arguments string) string
 
-func (s *scene) doors() map[string]caller {
+func (s *scene) endpoints() map[string]caller {
 	s.t.Helper()
-	doors := map[string]caller{
+	endpoints := map[string]caller{
 		"/mcp/s": func(tool, arguments string) string {
 			return s.Do(s.t, http.MethodPost, "/mcp/s/vault", modernBody(tool, arguments), modernHeader(tool)...).Body
 		},
@@ -75,7 +76,7 @@ func (s *scene) doors() map[string]caller {
 	}
 	for _, era := range program.Eras() {
 		c := program.NewCaller(s.t, era, s.URL, testkit.AdminKey)
-		doors[string(era)] = func(tool, arguments string) string {
+		endpoints[string(era)] = func(tool, arguments string) string {
 			a, err := c.Call(s.t.Context(), "vault__"+tool, arguments)
 			if err != nil {
 				s.t.Fatal(err)
@@ -87,12 +88,12 @@ func (s *scene) doors() map[string]caller {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	go func() {
-		_ = app.RelayStdio(s.t.Context(), s.Dir+"/"+app.SocketName, inR, outW, testkit.AdminKey)
+		_ = gateway.RelayStdio(s.t.Context(), s.Dir+"/"+app.SocketName, inR, outW, testkit.AdminKey)
 		outW.Close()
 	}()
 	s.t.Cleanup(func() { inW.Close(); outR.Close() })
-	doors["stdio"] = s.sdk("2025-11-25", &mcp.IOTransport{Reader: outR, Writer: inW})
-	return doors
+	endpoints["stdio"] = s.sdk("2025-11-25", &mcp.IOTransport{Reader: outR, Writer: inW})
+	return endpoints
 }
 
 func modernBody(tool, arguments string) string {
@@ -137,45 +138,45 @@ func (s *scene) sdk(version string, transport mcp.Transport) caller {
 }
 
 // rightly makes calls that a tool answers: their results are the caller's own.
-func (s *scene) rightly(door string, call caller) {
+func (s *scene) rightly(endpoint string, call caller) {
 	s.t.Helper()
 	args := func(what string) string {
 		return fmt.Sprintf(`{"user":"eve","password":%q,"token":%q,"credentials_json":%q}`,
-			s.plant("password, "+what+" through "+door), s.plant("token, "+what+" through "+door), s.plant("credentials, "+what+" through "+door))
+			s.plant("password, "+what+" through "+endpoint), s.plant("token, "+what+" through "+endpoint), s.plant("credentials, "+what+" through "+endpoint))
 	}
-	result := "result through " + door
+	result := "result through " + endpoint
 	s.apiKey.Store(s.plant(result))
 	told := call("login", args("login"))
 	if !strings.Contains(told, "welcome, eve") {
-		s.t.Errorf("%s: login was answered %s", door, told)
+		s.t.Errorf("%s: login was answered %s", endpoint, told)
 	}
-	s.text("the answer to a login through "+door, told, result)
+	s.text("the answer to a login through "+endpoint, told, result)
 
 	told = call("fail", args("fail"))
-	s.text("the answer of a tool that fails, through "+door, told, "password, fail through "+door)
+	s.text("the answer of a tool that fails, through "+endpoint, told, "password, fail through "+endpoint)
 	for _, tool := range []string{"crash", "hang", "unknown"} {
-		s.text("the answer of "+tool+" through "+door, call(tool, args(tool)))
+		s.text("the answer of "+tool+" through "+endpoint, call(tool, args(tool)))
 	}
 }
 
 // wrongly breaks every rule of a schema with a secret.
-func (s *scene) wrongly(door string, call caller) {
+func (s *scene) wrongly(endpoint string, call caller) {
 	s.t.Helper()
 	var values []string
 	for _, m := range []string{"password", "token", "credentials_json"} {
-		values = append(values, fmt.Sprintf("%q:%q", m, s.plant("wrong "+m+" through "+door)))
+		values = append(values, fmt.Sprintf("%q:%q", m, s.plant("wrong "+m+" through "+endpoint)))
 	}
 	for _, m := range []string{"mode", "fixed", "count", "when", "either", "unknown"} {
-		values = append(values, fmt.Sprintf("%q:%q", m, s.plantUnnamed("wrong "+m+" through "+door)))
+		values = append(values, fmt.Sprintf("%q:%q", m, s.plantUnnamed("wrong "+m+" through "+endpoint)))
 	}
-	item := s.plantUnnamed("wrong list through " + door)
+	item := s.plantUnnamed("wrong list through " + endpoint)
 	values = append(values, fmt.Sprintf(`"list":[%q,%q]`, item, item))
 	told := call("strict", "{"+strings.Join(values, ",")+"}")
 	if strings.Contains(told, `"fine"`) {
-		s.t.Errorf("%s: wrong arguments were taken", door)
+		s.t.Errorf("%s: wrong arguments were taken", endpoint)
 	}
-	s.text("the answer to wrong arguments through "+door, told)
-	s.text("the answer to arguments that are no object, through "+door, call("strict", fmt.Sprintf("[%q]", s.plantUnnamed("arguments that are no object, through "+door))))
+	s.text("the answer to wrong arguments through "+endpoint, told)
+	s.text("the answer to arguments that are no object, through "+endpoint, call("strict", fmt.Sprintf("[%q]", s.plantUnnamed("arguments that are no object, through "+endpoint))))
 }
 
 // credentials shows keys that are none to every path, in every place that a key
@@ -328,7 +329,7 @@ func (s *scene) search() {
 	}
 	paths := []string{"/metrics", "/readyz", "/healthz", "/", "/mcp/tools"}
 	for path, methods := range doc.Paths {
-		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/me/credentials" && path != "/calls/tail" && path != "/packs/export" { // for users: test/own; without an end: follow; without a server that could be in a pack: internal/pack
+		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/me/credentials" && path != "/calls/tail" && path != "/packs/export" { // for users: test/usercredentials; without an end: follow; without a server that could be in a pack: internal/pack
 			paths = append(paths, path)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package secrets sends secrets through every door, rightly and wrongly, and
+// Package secrets sends secrets through every endpoint, rightly and wrongly, and
 // then looks for them wherever they must not be: files, logs, errors, metrics
 // and the answers to others.
 package secrets

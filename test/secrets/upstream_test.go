@@ -214,7 +214,7 @@ func (h *hunt) operator(in *program.Instance, method, path, body string, status 
 	return string(b)
 }
 
-// ask calls a tool through every door. Its result, and nothing else, may hold
+// ask calls a tool through every endpoint. Its result, and nothing else, may hold
 // what it repeats.
 func (h *hunt) ask(in *program.Instance, id, tool string) {
 	h.t.Helper()

@@ -8,10 +8,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-// TestWhoBelievesAServer sets believe_annotations in every way that there is. The
+// TestWhoTrustsAServer sets believe_annotations in every way that there is. The
 // operator and admins may; whoever only adds servers may not, nor lead a server
 // that an admin believes elsewhere.
-func TestWhoBelievesAServer(t *testing.T) {
+func TestWhoTrustsAServer(t *testing.T) {
 	t.Parallel()
 	i, p, other := start(t, nil), newPeer(t), newPeer(t)
 	developer := as(key(t, i, "servers:write,tools:read"))
@@ -51,9 +51,9 @@ func TestWhoBelievesAServer(t *testing.T) {
 	}
 }
 
-// TestWhoSaysThatAToolReads sets read_only of a tool in every way that there is, with
+// TestWhoDeclaresAToolReadOnly sets read_only of a tool in every way that there is, with
 // the same bounds: the operator and admins may, and it holds for one place alone.
-func TestWhoSaysThatAToolReads(t *testing.T) {
+func TestWhoDeclaresAToolReadOnly(t *testing.T) {
 	t.Parallel()
 	i, p, other := start(t, nil), newPeer(t), newPeer(t)
 	developer := as(key(t, i, "servers:write,tools:read"))

@@ -125,9 +125,9 @@ func TestBridgeContract(t *testing.T) {
 		if r := at.Do(t, http.MethodPost, "/mcp/call", call(endpoint(""), ""), "Authorization:"); r.Status != http.StatusOK {
 			t.Errorf("as the password of %q: %d %s", user, r.Status, r.Body)
 		}
-		// That is this door's alone.
+		// That is this endpoint's alone.
 		if r := at.Do(t, http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Authorization:"); r.Status != http.StatusUnauthorized {
-			t.Errorf("another door takes it: %d", r.Status)
+			t.Errorf("another endpoint takes it: %d", r.Status)
 		}
 	}
 }

@@ -23,8 +23,8 @@ import (
 
 // TestMain lets this binary be a server over stdio, and the guard of one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
-		os.Exit(proc.Reap(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == proc.ReaperVerb {
+		os.Exit(proc.RunReaper(os.Args[2:]))
 	}
 	if os.Getenv("PLAY_SERVER") == "" {
 		os.Exit(program.Main(m))
@@ -86,7 +86,7 @@ func command(t testing.TB, id, env string) string {
 
 // A command comes from the operator, or from an admin where the operator said
 // so; from anyone else it is refused, run never, and on record.
-func TestWhoMayBringACommand(t *testing.T) {
+func TestWhoCanDefineACommand(t *testing.T) {
 	t.Parallel()
 	for _, allow := range []string{"false", "true"} {
 		i := testkit.Start(t, testkit.Settings{"allow-commands": allow})
@@ -122,7 +122,7 @@ func TestWhoMayBringACommand(t *testing.T) {
 	}
 }
 
-func TestTheOperatorBringsACommand(t *testing.T) {
+func TestOperatorDefinesACommand(t *testing.T) {
 	t.Parallel()
 	i := testkit.Start(t, nil)
 	file := filepath.Join(t.TempDir(), "token")
@@ -268,7 +268,7 @@ func TestTheBridge(t *testing.T) {
 	}
 	// Every call is on record, under the reserved server where it is no other's.
 	r := i.Do(t, "GET", "/api/v1/calls?limit=100", "")
-	if !strings.Contains(r.Body, `"door":"call","server":"adhoc","name":"echo"`) || !strings.Contains(r.Body, `"door":"call","server":"notes"`) {
+	if !strings.Contains(r.Body, `"entry_point":"call","server":"adhoc","name":"echo"`) || !strings.Contains(r.Body, `"entry_point":"call","server":"notes"`) {
 		t.Errorf("%s", r.Body)
 	}
 	if r := i.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"adhoc","url":%q}`, p.URL)); r.Status != 422 {

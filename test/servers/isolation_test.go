@@ -69,7 +69,7 @@ const (
 // Ten agents with two clients each, a hundred calls of each agent at once, on the
 // real binary: as many processes as the setting says, and none of them, nor of
 // their children, when their session, the program or its life is ended.
-func TestProcessesAreAsManyAsTheSettingSays(t *testing.T) {
+func TestProcessCountFollowsTheSetting(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere there is no reaper")

@@ -20,7 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
-// peer is an MCP server of the official SDK behind a door that wants a token.
+// peer is an MCP server of the official SDK behind an endpoint that wants a token.
 type peer struct {
 	*httptest.Server
 	sdk   *mcp.Server
@@ -230,7 +230,7 @@ func TestNothingIsStoredThatWasNotReached(t *testing.T) {
 	}
 }
 
-// Credentials that go through every door are in no file, log or answer.
+// Credentials that go through every endpoint are in no file, log or answer.
 func TestCredentialsAreNowhere(t *testing.T) {
 	t.Parallel()
 	i, p := start(t, nil), newPeer(t)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -34,9 +34,9 @@ type told struct {
 	}
 }
 
-func runTasks(t *testing.T, door, tool, arguments string) told {
+func runTasks(t *testing.T, endpoint, tool, arguments string) told {
 	t.Helper()
-	out, err := program.FindNode(t).Run(t, 5*time.Minute, "tasks.mjs", door, testkit.AdminKey, tool, arguments)
+	out, err := program.FindNode(t).Run(t, 5*time.Minute, "tasks.mjs", endpoint, testkit.AdminKey, tool, arguments)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -58,7 +58,7 @@ func TestTasksOfALegacyClient(t *testing.T) {
 	if status != 201 {
 		t.Fatalf("%d %s", status, body)
 	}
-	if r := i.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"tasks","url":%q}`, peers.Tasks(t))); r.Status != 201 {
+	if r := i.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"tasks","url":%q}`, upstreams.Tasks(t))); r.Status != 201 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	for _, c := range []struct{ tool, arguments, support, asked, says string }{
@@ -223,7 +223,7 @@ func TestTasksAreTheirPrincipals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	i := start(t, testkit.Settings{"data-dir": dir})
-	url := peers.Tasks(t)
+	url := upstreams.Tasks(t)
 	for _, id := range []string{"tasks", "other"} {
 		if r := i.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, id, url)); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)

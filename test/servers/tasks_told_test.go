@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -29,7 +29,7 @@ func taskServers(t *testing.T) string {
 	_, port, _ := net.SplitHostPort(addr)
 	program.Serve(t, addr, []string{"PORT=" + port}, node.Bin(), everything, "streamableHttp")
 	return fmt.Sprintf("servers:\n  pipe:\n    transport: stdio\n    command: [%q, %q, stdio]\n  http:\n    url: http://%s/mcp\n  tasks:\n    url: %s\n",
-		node.Bin(), everything, addr, peers.Tasks(t))
+		node.Bin(), everything, addr, upstreams.Tasks(t))
 }
 
 // untilKnown waits for the servers of taskServers: what is declared is heard of in
@@ -42,9 +42,9 @@ func untilKnown(t *testing.T, i *testkit.Instance) {
 	})
 }
 
-// stdioDoor is the command of a door over stdio, with servers that are known: what
+// stdioEndpoint is the command of an endpoint over stdio, with servers that are known: what
 // is declared is not waited for.
-func stdioDoor(t *testing.T, file *settings) []string {
+func stdioEndpoint(t *testing.T, file *settings) []string {
 	t.Helper()
 	dir := t.TempDir()
 	i := start(t, testkit.Settings{"config": file.path, "data-dir": dir})
@@ -54,7 +54,7 @@ func stdioDoor(t *testing.T, file *settings) []string {
 }
 
 // What servers of both eras tell of tasks reaches the official client of
-// 2025-11-25, through every door that carries notes.
+// 2025-11-25, through every endpoint that carries notes.
 func TestLegacyClientsHearOfTasks(t *testing.T) {
 	t.Parallel()
 	file := newSettings(t, taskServers(t))
@@ -62,10 +62,10 @@ func TestLegacyClientsHearOfTasks(t *testing.T) {
 	untilKnown(t, i)
 	stdio := func(t *testing.T) string {
 		t.Helper()
-		command, _ := json.Marshal(stdioDoor(t, file))
+		command, _ := json.Marshal(stdioEndpoint(t, file))
 		return string(command)
 	}
-	for name, door := range map[string]func(t *testing.T) string{
+	for name, endpoint := range map[string]func(t *testing.T) string{
 		"Streamable HTTP": func(*testing.T) string { return i.URL + "/mcp" }, "HTTP+SSE": func(*testing.T) string { return i.URL + "/sse" }, "stdio": stdio,
 	} {
 		for tool, arguments := range map[string]string{
@@ -75,7 +75,7 @@ func TestLegacyClientsHearOfTasks(t *testing.T) {
 		} {
 			t.Run(name+" "+tool, func(t *testing.T) {
 				t.Parallel()
-				got := runTasks(t, door(t), tool, arguments)
+				got := runTasks(t, endpoint(t), tool, arguments)
 				if got.Error != "" || len(got.Result.Content) == 0 {
 					t.Fatalf("result %+v, error %s", got.Result, got.Error)
 				}
@@ -96,12 +96,12 @@ type ear struct {
 	lines chan string
 }
 
-// listenFor listens at a door over HTTP.
-func listenFor(t *testing.T, i *testkit.Instance, key, door, capabilities string, ids ...string) *ear {
+// listenFor listens at an endpoint over HTTP.
+func listenFor(t *testing.T, i *testkit.Instance, key, endpoint, capabilities string, ids ...string) *ear {
 	t.Helper()
 	list, _ := json.Marshal(ids)
 	ctx, cancel := context.WithCancel(t.Context())
-	resp := i.Open(ctx, t, "POST", door, listenRequest(1, string(list), capabilities), as(key),
+	resp := i.Open(ctx, t, "POST", endpoint, listenRequest(1, string(list), capabilities), as(key),
 		"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen", "Accept: application/json, text/event-stream")
 	t.Cleanup(func() { cancel(); _ = resp.Body.Close() })
 	return read(t, resp.Body)
@@ -194,12 +194,12 @@ func TestModernClientsHearOfTasks(t *testing.T) {
 				t.Fatalf("%v", made)
 			}
 			ears := map[string]*ear{}
-			for _, door := range []string{"/mcp", "/mcp/s/" + server} {
-				e := listenFor(t, i, mine, door, takesTasks, id, "nothing")
+			for _, endpoint := range []string{"/mcp", "/mcp/s/" + server} {
+				e := listenFor(t, i, mine, endpoint, takesTasks, id, "nothing")
 				if got := e.granted(); !slices.Equal(got, []string{id}) {
-					t.Fatalf("%s granted %q", door, got)
+					t.Fatalf("%s granted %q", endpoint, got)
 				}
-				ears[door] = e
+				ears[endpoint] = e
 			}
 			if got := listenFor(t, i, theirs, "/mcp", takesTasks, id).granted(); len(got) != 0 {
 				t.Errorf("another was granted %q", got)
@@ -216,10 +216,10 @@ func TestModernClientsHearOfTasks(t *testing.T) {
 			for k := range task["inputRequests"].(map[string]any) {
 				modernAsk(t, i, mine, "tasks/update", id, fmt.Sprintf(`"taskId":%q,"inputResponses":{%q:{"action":"accept","content":%s}},`, id, k, c.answer), takesTasks)
 			}
-			for door, e := range ears {
+			for endpoint, e := range ears {
 				end := e.hears(id, "completed")
 				if !strings.Contains(fmt.Sprint(end.Params.Result), c.says) || end.Params.Meta["io.modelcontextprotocol/subscriptionId"] != float64(1) {
-					t.Errorf("%s: %+v", door, end.Params)
+					t.Errorf("%s: %+v", endpoint, end.Params)
 				}
 			}
 		})
@@ -227,10 +227,10 @@ func TestModernClientsHearOfTasks(t *testing.T) {
 }
 
 // The same over stdio, where everything comes on one stream.
-func TestTasksAreHeardOfOverStdio(t *testing.T) {
+func TestTaskChangesArriveOverStdio(t *testing.T) {
 	t.Parallel()
-	door := stdioDoor(t, newSettings(t, taskServers(t)))
-	cmd := exec.CommandContext(t.Context(), door[0], door[1:]...)
+	endpoint := stdioEndpoint(t, newSettings(t, taskServers(t)))
+	cmd := exec.CommandContext(t.Context(), endpoint[0], endpoint[1:]...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // Models, agents elsewhere, and the addresses that others want to be told at.
-func TestAgentsLeadNowhereWithin(t *testing.T) { //nolint:paralleltest // it has a network of its own
+func TestAgentsDoNotReachPrivateAddresses(t *testing.T) { //nolint:paralleltest // it has a network of its own
 	if !isolate(t) {
 		return
 	}

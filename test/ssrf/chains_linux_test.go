@@ -143,7 +143,7 @@ func service(url string) string {
 // What strangers write on chains: where a registration is, the domain that is to
 // vouch for an agent, the files of events, and the gateway of IPFS and the node,
 // should they lead away.
-func TestChainsLeadNowhereWithin(t *testing.T) { //nolint:paralleltest // it has a network of its own
+func TestChainsDoNotReachPrivateAddresses(t *testing.T) { //nolint:paralleltest // it has a network of its own
 	if !isolate(t) {
 		return
 	}
@@ -213,7 +213,7 @@ func (r *rig) files(urls []string) {
 
 // An endpoint that a registration names is a server that cannot be reached where
 // it lies within.
-func TestFoundEndpointsLeadNowhereWithin(t *testing.T) { //nolint:paralleltest // it has a network of its own
+func TestDiscoveredEndpointsDoNotReachPrivateAddresses(t *testing.T) { //nolint:paralleltest // it has a network of its own
 	if !isolate(t) {
 		return
 	}

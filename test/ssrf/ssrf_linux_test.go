@@ -16,7 +16,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/cli"
 	"github.com/junctor-mcp/junctor/internal/testkit"
-	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/upstreams"
 )
 
 // rig is an instance in the network where every address answers.
@@ -25,16 +25,16 @@ type rig struct {
 	in     *testkit.Instance
 	traps  *traps
 	dns    *dns
-	home   *peers.Server // the server at the allowed address
-	lead   string        // a server at the allowed address that leads to ?to=
-	writer string        // a key that may add servers and call endpoints
+	home   *upstreams.Server // the server at the allowed address
+	lead   string            // a server at the allowed address that leads to ?to=
+	writer string            // a key that may add servers and call endpoints
 	asked  int
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, traps: setTraps(t), dns: startDNS(t)}
-	r.home = peers.StartOn(t, peers.Legacy, listen(t))
+	r.home = upstreams.StartOn(t, upstreams.Legacy, listen(t))
 	lead := httptest.NewUnstartedServer(http.HandlerFunc(mislead))
 	_ = lead.Listener.Close()
 	lead.Listener = listen(t)
@@ -99,7 +99,7 @@ func (r *rig) quiet(after string) {
 	}
 }
 
-// everywhere offers a URL at every door that takes one.
+// everywhere offers a URL at every endpoint that takes one.
 func (r *rig) everywhere(url string) {
 	r.t.Helper()
 	text, _ := json.Marshal(url)
@@ -251,9 +251,9 @@ func TestNameThatChangesItsMeaning(t *testing.T) { //nolint:paralleltest // it h
 	}
 }
 
-// The operator's own doors, the command line and files, may lead to this
+// The operator's own endpoints, the command line and files, may lead to this
 // machine, where it is named as itself, and nowhere else within.
-func TestOperatorsDoors(t *testing.T) { //nolint:paralleltest // it has a network of its own
+func TestOperatorsEndpoints(t *testing.T) { //nolint:paralleltest // it has a network of its own
 	if !isolate(t) {
 		return
 	}

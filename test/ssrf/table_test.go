@@ -1,4 +1,4 @@
-// Package ssrf offers every address that must not be reached at every door that
+// Package ssrf offers every address that must not be reached at every endpoint that
 // takes one, in a network where each of them answers, and counts who is dialled.
 package ssrf
 

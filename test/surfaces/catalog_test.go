@@ -27,7 +27,7 @@ const (
 // A catalogue that an admin registers while the instance runs: its document is served,
 // agents answer with its components, a client that names it gets them as they are, and
 // the console draws what stands for them.
-func TestACatalogOfOnesOwn(t *testing.T) {
+func TestRegisteredCatalog(t *testing.T) {
 	t.Parallel()
 	c := program.StartConsole(t)
 	dir := t.TempDir()
@@ -93,5 +93,13 @@ func TestACatalogOfOnesOwn(t *testing.T) {
 	c.Tell(t, "component-catalog", "rm", "fleet")
 	if status, _ := get("/a2ui/catalogs/fleet.json"); status != http.StatusNotFound {
 		t.Errorf("it is removed, and still served: %d", status)
+	}
+	// The rules still name its component, which nobody can draw any more.
+	if text := ask(`,"` + fleetID + `"`); strings.Contains(text, "fleet:Gauge") || !strings.Contains(text, "It drives.") {
+		t.Errorf("it is removed, and still sent: %s", text)
+	}
+	run, err := c.Request(t.Context(), http.MethodPost, "/api/v1/agents/lorry/runs", `{"message":"speed"}`)
+	if err != nil || strings.Contains(run.Body, "fleet:Gauge") || !strings.Contains(run.Body, "It drives.") {
+		t.Errorf("it is removed, and still shown: %v %s", err, run.Body)
 	}
 }

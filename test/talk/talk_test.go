@@ -76,7 +76,7 @@ func TestAModelNeverGoesBeyondTheList(t *testing.T) {
 			}
 			known[c.ID] = true
 			made++
-			if c.Door != junctor.DoorTurn || c.Agent != "bot" || !ran[c.ID] {
+			if c.EntryPoint != junctor.EntryTurn || c.Agent != "bot" || !ran[c.ID] {
 				rt.Fatalf("a call that the answer does not speak of: %+v", c)
 			}
 			began := c.Status == junctor.StatusSuccess || c.Status == junctor.StatusError || c.Status == junctor.StatusRunning
@@ -139,7 +139,7 @@ func TestAttemptsOfAModelAreOnRecord(t *testing.T) {
 	}{
 		"fail": {"demo", junctor.StatusDenied}, "nothing__such": {"", junctor.StatusInvalid}, "echo": {"demo", junctor.StatusInvalid}, "ask": {"waits", junctor.StatusError},
 	} {
-		if c := got[name]; c.Status != want.status || c.Server != want.server || c.Door != junctor.DoorTurn {
+		if c := got[name]; c.Status != want.status || c.Server != want.server || c.EntryPoint != junctor.EntryTurn {
 			t.Errorf("%s is on record as %+v, want %+v", name, c, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestManyToolsAreFound(t *testing.T) {
 		}
 	})
 	end := s.talk("bot", "when is the tide?")
-	if end.Outcome != agent.Done || len(end.Messages) != 3 {
+	if end.Outcome != agent.OutcomeDone || len(end.Messages) != 3 {
 		t.Fatalf("%+v", end)
 	}
 	res := end.Messages[1].Results
@@ -202,7 +202,7 @@ func TestManyToolsAreFound(t *testing.T) {
 }
 
 // A model's key is in no answer, no log and no file, whatever the model says.
-func TestAKeyIsShownByNobody(t *testing.T) {
+func TestKeyIsNeverShown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	const key = "sk-canary-7f3a9c1e5b"
@@ -214,7 +214,7 @@ func TestAKeyIsShownByNobody(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 	s.expect(201, "POST", "/agents", `{"name":"bot","brain":{"model":"locked"}}`, nil)
-	if end := s.talk("bot", "hello"); end.Outcome != agent.Failed || strings.Contains(end.Reason, key) {
+	if end := s.talk("bot", "hello"); end.Outcome != agent.OutcomeFailed || strings.Contains(end.Reason, key) {
 		t.Errorf("%+v", end)
 	}
 	if strings.Contains(said, key) || strings.Contains(s.Log.String(), key) {

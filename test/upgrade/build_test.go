@@ -20,7 +20,7 @@ const (
 	nextMain = `-- +goose Up
 ALTER TABLE keys ADD COLUMN upgraded TEXT COLLATE "C" NOT NULL DEFAULT 'yes';
 ALTER TABLE servers ADD COLUMN upgraded BIGINT;
-ALTER TABLE nodes ADD COLUMN upgraded BIGINT NOT NULL DEFAULT 1;
+ALTER TABLE replicas ADD COLUMN upgraded BIGINT NOT NULL DEFAULT 1;
 ALTER TABLE audit_pages ADD COLUMN upgraded BIGINT;
 CREATE INDEX keys_upgraded ON keys (upgraded);
 CREATE TABLE upgraded (tenant_id TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, PRIMARY KEY (tenant_id, id));

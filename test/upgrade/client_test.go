@@ -34,7 +34,7 @@ type client struct {
 func newClient(c *program.Cluster) *client {
 	return &client{
 		url: c.URL, http: http.Client{Timeout: callWithin, Transport: &http.Transport{DisableKeepAlives: true}},
-		served: make([]atomic.Int64, len(c.Nodes())),
+		served: make([]atomic.Int64, len(c.Replicas())),
 	}
 }
 

@@ -35,8 +35,8 @@ func TestRollingUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	c.Node(0).Add(t, "peer", repeater(t))
-	for n, in := range c.Nodes() {
+	c.Replica(0).Add(t, "peer", repeater(t))
+	for n, in := range c.Replicas() {
 		poll.Until(t, fmt.Sprintf("replica %d has the server", n), patience, func() bool {
 			got, err := in.Request(t.Context(), http.MethodPost, "/mcp/request", call("peer__repeat", "warm"))
 			return err == nil && strings.Contains(got.Body, "warm")
@@ -57,7 +57,7 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 
 	l.c.goesOn(t)
-	for n, in := range c.Nodes() {
+	for n, in := range c.Replicas() {
 		in.Signal(t, syscall.SIGTERM)
 		if code, ok := in.Wait(patience); !ok || code != 0 {
 			t.Fatalf("replica %d, told to end: exit code %d, ended %t", n, code, ok)
@@ -76,7 +76,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	t.Logf("figure: three replicas replaced one by one across a migration, under load: %d calls and changes, %d failed", l.calls.Load(), len(l.failures()))
 
-	for n, in := range c.Nodes() {
+	for n, in := range c.Replicas() {
 		// The files alone: this version does not open the next one's database.
 		if out, errs, code := in.Operate(t, "audit", "verify", "--files-only"); code != 0 {
 			t.Errorf("the journal of replica %d: %d %s%s", n, code, out, errs)

@@ -166,7 +166,7 @@ func hard(t *testing.T) string {
 	return s.URL
 }
 
-// Generated Views in a browser, with a host that is not ours, through the doors
+// Generated Views in a browser, with a host that is not ours, through the endpoints
 // that every client uses.
 func TestViews(t *testing.T) {
 	node := program.FindNode(t)

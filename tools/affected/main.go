@@ -52,15 +52,15 @@ func findAffected(revision string) ([]string, error) {
 
 // changedFiles lists paths relative to the repository's root.
 func changedFiles(revision string) ([]string, error) {
-	base, err := run("git", "merge-base", revision, "HEAD")
+	base, err := runCommand("git", "merge-base", revision, "HEAD")
 	if err != nil {
 		return nil, err
 	}
-	tracked, err := run("git", "diff", "--name-only", "--no-renames", strings.TrimSpace(base))
+	tracked, err := runCommand("git", "diff", "--name-only", "--no-renames", strings.TrimSpace(base))
 	if err != nil {
 		return nil, err
 	}
-	untracked, err := run("git", "ls-files", "--others", "--exclude-standard")
+	untracked, err := runCommand("git", "ls-files", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ const program = "cmd/junctor"
 
 // loadModule asks go list, whose -test variants know what tests import.
 func loadModule() (*module, error) {
-	out, err := run("go", "list", "-e", "-test", "-deps", "-json=ImportPath,ForTest,Deps,Standard,Module,TestGoFiles,XTestGoFiles", "./...")
+	out, err := runCommand("go", "list", "-e", "-test", "-deps", "-json=ImportPath,ForTest,Deps,Standard,Module,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (m *module) ownerOf(file string) (owner string, known bool) {
 	return m.path, isGo
 }
 
-func run(name string, args ...string) (string, error) {
+func runCommand(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

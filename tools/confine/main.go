@@ -29,18 +29,20 @@ func main() {
 	deny := flag.String("deny", "", "what to refuse: ptrace, inet6")
 	listen := flag.String("listen", "", "ports to keep in use on every address")
 	flag.Parse()
-	code, err := run(split(*deny), split(*listen), flag.Args())
+	code, err := runConfined(splitList(*deny), splitList(*listen), flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "confine:", err)
 	}
 	os.Exit(code)
 }
 
-func split(list string) []string {
+// splitList splits a comma-separated list; an empty text has no elements.
+func splitList(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
-func run(deny, ports, argv []string) (int, error) {
+// runConfined executes argv under the filters and returns its exit code.
+func runConfined(deny, ports, argv []string) (int, error) {
 	if len(argv) == 0 {
 		return 2, errors.New("a command is missing")
 	}
@@ -54,7 +56,7 @@ func run(deny, ports, argv []string) (int, error) {
 	// A filter binds one thread, and the processes that come from it.
 	runtime.LockOSThread()
 	for _, what := range deny {
-		if err := install(what); err != nil {
+		if err := installFilter(what); err != nil {
 			return 1, err
 		}
 	}
@@ -80,7 +82,9 @@ const (
 	atArgument = 16
 )
 
-func install(what string) error {
+// installFilter installs the seccomp filter of one kind in this process and all that
+// it starts.
+func installFilter(what string) error {
 	var filter []unix.SockFilter
 	switch what {
 	case "ptrace":
@@ -92,7 +96,7 @@ func install(what string) error {
 			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: atArgument},
 			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.AF_INET6, Jf: 1},
 			failWith(unix.EAFNOSUPPORT),
-			allow(),
+			allowCall(),
 		}
 	default:
 		return fmt.Errorf("-deny %s: unknown; use ptrace or inet6", what)
@@ -123,10 +127,10 @@ func denyCalls(with syscall.Errno, calls ...uint32) []unix.SockFilter {
 		toFailure := uint8(len(calls) - i) // over the other calls, and allow
 		filter = append(filter, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jt: toFailure})
 	}
-	return append(filter, allow(), failWith(with))
+	return append(filter, allowCall(), failWith(with))
 }
 
-func allow() unix.SockFilter {
+func allowCall() unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
 }
 

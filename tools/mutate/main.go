@@ -35,7 +35,7 @@ var errSurvived = errors.New("there are faults that no test finds: write the mis
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	if err := runMutants(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -82,7 +82,10 @@ func parseFlags(args []string) (settings, error) {
 	return s, nil
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
+// runMutants plants faults, runs the tests that reach each one, and prints a table of
+// what was found. Results are kept in a file, so that an interrupted run
+// continues.
+func runMutants(ctx context.Context, args []string, out io.Writer) error {
 	s, err := parseFlags(args)
 	if err != nil {
 		return err
@@ -95,7 +98,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := draw(root, s, equivalent)
+	drawn, err := drawMutants(root, s, equivalent)
 	if err != nil {
 		return err
 	}
@@ -122,18 +125,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if s.only != "" && s.only != m.id {
 			continue
 		}
-		if v, known := results.find(m); known && s.only == "" && (s.own || v.state != stateOpen) {
+		if v, known := results.findVerdict(m); known && s.only == "" && (s.own || v.state != stateOpen) {
 			continue
 		}
 		begin := time.Now()
-		v, err := t.test(ctx, m)
+		v, err := t.testMutant(ctx, m)
 		if err != nil {
-			return fmt.Errorf("%s at %s: %w", m.id, m.place(), err)
+			return fmt.Errorf("%s at %s: %w", m.id, m.placeText(), err)
 		}
-		if err := results.add(m, v); err != nil {
+		if err := results.addVerdict(m, v); err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "%3d/%d %s %s: %s: %s (%s)\n", faults, s.count, m.id, m.place(), m.change, v, time.Since(begin).Round(time.Second))
+		fmt.Fprintf(os.Stderr, "%3d/%d %s %s: %s: %s (%s)\n", faults, s.count, m.id, m.placeText(), m.change, v, time.Since(begin).Round(time.Second))
 	}
 	if s.summary {
 		printSummary(out, drawn, results)
@@ -141,16 +144,16 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		printTable(out, drawn, results)
 	}
 	for _, m := range drawn {
-		if v, known := results.find(m); m.reason == "" && known && v.state != stateKilled && (s.only == "" || s.only == m.id) {
+		if v, known := results.findVerdict(m); m.reason == "" && known && v.state != stateKilled && (s.only == "" || s.only == m.id) {
 			return errSurvived
 		}
 	}
 	return nil
 }
 
-// draw chooses the faults, and gives those of the equivalents that are still in
+// drawMutants chooses the faults, and gives those of the equivalents that are still in
 // the code too, which count as none: others are drawn in their place.
-func draw(root string, s settings, equivalent map[string]string) ([]*mutant, error) {
+func drawMutants(root string, s settings, equivalent map[string]string) ([]*mutant, error) {
 	loaded, err := loadPackages(root, s.packages)
 	if err != nil {
 		return nil, err
@@ -161,7 +164,7 @@ func draw(root string, s settings, equivalent map[string]string) ([]*mutant, err
 		if i < s.count%len(loaded) {
 			want++
 		}
-		for _, m := range p.draw(s.seed, want, i, equivalent) {
+		for _, m := range p.drawMutants(s.seed, want, i, equivalent) {
 			m.reason = equivalent[m.id]
 			drawn = append(drawn, m)
 			if m.reason == "" {

@@ -29,7 +29,7 @@ const (
 	swappedBoolean
 )
 
-// mutant is one fault: a piece of a file and what stands there instead.
+// mutant is one planted fault: a range of a file and its replacement.
 type mutant struct {
 	id       string // stays the same while the function's code around it does
 	pkg      string // import path
@@ -46,10 +46,11 @@ type mutant struct {
 	text       string
 }
 
-func (m *mutant) place() string { return fmt.Sprintf("%s:%d %s", m.relative, m.line, m.function) }
+// placeText returns file, line and function, for tables.
+func (m *mutant) placeText() string { return fmt.Sprintf("%s:%d %s", m.relative, m.line, m.function) }
 
-// source gives the file with the fault.
-func (m *mutant) source() ([]byte, error) {
+// mutatedSource returns the text of the file with the fault.
+func (m *mutant) mutatedSource() ([]byte, error) {
 	src, err := os.ReadFile(m.file)
 	if err != nil {
 		return nil, err
@@ -64,6 +65,8 @@ type checkedPackage struct {
 	mutants []*mutant
 }
 
+// loadPackages loads packages with types and finds all faults that could be
+// planted in them.
 func loadPackages(root string, names []string) ([]*checkedPackage, error) {
 	var patterns []string
 	for _, n := range names {
@@ -99,19 +102,19 @@ func loadPackages(root string, names []string) ([]*checkedPackage, error) {
 	return all, nil
 }
 
-// draw gives so many faults that compile, and the equivalents that came up on
-// the way. The kinds take turns, beginning with another one in each package, and
-// no function gets two faults as long as there are others. What is drawn depends
-// on the seed and the code of the functions alone, so that a change elsewhere
-// leaves most of it as it is.
-func (p *checkedPackage) draw(seed string, want, first int, equivalent map[string]string) []*mutant {
+// drawMutants returns want faults that compile, and the equivalent ones that were
+// drawn on the way. The kinds take turns, beginning with another one in each
+// package, and no function gets two faults as long as there are others. The
+// draw depends only on the seed and the code of the functions, so that a change
+// in other functions leaves most of it unchanged.
+func (p *checkedPackage) drawMutants(seed string, want, first int, equivalent map[string]string) []*mutant {
 	byKind := make([][]*mutant, len(kinds))
 	for _, m := range p.mutants {
 		byKind[m.kind] = append(byKind[m.kind], m)
 	}
 	for _, some := range byKind {
 		slices.SortFunc(some, func(a, b *mutant) int {
-			return cmp.Or(cmp.Compare(rank(seed, a.id), rank(seed, b.id)), cmp.Compare(a.id, b.id))
+			return cmp.Or(cmp.Compare(rankOf(seed, a.id), rankOf(seed, b.id)), cmp.Compare(a.id, b.id))
 		})
 	}
 	var drawn []*mutant
@@ -128,7 +131,7 @@ func (p *checkedPackage) draw(seed string, want, first int, equivalent map[strin
 			}
 			drawn = append(drawn, m)
 			if equivalent[m.id] != "" {
-				continue // it is listed, and another one drawn
+				continue // list it and draw another one
 			}
 			functions[m.function] = true
 			return true
@@ -148,12 +151,12 @@ func (p *checkedPackage) draw(seed string, want, first int, equivalent map[strin
 	return drawn
 }
 
-func rank(seed, id string) string { return digest(seed, id) }
+func rankOf(seed, id string) string { return digestOf(seed, id) }
 
-// compiles says whether the package has no errors of types with a fault: a call
-// that was dropped may leave a variable or an import unused.
+// compiles reports whether the package still type-checks with the fault:
+// dropping a call may leave a variable or an import unused.
 func (p *checkedPackage) compiles(m *mutant) bool {
-	src, err := m.source()
+	src, err := m.mutatedSource()
 	if err != nil {
 		return false
 	}
@@ -178,7 +181,7 @@ func (p *checkedPackage) compiles(m *mutant) bool {
 	return err == nil
 }
 
-// importerOf finds the packages that one imports.
+// importerOf returns an importer for the dependencies of a package.
 func importerOf(p *packages.Package) types.Importer {
 	return importFunc(func(path string) (*types.Package, error) {
 		if path == "unsafe" {
@@ -197,7 +200,7 @@ type importFunc func(path string) (*types.Package, error)
 
 func (f importFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-func digest(parts ...string) string {
+func digestOf(parts ...string) string {
 	h := sha256.New()
 	for _, s := range parts {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
@@ -217,6 +220,7 @@ type finder struct {
 	found    []*mutant
 }
 
+// findMutants returns all faults that could be planted in a file.
 func findMutants(root string, p *packages.Package, f *ast.File) ([]*mutant, error) {
 	name := p.Fset.File(f.Pos()).Name()
 	src, err := os.ReadFile(name)
@@ -227,16 +231,17 @@ func findMutants(root string, p *packages.Package, f *ast.File) ([]*mutant, erro
 	if err != nil {
 		return nil, err
 	}
-	fi := finder{loaded: p, src: src, file: name, relative: relative, digest: digest(string(src)), same: map[string]int{}}
+	fi := finder{loaded: p, src: src, file: name, relative: relative, digest: digestOf(string(src)), same: map[string]int{}}
 	for _, d := range f.Decls {
 		if fn, is := d.(*ast.FuncDecl); is && fn.Body != nil {
 			fi.function = functionName(fn)
-			ast.Inspect(fn.Body, fi.visit)
+			ast.Inspect(fn.Body, fi.visitNode)
 		}
 	}
 	return fi.found, nil
 }
 
+// functionName returns the name of a function with its receiver type.
 func functionName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return fn.Name.Name
@@ -254,7 +259,8 @@ func functionName(fn *ast.FuncDecl) string {
 	return types.ExprString(t) + "." + fn.Name.Name
 }
 
-func (fi *finder) visit(n ast.Node) bool {
+// visitNode collects the faults of one node.
+func (fi *finder) visitNode(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.IfStmt:
 		fi.visitIf(n)
@@ -275,22 +281,22 @@ func (fi *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// visitIf negates a condition, or has a check pass whatever it finds. The
-// condition stays, so that what it does besides and the variables that it uses
-// do too.
+// visitIf negates a condition, or makes a check always pass. The condition is
+// still evaluated, so that its side effects and used variables stay.
 func (fi *finder) visitIf(n *ast.IfStmt) {
 	if fi.onlyLogs(n) {
 		return
 	}
-	cond := fi.code(n.Cond)
-	fi.add(negatedCondition, n.Cond, "!("+cond+")", "if "+cond, "if !("+cond+")")
-	if n.Else == nil && leaves(n.Body) {
-		fi.add(droppedCheck, n.Cond, "("+cond+") && false", "if "+cond+" { "+fi.code(n.Body.List[len(n.Body.List)-1])+" }", "nothing")
+	cond := fi.codeOf(n.Cond)
+	fi.addFault(negatedCondition, n.Cond, "!("+cond+")", "if "+cond, "if !("+cond+")")
+	if n.Else == nil && leavesBlock(n.Body) {
+		fi.addFault(droppedCheck, n.Cond, "("+cond+") && false", "if "+cond+" { "+fi.codeOf(n.Body.List[len(n.Body.List)-1])+" }", "nothing")
 	}
 }
 
-// leaves says whether a block ends what is around it.
-func leaves(b *ast.BlockStmt) bool {
+// leavesBlock reports whether a block ends with a statement that leaves the
+// surrounding block.
+func leavesBlock(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return false
 	}
@@ -309,17 +315,19 @@ var comparisons = map[token.Token]string{
 	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
 }
 
+// visitBinary exchanges comparison and boolean operators, and removes an
+// addition or subtraction of one.
 func (fi *finder) visitBinary(n *ast.BinaryExpr) {
 	replace := func(kind int, with string) {
-		at := fi.offset(n.OpPos)
-		fi.addAt(kind, at, at+len(n.Op.String()), n.OpPos, with, fi.code(n), fi.code(n.X)+" "+with+" "+fi.code(n.Y))
+		at := fi.offsetOf(n.OpPos)
+		fi.addAt(kind, at, at+len(n.Op.String()), n.OpPos, with, fi.codeOf(n), fi.codeOf(n.X)+" "+with+" "+fi.codeOf(n.Y))
 	}
 	switch n.Op {
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		replace(changedComparison, comparisons[n.Op])
 	case token.EQL, token.NEQ:
-		// Any test that comes by sees a nil that is taken for something: these would
-		// only crowd out the boundaries.
+		// Every test that reaches a wrong nil check fails: such faults would
+		// only crowd out the boundary cases.
 		if !fi.isNil(n.Y) {
 			replace(changedComparison, comparisons[n.Op])
 		}
@@ -329,7 +337,7 @@ func (fi *finder) visitBinary(n *ast.BinaryExpr) {
 		replace(swappedBoolean, "&&")
 	case token.ADD, token.SUB:
 		if one, is := n.Y.(*ast.BasicLit); is && one.Value == "1" {
-			fi.add(changedComparison, one, "0", fi.code(n), fi.code(n.X))
+			fi.addFault(changedComparison, one, "0", fi.codeOf(n), fi.codeOf(n.X))
 		}
 	}
 }
@@ -339,15 +347,17 @@ func (fi *finder) isNil(e ast.Expr) bool { return fi.loaded.TypesInfo.Types[e].I
 func (fi *finder) visitIdent(n *ast.Ident) {
 	for name, other := range map[string]string{"true": "false", "false": "true"} {
 		if n.Name == name && fi.loaded.TypesInfo.Uses[n] == types.Universe.Lookup(name) {
-			fi.add(swappedBoolean, n, other, fi.lineOf(n), other)
+			fi.addFault(swappedBoolean, n, other, fi.lineOf(n), other)
 		}
 	}
 }
 
-// uncounted are methods whose call can be dropped without that a test has to
-// see it: without a lock only the race detector does, and only sometimes.
+// uncounted are methods whose dropped call no test has to notice: only the race
+// detector may notice a missing lock.
 var uncounted = map[string]bool{"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true}
 
+// visitStatements drops single call statements, except those in uncounted and
+// those that only log.
 func (fi *finder) visitStatements(list []ast.Stmt) {
 	for _, s := range list {
 		e, is := s.(*ast.ExprStmt)
@@ -361,11 +371,11 @@ func (fi *finder) visitStatements(list []ast.Stmt) {
 		if sel, is := call.Fun.(*ast.SelectorExpr); is && uncounted[sel.Sel.Name] {
 			continue
 		}
-		fi.add(droppedCall, s, "{}", fi.code(s), "nothing")
+		fi.addFault(droppedCall, s, "{}", fi.codeOf(s), "nothing")
 	}
 }
 
-// onlyLogs says whether a statement does nothing but write to the log.
+// onlyLogs reports whether a statement does nothing but write to the log.
 func (fi *finder) onlyLogs(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
@@ -388,8 +398,8 @@ func (fi *finder) onlyLogs(s ast.Stmt) bool {
 	return false
 }
 
-func (fi *finder) add(kind int, n ast.Node, text, from, to string) {
-	fi.addAt(kind, fi.offset(n.Pos()), fi.offset(n.End()), n.Pos(), text, from, to)
+func (fi *finder) addFault(kind int, n ast.Node, text, from, to string) {
+	fi.addAt(kind, fi.offsetOf(n.Pos()), fi.offsetOf(n.End()), n.Pos(), text, from, to)
 }
 
 func (fi *finder) addAt(kind, start, end int, at token.Pos, text, from, to string) {
@@ -397,20 +407,20 @@ func (fi *finder) addAt(kind, start, end int, at token.Pos, text, from, to strin
 	n := fi.same[key]
 	fi.same[key]++
 	fi.found = append(fi.found, &mutant{
-		id: digest(key, fmt.Sprint(n)), pkg: fi.loaded.PkgPath, file: fi.file, relative: fi.relative, function: fi.function, digest: fi.digest,
-		line: fi.loaded.Fset.Position(at).Line, kind: kind, change: shorten(from) + " → " + shorten(to), start: start, end: end, text: text,
+		id: digestOf(key, fmt.Sprint(n)), pkg: fi.loaded.PkgPath, file: fi.file, relative: fi.relative, function: fi.function, digest: fi.digest,
+		line: fi.loaded.Fset.Position(at).Line, kind: kind, change: shortenCode(from) + " → " + shortenCode(to), start: start, end: end, text: text,
 	})
 }
 
-func (fi *finder) offset(p token.Pos) int { return fi.loaded.Fset.Position(p).Offset }
+func (fi *finder) offsetOf(p token.Pos) int { return fi.loaded.Fset.Position(p).Offset }
 
-func (fi *finder) code(n ast.Node) string {
-	return string(fi.src[fi.offset(n.Pos()):fi.offset(n.End())])
+func (fi *finder) codeOf(n ast.Node) string {
+	return string(fi.src[fi.offsetOf(n.Pos()):fi.offsetOf(n.End())])
 }
 
-// lineOf gives the line that a piece of code begins in.
+// lineOf returns the line that a node begins in.
 func (fi *finder) lineOf(n ast.Node) string {
-	at := fi.offset(n.Pos())
+	at := fi.offsetOf(n.Pos())
 	from := bytes.LastIndexByte(fi.src[:at], '\n') + 1
 	to := len(fi.src)
 	if i := bytes.IndexByte(fi.src[at:], '\n'); i >= 0 {
@@ -419,8 +429,8 @@ func (fi *finder) lineOf(n ast.Node) string {
 	return strings.TrimSpace(string(fi.src[from:to]))
 }
 
-// shorten gives code in one line of bounded length, for a table.
-func shorten(code string) string {
+// shortenCode returns code as one line of bounded length, for tables.
+func shortenCode(code string) string {
 	code = strings.Join(strings.Fields(code), " ")
 	if r := []rune(code); len(r) > 90 {
 		code = string(r[:87]) + "..."

@@ -83,7 +83,7 @@ func TestFaultsAreThoseOfTheCodeThatCounts(t *testing.T) {
 func TestDrawIsDecidedBySeed(t *testing.T) {
 	root := writeSample(t)
 	ids := func(seed string, equivalent map[string]string) (all []string) {
-		drawn, err := draw(root, settings{seed: seed, count: 3, packages: []string{"sample"}}, equivalent)
+		drawn, err := drawMutants(root, settings{seed: seed, count: 3, packages: []string{"sample"}}, equivalent)
 		if err != nil {
 			t.Fatal(err)
 		}

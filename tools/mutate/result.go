@@ -20,7 +20,7 @@ const (
 	stateOpen     = "open" // the tests of its own package do not find it; others were not run
 )
 
-// verdict is what the tests said of a fault.
+// verdict is the result of the tests for a fault.
 type verdict struct {
 	state string
 	by    string // package.Test that found it
@@ -44,6 +44,7 @@ type resultFile struct {
 	all map[string]verdict
 }
 
+// openResults opens the file of results, and reads those of earlier runs.
 func openResults(name string) (*resultFile, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err
@@ -64,14 +65,14 @@ func openResults(name string) (*resultFile, error) {
 
 func (r *resultFile) Close() error { return r.f.Close() }
 
-func (r *resultFile) find(m *mutant) (verdict, bool) {
+func (r *resultFile) findVerdict(m *mutant) (verdict, bool) {
 	v, known := r.all[m.id+m.digest]
 	return v, known
 }
 
-func (r *resultFile) add(m *mutant, v verdict) error {
+func (r *resultFile) addVerdict(m *mutant, v verdict) error {
 	r.all[m.id+m.digest] = v
-	_, err := fmt.Fprintln(r.f, strings.Join([]string{m.id, m.digest, v.state, v.by, v.note, m.place(), m.change}, "\t"))
+	_, err := fmt.Fprintln(r.f, strings.Join([]string{m.id, m.digest, v.state, v.by, v.note, m.placeText(), m.change}, "\t"))
 	return err
 }
 
@@ -100,7 +101,7 @@ func readEquivalents(name string) (map[string]string, error) {
 
 func printList(out io.Writer, drawn []*mutant) {
 	for _, m := range drawn {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s", m.id, m.place(), kinds[m.kind], m.change)
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s", m.id, m.placeText(), kinds[m.kind], m.change)
 		if m.reason != "" {
 			fmt.Fprintf(out, "\tequivalent: %s", m.reason)
 		}
@@ -108,18 +109,19 @@ func printList(out io.Writer, drawn []*mutant) {
 	}
 }
 
+// printTable prints the drawn faults with their verdicts, by package.
 func printTable(out io.Writer, drawn []*mutant, results *resultFile) {
 	fmt.Fprintln(out, "| mutant | place | change | result |\n|---|---|---|---|")
 	for _, m := range drawn {
 		result := "not tested"
-		if v, known := results.find(m); known {
+		if v, known := results.findVerdict(m); known {
 			result = v.String()
 		}
 		if m.reason != "" {
 			result = "equivalent: " + m.reason
 		}
 		change := strings.ReplaceAll(m.change, "|", "\\|")
-		fmt.Fprintf(out, "| %s | %s | %s: `%s` | %s |\n", m.id, m.place(), kinds[m.kind], change, result)
+		fmt.Fprintf(out, "| %s | %s | %s: `%s` | %s |\n", m.id, m.placeText(), kinds[m.kind], change, result)
 	}
 	fmt.Fprintln(out)
 	printSummary(out, drawn, results)
@@ -133,7 +135,7 @@ func printSummary(out io.Writer, drawn []*mutant, results *resultFile) {
 	byPackage := map[string]totals{}
 	var all totals
 	for _, m := range drawn {
-		v, known := results.find(m)
+		v, known := results.findVerdict(m)
 		count := func(t totals) totals {
 			if m.reason != "" {
 				t.equivalent++
@@ -166,8 +168,8 @@ func printSummary(out io.Writer, drawn []*mutant, results *resultFile) {
 	}
 	print("all", all)
 	for _, m := range drawn {
-		if v, known := results.find(m); m.reason == "" && known && v.state != stateKilled {
-			fmt.Fprintf(out, "- %s: %s, %s, `%s`\n", v, m.place(), kinds[m.kind], m.change)
+		if v, known := results.findVerdict(m); m.reason == "" && known && v.state != stateKilled {
+			fmt.Fprintf(out, "- %s: %s, %s, `%s`\n", v, m.placeText(), kinds[m.kind], m.change)
 		}
 	}
 }

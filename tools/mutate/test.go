@@ -45,14 +45,16 @@ type testPackage struct {
 
 func (p testPackage) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
-// startsBinary says whether the tests need the binary: others use the package to
-// find programs.
+// startsBinary reports whether the tests start the binary; others use the
+// package to find programs.
 func (p testPackage) startsBinary() bool {
 	return p.isWhole() && (slices.Contains(p.TestImports, programPackage) || slices.Contains(p.XTestImports, programPackage))
 }
 
 func (p testPackage) isWhole() bool { return strings.HasPrefix(p.ImportPath, module+"/test/") }
 
+// newTester reads the packages of the module. Their imports decide whose tests
+// can reach a fault.
 func newTester(ctx context.Context, root string, s settings) (*tester, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
@@ -80,9 +82,9 @@ func newTester(ctx context.Context, root string, s settings) (*tester, error) {
 
 func (t *tester) Close() error { return os.RemoveAll(t.dir) }
 
-// reached are the packages whose tests a fault in pkg can fail, nearest first:
+// reachedBy are the packages whose tests a fault in pkg can fail, nearest first:
 // pkg itself, then by how many imports are between, and whole programs last.
-func (t *tester) reached(pkg string) []string {
+func (t *tester) reachedBy(pkg string) []string {
 	importers := map[string][]string{} // by imports of the code
 	testers := map[string][]string{}   // by imports of the tests
 	for path, p := range t.packages {
@@ -142,21 +144,21 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// test runs tests until one finds the fault.
-func (t *tester) test(ctx context.Context, m *mutant) (verdict, error) {
+// testMutant runs tests until one finds the fault.
+func (t *tester) testMutant(ctx context.Context, m *mutant) (verdict, error) {
 	overlay, err := t.writeOverlay(m)
 	if err != nil {
 		return verdict{}, err
 	}
 	var unable []string
 	binary := ""
-	for _, pkg := range t.reached(m.pkg) {
+	for _, pkg := range t.reachedBy(m.pkg) {
 		if t.settings.own && pkg != m.pkg {
 			return verdict{state: stateOpen}, nil
 		}
 		if binary == "" && t.packages[pkg].startsBinary() {
 			binary = filepath.Join(t.dir, "junctor")
-			if err := t.build(ctx, overlay, binary); err != nil {
+			if err := t.buildBinary(ctx, overlay, binary); err != nil {
 				return verdict{}, err
 			}
 		}
@@ -178,7 +180,7 @@ func (t *tester) test(ctx context.Context, m *mutant) (verdict, error) {
 }
 
 func (t *tester) writeOverlay(m *mutant) (string, error) {
-	src, err := m.source()
+	src, err := m.mutatedSource()
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +195,7 @@ func (t *tester) writeOverlay(m *mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o644)
 }
 
-func (t *tester) build(ctx context.Context, overlay, binary string) error {
+func (t *tester) buildBinary(ctx context.Context, overlay, binary string) error {
 	args := []string{"build", "-buildvcs=false", "-ldflags=-w", "-o", binary}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
@@ -229,7 +231,7 @@ func (t *tester) testPackage(ctx context.Context, pkg, overlay, binary string) (
 			break
 		}
 		root, _, _ := strings.Cut(first.test, "/")
-		if first.crashed { // which of those that run at once did it is not said
+		if first.crashed { // the output does not tell which of the parallel tests failed
 			root = ""
 		}
 		second, err := t.goTest(ctx, pkg, overlay, binary, root, skip)
@@ -251,7 +253,8 @@ func (t *tester) testPackage(ctx context.Context, pkg, overlay, binary string) (
 	return verdict{note: strings.Join(unable, "; ")}, nil
 }
 
-// passesClean says whether a test, or all of a package, pass without a fault.
+// passesClean reports whether a test, or all tests of a package, pass without a
+// fault.
 func (t *tester) passesClean(ctx context.Context, pkg, test string, skip []string) (bool, error) {
 	key := pkg + " " + test + " " + strings.Join(skip, " ")
 	if ok, known := t.clean[key]; known {
@@ -259,7 +262,7 @@ func (t *tester) passesClean(ctx context.Context, pkg, test string, skip []strin
 	}
 	if t.binary == "" && t.packages[pkg].startsBinary() {
 		t.binary = filepath.Join(t.dir, "junctor-clean")
-		if err := t.build(ctx, "", t.binary); err != nil {
+		if err := t.buildBinary(ctx, "", t.binary); err != nil {
 			return false, err
 		}
 	}

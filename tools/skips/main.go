@@ -74,17 +74,18 @@ func (r *testRun) readFile(name string) error {
 		return err
 	}
 	defer f.Close()
-	return r.read(f)
+	return r.readEvents(f)
 }
 
-func (r *testRun) read(from io.Reader) error {
+// readEvents reads the JSON events of `go test -json`.
+func (r *testRun) readEvents(from io.Reader) error {
 	lines := bufio.NewReader(from)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		// Lines that are no JSON are of programs that wrote past the test.
 		if json.Unmarshal(line, &e) == nil && e.Action != "" {
-			r.take(e)
+			r.addEvent(e)
 		}
 		if err == io.EOF {
 			return nil
@@ -95,7 +96,8 @@ func (r *testRun) read(from io.Reader) error {
 	}
 }
 
-func (r *testRun) take(e event) {
+// addEvent applies one event.
+func (r *testRun) addEvent(e event) {
 	id := testID{e.Package, e.Test}
 	switch e.Action {
 	case "run":
@@ -134,9 +136,9 @@ func skipReason(output []string) string {
 	return strings.Join(reason, " ")
 }
 
-// tests gives the tests with a result, sorted. A package with a failed test is
+// testsWith gives the tests with a result, sorted. A package with a failed test is
 // left out; one that failed without, as by a panic or a timeout, is not.
-func (r *testRun) tests(result string) []testID {
+func (r *testRun) testsWith(result string) []testID {
 	failedIn := map[string]bool{}
 	for id, got := range r.results {
 		if got == "fail" && id.Test != "" {
@@ -156,8 +158,8 @@ func (r *testRun) tests(result string) []testID {
 }
 
 func (r *testRun) printCounts(to io.Writer) {
-	failed := r.tests("fail")
-	fmt.Fprintln(to, len(r.tests("pass")), len(failed), len(r.tests("skip")))
+	failed := r.testsWith("fail")
+	fmt.Fprintln(to, len(r.testsWith("pass")), len(failed), len(r.testsWith("skip")))
 	for _, id := range failed {
 		fmt.Fprintln(to, id)
 	}
@@ -169,7 +171,7 @@ const mostNames = 5
 
 // printSkipped lists the skipped tests by reason.
 func (r *testRun) printSkipped(to io.Writer) {
-	skipped := r.tests("skip")
+	skipped := r.testsWith("skip")
 	byReason := map[string][]string{}
 	for _, id := range skipped {
 		reason := r.reasons[id]

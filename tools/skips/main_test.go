@@ -39,7 +39,7 @@ func TestReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run := newTestRun()
-			if err := run.read(strings.NewReader(tt.in)); err != nil {
+			if err := run.readEvents(strings.NewReader(tt.in)); err != nil {
 				t.Fatal(err)
 			}
 			var counts, skipped strings.Builder

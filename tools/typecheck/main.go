@@ -29,7 +29,7 @@ func main() {
 	failed := make([]error, len(os.Args)-1)
 	var wait sync.WaitGroup
 	for i, system := range os.Args[1:] {
-		wait.Go(func() { failed[i] = c.check(system) })
+		wait.Go(func() { failed[i] = c.checkSystem(system) })
 	}
 	wait.Wait()
 	code := 0
@@ -46,12 +46,12 @@ type checker struct {
 	foreign []string // folders with the code of others
 }
 
-// check prints every error in our own packages.
-func (c checker) check(system string) error {
+// checkSystem prints every error in our own packages.
+func (c checker) checkSystem(system string) error {
 	all, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
 			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesSizes | packages.NeedModule,
-		Tests: true, ParseFile: c.parse,
+		Tests: true, ParseFile: c.parseFile,
 		Env: append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0"),
 	}, "./...")
 	if err != nil {
@@ -74,8 +74,8 @@ func (c checker) check(system string) error {
 	return nil
 }
 
-// parse leaves out the bodies of functions and the comments in the code of others.
-func (c checker) parse(set *token.FileSet, name string, src []byte) (*ast.File, error) {
+// parseFile leaves out the bodies of functions and the comments in the code of others.
+func (c checker) parseFile(set *token.FileSet, name string, src []byte) (*ast.File, error) {
 	if !c.isForeign(name) {
 		return parser.ParseFile(set, name, src, parser.AllErrors|parser.SkipObjectResolution)
 	}

@@ -39,22 +39,22 @@ func newAnthropic(o Options) *anthropicProvider {
 
 // Stream implements agent.Provider. An answer without its final event is a fault:
 // its calls could be incomplete.
-func (m *anthropicProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
-	return func(yield func(agent.Piece, error) bool) {
+func (m *anthropicProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(yield func(agent.AnswerChunk, error) bool) {
 		stream := m.service.NewStreaming(ctx, newAnthropicRequest(r))
 		defer stream.Close()
 		a := anthropicAnswer{blocks: map[int64]*contentBlock{}}
 		for stream.Next() {
-			if !a.handleEvent(stream.Current(), func(p agent.Piece) bool { return yield(p, nil) }) {
+			if !a.handleEvent(stream.Current(), func(p agent.AnswerChunk) bool { return yield(p, nil) }) {
 				return
 			}
 		}
 		if err := stream.Err(); err != nil {
-			yield(agent.Piece{}, m.streamFault(ctx, err))
+			yield(agent.AnswerChunk{}, m.streamFault(ctx, err))
 			return
 		}
 		if !a.ended {
-			yield(agent.Piece{}, m.api.toFault(ctx, m.baseURL, newBrokenOffFault(m.baseURL.Host)))
+			yield(agent.AnswerChunk{}, m.api.toFault(ctx, m.baseURL, newBrokenOffFault(m.baseURL.Host)))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (m *anthropicProvider) streamFault(ctx context.Context, err error) error {
 	if !ok {
 		return m.api.toFault(ctx, m.baseURL, err)
 	}
-	return &agent.FaultError{Cause: err, Again: true, Message: m.baseURL.Host + " broke off its answer" + m.api.formatProblem([]byte(streamError.RawJSON()))}
+	return &agent.ProviderError{Cause: err, Retryable: true, Message: m.baseURL.Host + " broke off its answer" + m.api.formatProblem([]byte(streamError.RawJSON()))}
 }
 
 // contentBlock is a block of an answer that is still streaming.
@@ -102,7 +102,7 @@ type anthropicAnswer struct {
 }
 
 // handleEvent handles one event. It returns false if the consumer stopped.
-func (a *anthropicAnswer) handleEvent(e anthropic.MessageStreamEventUnion, yield func(agent.Piece) bool) bool {
+func (a *anthropicAnswer) handleEvent(e anthropic.MessageStreamEventUnion, yield func(agent.AnswerChunk) bool) bool {
 	switch e.Type {
 	case "message_start":
 		// Tokens from and into the prompt cache count as input, as the API bills
@@ -114,12 +114,12 @@ func (a *anthropicAnswer) handleEvent(e anthropic.MessageStreamEventUnion, yield
 		a.blocks[e.Index] = b
 		switch b.kind {
 		case "text":
-			return e.ContentBlock.Text == "" || yield(agent.Piece{Text: e.ContentBlock.Text})
+			return e.ContentBlock.Text == "" || yield(agent.AnswerChunk{Text: e.ContentBlock.Text})
 		// Encrypted reasoning: nobody can read it, but the API requires it back.
 		case "redacted_thinking":
 			a.thinking = append(a.thinking, thinkingBlock{Type: b.kind, Data: e.ContentBlock.Data})
 		case "tool_use":
-			return yield(agent.Piece{Args: &agent.ArgsDelta{ID: b.id, Name: b.name}})
+			return yield(agent.AnswerChunk{Args: &agent.ArgsDelta{ID: b.id, Name: b.name}})
 		}
 	case "content_block_delta":
 		if b := a.blocks[e.Index]; b != nil {
@@ -141,18 +141,18 @@ func (a *anthropicAnswer) handleEvent(e anthropic.MessageStreamEventUnion, yield
 
 // handleDelta handles a part of a content block. It returns false if the consumer
 // stopped.
-func (a *anthropicAnswer) handleDelta(b *contentBlock, d anthropic.MessageStreamEventUnionDelta, yield func(agent.Piece) bool) bool {
+func (a *anthropicAnswer) handleDelta(b *contentBlock, d anthropic.MessageStreamEventUnionDelta, yield func(agent.AnswerChunk) bool) bool {
 	switch d.Type {
 	case "text_delta":
-		return d.Text == "" || yield(agent.Piece{Text: d.Text})
+		return d.Text == "" || yield(agent.AnswerChunk{Text: d.Text})
 	case "thinking_delta":
 		b.text = append(b.text, d.Thinking...)
-		return d.Thinking == "" || yield(agent.Piece{Thinking: d.Thinking})
+		return d.Thinking == "" || yield(agent.AnswerChunk{Thinking: d.Thinking})
 	case "signature_delta":
 		b.signature = append(b.signature, d.Signature...)
 	case "input_json_delta":
 		b.text = append(b.text, d.PartialJSON...)
-		return d.PartialJSON == "" || yield(agent.Piece{Args: &agent.ArgsDelta{ID: b.id, Name: b.name, Delta: d.PartialJSON}})
+		return d.PartialJSON == "" || yield(agent.AnswerChunk{Args: &agent.ArgsDelta{ID: b.id, Name: b.name, Delta: d.PartialJSON}})
 	}
 	return true
 }
@@ -170,7 +170,7 @@ func (a *anthropicAnswer) closeBlock(b *contentBlock) {
 // finishAnswer yields the parts that are known only at the end: the calls, the
 // reasoning to keep, the usage and the reason why the model stopped. It drops a
 // call whose arguments were cut off by the token limit.
-func (a *anthropicAnswer) finishAnswer(yield func(agent.Piece) bool) bool {
+func (a *anthropicAnswer) finishAnswer(yield func(agent.AnswerChunk) bool) bool {
 	a.ended = true
 	if a.stop == string(anthropic.StopReasonMaxTokens) {
 		a.stop = agent.StopLength
@@ -180,17 +180,17 @@ func (a *anthropicAnswer) finishAnswer(yield func(agent.Piece) bool) bool {
 		if a.stop == agent.StopLength && len(c.Arguments) > 0 && !json.Valid(c.Arguments) {
 			continue
 		}
-		if !yield(agent.Piece{Call: c}) {
+		if !yield(agent.AnswerChunk{Call: c}) {
 			return false
 		}
 	}
 	if len(a.thinking) > 0 {
 		text, err := json.Marshal(opaqueState{Anthropic: a.thinking})
-		if err == nil && !yield(agent.Piece{Opaque: text}) {
+		if err == nil && !yield(agent.AnswerChunk{Opaque: text}) {
 			return false
 		}
 	}
-	return yield(agent.Piece{Usage: &a.usage}) && (a.stop == "" || yield(agent.Piece{Stop: a.stop}))
+	return yield(agent.AnswerChunk{Usage: &a.usage}) && (a.stop == "" || yield(agent.AnswerChunk{StopReason: a.stop}))
 }
 
 // newAnthropicRequest converts a request.

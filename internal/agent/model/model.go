@@ -59,7 +59,7 @@ func New(o Options) (agent.Provider, error) {
 }
 
 // apiClient is the HTTP client of the SDKs. It turns every failure and every error
-// status into an *agent.FaultError, so that all providers report errors alike, and
+// status into an *agent.ProviderError, so that all providers report errors alike, and
 // removes the key from texts of the other side.
 type apiClient struct {
 	client *http.Client
@@ -86,17 +86,17 @@ func (d *apiClient) Do(r *http.Request) (*http.Response, error) {
 // change by themselves are worth a retry.
 func (d *apiClient) newStatusFault(at *url.URL, resp *http.Response, body []byte) error {
 	explanation := d.formatProblem(body)
-	f := &agent.FaultError{After: parseRetryAfter(resp.Header, time.Now())}
+	f := &agent.ProviderError{RetryAfter: parseRetryAfter(resp.Header, time.Now())}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		f.Message = fmt.Sprintf("%s does not take the key of the model (%d)%s; enter another with: junctor model add", at.Host, code, explanation)
 	case code == http.StatusNotFound:
 		f.Message = fmt.Sprintf("%s has no such model, or nothing at %s (404)%s", at.Host, at.Path, explanation)
 	case code == http.StatusTooManyRequests:
-		f.Again, f.Message = true, fmt.Sprintf("%s wants fewer requests (429)%s", at.Host, explanation)
+		f.Retryable, f.Message = true, fmt.Sprintf("%s wants fewer requests (429)%s", at.Host, explanation)
 	// The server's own trouble, or a proxy's before it.
 	case code == http.StatusRequestTimeout || code >= 500:
-		f.Again, f.Message = true, fmt.Sprintf("%s cannot answer now (%d)%s", at.Host, code, explanation)
+		f.Retryable, f.Message = true, fmt.Sprintf("%s cannot answer now (%d)%s", at.Host, code, explanation)
 	default:
 		f.Message = fmt.Sprintf("%s does not take the request (%d)%s", at.Host, code, explanation)
 	}
@@ -147,25 +147,25 @@ func (d *apiClient) toFault(ctx context.Context, at *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if f, ok := errors.AsType[*agent.FaultError](err); ok {
+	if f, ok := errors.AsType[*agent.ProviderError](err); ok {
 		return f
 	}
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		switch e.Code { //nolint:exhaustive // all other codes may succeed later
 		// The policy of egress forbids the address: a retry cannot help.
 		case junctor.CodeDenied:
-			return &agent.FaultError{Cause: err, Message: "the model cannot be reached: " + e.Message}
+			return &agent.ProviderError{Cause: err, Message: "the model cannot be reached: " + e.Message}
 		case junctor.CodeTooLarge:
-			return &agent.FaultError{Cause: err, Message: e.Message}
+			return &agent.ProviderError{Cause: err, Message: e.Message}
 		}
-		return &agent.FaultError{Cause: err, Again: true, Message: e.Message}
+		return &agent.ProviderError{Cause: err, Retryable: true, Message: e.Message}
 	}
-	return &agent.FaultError{Cause: err, Again: true, Message: fmt.Sprintf("the answer of %s broke off, or makes no sense: %s", at.Host, d.cleanText(err.Error()))}
+	return &agent.ProviderError{Cause: err, Retryable: true, Message: fmt.Sprintf("the answer of %s broke off, or makes no sense: %s", at.Host, d.cleanText(err.Error()))}
 }
 
 // newBrokenOffFault returns the fault of a stream that ended before the answer did.
 func newBrokenOffFault(host string) error {
-	return &agent.FaultError{Again: true, Message: "the answer of " + host + " broke off"}
+	return &agent.ProviderError{Retryable: true, Message: "the answer of " + host + " broke off"}
 }
 
 // parseRetryAfter returns how long the server asks to wait; 0 if it does not say.

@@ -173,8 +173,8 @@ func TestFaults(t *testing.T) {
 				t.Helper()
 				s := serve(t, kind, c.reply(kind))
 				got, err := hear(t.Context(), s.provider(t, "sk-secret"), question())
-				f, ok := errors.AsType[*agent.FaultError](err)
-				if !ok || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "sk-secret") || f.Again != c.again || f.After != c.after {
+				f, ok := errors.AsType[*agent.ProviderError](err)
+				if !ok || !strings.Contains(f.Message, c.says) || strings.Contains(f.Message, "sk-secret") || f.Retryable != c.again || f.RetryAfter != c.after {
 					t.Errorf("%v (%+v)", err, f)
 				}
 				if slices.ContainsFunc(got, func(l string) bool { return strings.HasPrefix(l, "call ") }) {
@@ -196,7 +196,7 @@ func TestNobodyThere(t *testing.T) {
 		p := s.provider(t, "")
 		s.Close()
 		_, err := hear(t.Context(), p, question())
-		if f, ok := errors.AsType[*agent.FaultError](err); !ok || !f.Again {
+		if f, ok := errors.AsType[*agent.ProviderError](err); !ok || !f.Retryable {
 			t.Errorf("%v", err)
 		}
 	})
@@ -214,7 +214,7 @@ func TestCancelReachesTheModel(t *testing.T) {
 				cancel()
 			}
 		})
-		if end.Outcome != agent.Cancelled || end.Text() != "once upon" {
+		if end.Outcome != agent.OutcomeCancelled || end.Text() != "once upon" {
 			t.Errorf("%+v", end)
 		}
 		select {
@@ -234,7 +234,7 @@ func (c *counter) Resolve(_ context.Context, call agent.Call) (agent.Tool, error
 	return agent.Tool{Name: call.Name}, nil
 }
 
-func (c *counter) Refuse(context.Context, agent.Call, error) string { return "" }
+func (c *counter) RecordRefusal(context.Context, agent.Call, error) string { return "" }
 
 func (c *counter) Call(_ context.Context, call agent.Call) agent.Result {
 	c.made = append(c.made, call.Name+" "+string(call.Arguments))
@@ -254,7 +254,7 @@ func TestATurn(t *testing.T) {
 		tools := &counter{}
 		waited := time.Duration(0)
 		end := agent.Run(t.Context(), agent.Turn{Provider: s.provider(t, ""), Model: "m", Messages: question().Messages, Tools: tools}, func(e agent.Event) { waited += e.Wait })
-		if end.Outcome != agent.Done || end.Text() != "there" || waited != time.Second || end.Usage != (agent.Usage{Input: 75, Output: 21}) {
+		if end.Outcome != agent.OutcomeDone || end.Text() != "there" || waited != time.Second || end.Usage != (agent.Usage{Input: 75, Output: 21}) {
 			t.Errorf("%+v, waited %s", end, waited)
 		}
 		if d := cmp.Diff([]string{`a__b {"n":2}`}, tools.made); d != "" {
@@ -276,7 +276,7 @@ func TestAnswersThatAreCutShort(t *testing.T) {
 		s := serve(t, kind, reply{events: events(kind, said{text: []string{"so"}, calls: []wanted{{"1", "a__b", []string{`{"n"`}}}, stop: "length"})})
 		tools := &counter{}
 		end := agent.Run(t.Context(), agent.Turn{Provider: s.provider(t, ""), Messages: question().Messages, Tools: tools}, func(agent.Event) {})
-		if end.Outcome != agent.Limit || end.Text() != "so" || len(tools.made) > 0 {
+		if end.Outcome != agent.OutcomeLimit || end.Text() != "so" || len(tools.made) > 0 {
 			t.Errorf("%+v, made %v", end, tools.made)
 		}
 	})

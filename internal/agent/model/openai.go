@@ -41,25 +41,25 @@ func newOpenAI(o Options) *openaiProvider {
 
 // Stream implements agent.Provider. An answer without a finish reason is a fault:
 // its calls could be incomplete.
-func (c *openaiProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
-	return func(yield func(agent.Piece, error) bool) {
+func (c *openaiProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(yield func(agent.AnswerChunk, error) bool) {
 		stream := c.service.NewStreaming(ctx, c.newRequest(r))
 		defer stream.Close()
 		a := openaiAnswer{}
 		for stream.Next() {
-			if !a.handleChunk(stream.Current(), func(p agent.Piece) bool { return yield(p, nil) }) {
+			if !a.handleChunk(stream.Current(), func(p agent.AnswerChunk) bool { return yield(p, nil) }) {
 				return
 			}
 		}
 		if err := stream.Err(); err != nil {
-			yield(agent.Piece{}, c.api.toFault(ctx, c.baseURL, err))
+			yield(agent.AnswerChunk{}, c.api.toFault(ctx, c.baseURL, err))
 			return
 		}
 		if a.stop == "" {
-			yield(agent.Piece{}, c.api.toFault(ctx, c.baseURL, newBrokenOffFault(c.baseURL.Host)))
+			yield(agent.AnswerChunk{}, c.api.toFault(ctx, c.baseURL, newBrokenOffFault(c.baseURL.Host)))
 			return
 		}
-		a.finishAnswer(func(p agent.Piece) bool { return yield(p, nil) })
+		a.finishAnswer(func(p agent.AnswerChunk) bool { return yield(p, nil) })
 	}
 }
 
@@ -72,7 +72,7 @@ type openaiAnswer struct {
 }
 
 // handleChunk handles one chunk. It returns false if the consumer stopped.
-func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(agent.Piece) bool) bool {
+func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(agent.AnswerChunk) bool) bool {
 	if u := chunk.Usage; u.TotalTokens > 0 || u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		a.usage = &agent.Usage{Input: int(u.PromptTokens), Output: int(u.CompletionTokens)}
 	}
@@ -82,12 +82,12 @@ func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(
 		if choice.Index != 0 {
 			continue
 		}
-		if thought := extractReasoning(choice.Delta); thought != "" && !yield(agent.Piece{Thinking: thought}) {
+		if thought := extractReasoning(choice.Delta); thought != "" && !yield(agent.AnswerChunk{Thinking: thought}) {
 			return false
 		}
 		// A refusal is the model's answer in words, so it is text like any other.
 		for _, text := range []string{choice.Delta.Content, choice.Delta.Refusal} {
-			if text != "" && !yield(agent.Piece{Text: text}) {
+			if text != "" && !yield(agent.AnswerChunk{Text: text}) {
 				return false
 			}
 		}
@@ -105,7 +105,7 @@ func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(
 
 // handleCallPart adds a part of a call. Some servers use the same index for several
 // calls, so another id starts another call.
-func (a *openaiAnswer) handleCallPart(p openai.ChatCompletionChunkChoiceDeltaToolCall, yield func(agent.Piece) bool) bool {
+func (a *openaiAnswer) handleCallPart(p openai.ChatCompletionChunkChoiceDeltaToolCall, yield func(agent.AnswerChunk) bool) bool {
 	if a.callByIndex == nil {
 		a.callByIndex = map[int64]*agent.Call{}
 	}
@@ -122,24 +122,24 @@ func (a *openaiAnswer) handleCallPart(p openai.ChatCompletionChunkChoiceDeltaToo
 	if c.ID == "" { // without an id, parts of several calls cannot be distinguished
 		return true
 	}
-	return yield(agent.Piece{Args: &agent.ArgsDelta{ID: c.ID, Name: c.Name, Delta: p.Function.Arguments}})
+	return yield(agent.AnswerChunk{Args: &agent.ArgsDelta{ID: c.ID, Name: c.Name, Delta: p.Function.Arguments}})
 }
 
 // finishAnswer yields the parts that are known only at the end. It drops a call
 // whose arguments were cut off by the token limit.
-func (a *openaiAnswer) finishAnswer(yield func(agent.Piece) bool) {
+func (a *openaiAnswer) finishAnswer(yield func(agent.AnswerChunk) bool) {
 	for _, c := range a.calls {
 		if a.stop == agent.StopLength && len(c.Arguments) > 0 && !json.Valid(c.Arguments) {
 			continue
 		}
-		if !yield(agent.Piece{Call: c}) {
+		if !yield(agent.AnswerChunk{Call: c}) {
 			return
 		}
 	}
-	if a.usage != nil && !yield(agent.Piece{Usage: a.usage}) {
+	if a.usage != nil && !yield(agent.AnswerChunk{Usage: a.usage}) {
 		return
 	}
-	yield(agent.Piece{Stop: a.stop})
+	yield(agent.AnswerChunk{StopReason: a.stop})
 }
 
 // extractReasoning returns the reasoning in a chunk. It is not part of OpenAI's

@@ -66,24 +66,24 @@ type threadState struct {
 
 // Stream implements agent.Provider. If the consumer stops, the remote task is
 // cancelled.
-func (r *remoteAgent) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Piece, error] {
-	return func(yield func(agent.Piece, error) bool) {
+func (r *remoteAgent) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(yield func(agent.AnswerChunk, error) bool) {
 		ctx := a2alog.AttachLogger(ctx, slog.New(slog.DiscardHandler)) // errors are reported where they happen
 		m, err := r.openSession(ctx)
 		if err != nil {
-			yield(agent.Piece{}, err)
+			yield(agent.AnswerChunk{}, err)
 			return
 		}
 		state, unsent := r.findUnsentMessages(q.Messages)
 		if len(unsent) == 0 {
-			yield(agent.Piece{}, &agent.FaultError{Message: "nothing was said that " + r.address.Host + " could answer"})
+			yield(agent.AnswerChunk{}, &agent.ProviderError{Message: "nothing was said that " + r.address.Host + " could answer"})
 			return
 		}
 		// The message keeps its id when it is sent again, so that the agent can
 		// recognize it.
 		id := a2a.NewMessageID()
 		for {
-			a := &remoteAnswer{yield: func(p agent.Piece) bool { return yield(p, nil) }, texts: map[a2a.ArtifactID]string{}, a2uiMessages: map[a2a.ArtifactID][]json.RawMessage{}, seenMessages: map[string]bool{}}
+			a := &remoteAnswer{yield: func(p agent.AnswerChunk) bool { return yield(p, nil) }, texts: map[a2a.ArtifactID]string{}, a2uiMessages: map[a2a.ArtifactID][]json.RawMessage{}, seenMessages: map[string]bool{}}
 			err := m.exchangeMessage(ctx, a, m.newRequest(id, state, unsent))
 			switch {
 			case a.isAbandoned:
@@ -91,7 +91,7 @@ func (r *remoteAgent) Stream(ctx context.Context, q agent.Request) iter.Seq2[age
 				state.Task = "" // it no longer waits: start a new task in the same conversation
 				continue
 			case err != nil:
-				yield(agent.Piece{}, r.toFault(ctx, err))
+				yield(agent.AnswerChunk{}, r.toFault(ctx, err))
 			default:
 				a.finishAnswer(q.Messages, threadState{At: r.address.String(), Context: cmp.Or(a.context, state.Context)})
 			}
@@ -147,7 +147,7 @@ func (r *remoteAgent) openSession(ctx context.Context) (*remoteSession, error) {
 		return err != nil || !isSameOrigin(u, r.address)
 	})
 	if len(interfaces) == 0 && len(card.SupportedInterfaces) > 0 {
-		return nil, &agent.FaultError{Message: fmt.Sprintf("the card of the agent at %s sends everybody to %s: enter that address, if you trust it", r.address.Host, r.api.cleanText(card.SupportedInterfaces[0].URL))}
+		return nil, &agent.ProviderError{Message: fmt.Sprintf("the card of the agent at %s sends everybody to %s: enter that address, if you trust it", r.address.Host, r.api.cleanText(card.SupportedInterfaces[0].URL))}
 	}
 	// The client library picks the first interface that it supports, from those
 	// that are left.
@@ -155,12 +155,12 @@ func (r *remoteAgent) openSession(ctx context.Context) (*remoteSession, error) {
 	own.SupportedInterfaces = interfaces
 	protocolClient, err := a2aclient.NewFactory(
 		a2aclient.WithDefaultsDisabled(),
-		a2aclient.WithConfig(a2aclient.Config{AcceptedOutputModes: []string{"text/plain", "application/json", a2ui.MimeType}}),
+		a2aclient.WithConfig(a2aclient.Config{AcceptedOutputModes: []string{"text/plain", "application/json", a2ui.MIMEType}}),
 		a2aclient.WithJSONRPCTransport(&client), a2aclient.WithRESTTransport(&client),
 		a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: &client}), a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: &client}),
 	).CreateFromCard(ctx, &own)
 	if err != nil {
-		return nil, &agent.FaultError{Cause: err, Message: fmt.Sprintf("the agent at %s speaks neither JSON-RPC nor HTTP+JSON of A2A 1.0 or 0.3, as its card says", r.address.Host)}
+		return nil, &agent.ProviderError{Cause: err, Message: fmt.Sprintf("the agent at %s speaks neither JSON-RPC nor HTTP+JSON of A2A 1.0 or 0.3, as its card says", r.address.Host)}
 	}
 	m := &remoteSession{remoteAgent: r, client: protocolClient}
 	// The A2UI extension in the card says whether the agent answers with surfaces,
@@ -218,7 +218,7 @@ func (r *remoteAgent) fetchCard(callerCtx context.Context, client *http.Client) 
 	if err != nil {
 		return nil, r.api.toFault(callerCtx, at, err)
 	}
-	none := &agent.FaultError{Message: fmt.Sprintf("there is no agent's card at %s (%d): the address is that of an agent, or of its card", at.Redacted(), resp.StatusCode)}
+	none := &agent.ProviderError{Message: fmt.Sprintf("there is no agent's card at %s (%d): the address is that of an agent, or of its card", at.Redacted(), resp.StatusCode)}
 	if resp.StatusCode != http.StatusOK {
 		return nil, none
 	}
@@ -248,7 +248,7 @@ func (m *remoteSession) newRequest(id string, state threadState, unsent []agent.
 		// An agent without A2UI gets the action's description as text.
 		if one.Action != nil && m.supportsA2UI {
 			part := a2a.NewDataPart(m.encodeAction(one.Action))
-			part.SetMeta("mimeType", m.dialect.MimeType())
+			part.SetMeta("mimeType", m.dialect.MIMEType())
 			out.Parts = append(out.Parts, part)
 			continue
 		}
@@ -268,9 +268,9 @@ func (m *remoteSession) newRequest(id string, state threadState, unsent []agent.
 // drawn here. The catalog of Apps is left out: an App's resources are on a server
 // that the remote agent cannot name.
 func (m *remoteSession) clientCapabilities() map[string]any {
-	ids := []any{a2ui.BasicCatalog(m.dialect.Version)}
-	for _, c := range a2ui.Builtin().All() {
-		if !c.Basic && c.ID != a2ui.AppsCatalog {
+	ids := []any{a2ui.BasicCatalogID(m.dialect.Version)}
+	for _, c := range a2ui.BuiltinCatalogs().All() {
+		if !c.Basic && c.ID != a2ui.AppsCatalogID {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -344,7 +344,7 @@ func (m *remoteSession) exchangeMessage(ctx context.Context, a *remoteAnswer, re
 	// time, or may not stream at all. The task is polled from here on.
 	for !a.isAbandoned && !a.isSettled() {
 		if a.task == "" {
-			return &agent.FaultError{Message: "the answer of " + m.address.Host + " broke off"}
+			return &agent.ProviderError{Message: "the answer of " + m.address.Host + " broke off"}
 		}
 		select {
 		case <-ctx.Done():
@@ -370,15 +370,15 @@ func (r *remoteAgent) toFault(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if f, ok := errors.AsType[*agent.FaultError](err); ok {
+	if f, ok := errors.AsType[*agent.ProviderError](err); ok {
 		return f
 	}
 	if _, ok := errors.AsType[*junctor.Error](err); ok {
-		f, _ := errors.AsType[*agent.FaultError](r.api.toFault(ctx, r.address, err)) // toFault always returns one here
-		f.Again = false
+		f, _ := errors.AsType[*agent.ProviderError](r.api.toFault(ctx, r.address, err)) // toFault always returns one here
+		f.Retryable = false
 		return f
 	}
-	return &agent.FaultError{Cause: err, Message: fmt.Sprintf("the agent at %s did not answer: %s", r.address.Host, r.api.cleanText(err.Error()))}
+	return &agent.ProviderError{Cause: err, Message: fmt.Sprintf("the agent at %s did not answer: %s", r.address.Host, r.api.cleanText(err.Error()))}
 }
 
 // keyTransport adds the key to requests for the agent's own origin, and turns error
@@ -426,8 +426,8 @@ func (p *keyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a partial body is enough for an error text
 		err := p.api.newStatusFault(r.URL, resp, bytes.TrimSpace(body))
-		if f, ok := errors.AsType[*agent.FaultError](err); ok && r.Method != http.MethodGet && code != http.StatusTooManyRequests && code != http.StatusServiceUnavailable {
-			f.Again = false
+		if f, ok := errors.AsType[*agent.ProviderError](err); ok && r.Method != http.MethodGet && code != http.StatusTooManyRequests && code != http.StatusServiceUnavailable {
+			f.Retryable = false
 		}
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 // content, first of a part and then of the whole task, so it keeps the texts that
 // it has yielded and yields only their continuation.
 type remoteAnswer struct {
-	yield       func(agent.Piece) bool
+	yield       func(agent.AnswerChunk) bool
 	isAbandoned bool // the consumer stopped
 	hasText     bool // some text was yielded
 
@@ -83,7 +83,7 @@ func (a *remoteAnswer) handleStatus(s *a2a.TaskStatus) {
 		a.reason = text
 	default:
 		if text != "" {
-			a.yieldPiece(agent.Piece{Thinking: text + "\n"})
+			a.yieldPiece(agent.AnswerChunk{Thinking: text + "\n"})
 		}
 	}
 }
@@ -110,12 +110,12 @@ func (a *remoteAnswer) handleArtifact(id a2a.ArtifactID, content a2a.ContentPart
 	}
 	if rest != "" {
 		a.hasText = true
-		a.yieldPiece(agent.Piece{Text: rest})
+		a.yieldPiece(agent.AnswerChunk{Text: rest})
 	}
 }
 
 // yieldPiece yields a piece unless the consumer has stopped.
-func (a *remoteAnswer) yieldPiece(p agent.Piece) {
+func (a *remoteAnswer) yieldPiece(p agent.AnswerChunk) {
 	if !a.isAbandoned && !a.yield(p) {
 		a.isAbandoned = true
 	}
@@ -128,7 +128,7 @@ func (a *remoteAnswer) checkOutcome(host string, d *apiClient) error {
 		why = ": " + d.cleanText(a.reason)
 	}
 	say := func(format string) error {
-		return &agent.FaultError{Message: fmt.Sprintf(format, host) + why}
+		return &agent.ProviderError{Message: fmt.Sprintf(format, host) + why}
 	}
 	switch {
 	case a.state == a2a.TaskStateFailed:
@@ -140,7 +140,7 @@ func (a *remoteAnswer) checkOutcome(host string, d *apiClient) error {
 	case a.state == a2a.TaskStateAuthRequired:
 		return say("the agent at %s wants its user to log in somewhere, which cannot be done from here")
 	case !a.hasText && len(slices.Concat(a.allA2UIMessages()...)) == 0:
-		return &agent.FaultError{Message: "the agent at " + host + " answered with nothing"}
+		return &agent.ProviderError{Message: "the agent at " + host + " answered with nothing"}
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (a *remoteAnswer) allA2UIMessages() (out [][]json.RawMessage) {
 // the position in the conversation.
 func (a *remoteAnswer) finishAnswer(conversation []agent.Message, state threadState) {
 	for _, s := range a.changedSurfaces(conversation) {
-		a.yieldPiece(agent.Piece{Surface: &s})
+		a.yieldPiece(agent.AnswerChunk{Surface: &s})
 	}
 	// The next message continues the task that waits; otherwise it starts a new
 	// task in the same context.
@@ -166,9 +166,9 @@ func (a *remoteAnswer) finishAnswer(conversation []agent.Message, state threadSt
 		state.Task = string(a.task)
 	}
 	if text, err := json.Marshal(opaqueState{A2A: &state}); err == nil {
-		a.yieldPiece(agent.Piece{Opaque: text})
+		a.yieldPiece(agent.AnswerChunk{Opaque: text})
 	}
-	a.yieldPiece(agent.Piece{Usage: &agent.Usage{}}) // zero: the remote agent does not report its usage
+	a.yieldPiece(agent.AnswerChunk{Usage: &agent.Usage{}}) // zero: the remote agent does not report its usage
 }
 
 // changedSurfaces returns the surfaces that this answer created or changed. A
@@ -183,14 +183,14 @@ func (a *remoteAnswer) changedSurfaces(conversation []agent.Message) []a2ui.Surf
 	for _, m := range conversation {
 		if m.Role == agent.RoleAssistant {
 			for _, s := range m.Surfaces {
-				before = a2ui.Put(before, s)
+				before = a2ui.PutSurface(before, s)
 			}
 		}
 	}
 	var former []json.RawMessage
 	same := map[string]string{}
 	for i := range before {
-		list, err := a2ui.Encode(&before[i], a2ui.V09, a2ui.Options{})
+		list, err := a2ui.Encode(&before[i], a2ui.V09, a2ui.EncodeOptions{})
 		if err == nil {
 			former = append(former, list...)
 		}
@@ -203,7 +203,7 @@ func (a *remoteAnswer) changedSurfaces(conversation []agent.Message) []a2ui.Surf
 	// The former surfaces come first, because an update names only what changes.
 	list, err := readSurfaces(slices.Concat(former, messages))
 	if err != nil {
-		a.yieldPiece(agent.Piece{Thinking: "Some of what it shows cannot be drawn: " + err.Error() + "\n"})
+		a.yieldPiece(agent.AnswerChunk{Thinking: "Some of what it shows cannot be drawn: " + err.Error() + "\n"})
 	}
 	return slices.DeleteFunc(list, func(s a2ui.Surface) bool { return same[s.ID] == encodeSurface(&s) })
 }
@@ -217,7 +217,7 @@ func readSurfaces(messages []json.RawMessage) ([]a2ui.Surface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a2ui.Read(text)
+	return a2ui.ReadSurfaces(text)
 }
 
 // encodeSurface returns the JSON form of a surface, to compare it.
@@ -256,7 +256,7 @@ func splitParts(content a2a.ContentParts) (string, []json.RawMessage) {
 			}
 			kind, _ := p.Metadata["mimeType"].(string)
 			// A2A 1.0 has the type in the part, version 0.3 in its metadata.
-			if a2ui.IsMimeType(kind) || a2ui.IsMimeType(p.MediaType) {
+			if a2ui.IsMIMEType(kind) || a2ui.IsMIMEType(p.MediaType) {
 				a2uiMessages = append(a2uiMessages, unwrapMessages(raw)...)
 				continue
 			}

@@ -53,16 +53,16 @@ func appear(t *testing.T, face a2a.AgentInterface) *elsewhere {
 	e := &elsewhere{cancelled: make(chan a2a.TaskID, 8), begun: make(chan func())}
 	desk := a2asrv.NewHandler(e, a2asrv.WithLogger(slog.New(slog.DiscardHandler)))
 	old, plain := strings.HasPrefix(string(face.ProtocolVersion), "0"), face.ProtocolBinding == a2a.TransportProtocolJSONRPC
-	var doors http.Handler
+	var endpoints http.Handler
 	switch {
 	case old && plain:
-		doors = a2av0.NewJSONRPCHandler(desk)
+		endpoints = a2av0.NewJSONRPCHandler(desk)
 	case old:
-		doors = a2av0.NewRESTHandler(desk)
+		endpoints = a2av0.NewRESTHandler(desk)
 	case plain:
-		doors = a2asrv.NewJSONRPCHandler(desk)
+		endpoints = a2asrv.NewJSONRPCHandler(desk)
 	default:
-		doors = a2asrv.NewRESTHandler(desk)
+		endpoints = a2asrv.NewRESTHandler(desk)
 	}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e.mu.Lock()
@@ -76,13 +76,13 @@ func appear(t *testing.T, face a2a.AgentInterface) *elsewhere {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, `{"error":{"message":"not with the-key2"}}`)
 		default:
-			http.StripPrefix("/talk", doors).ServeHTTP(w, r)
+			http.StripPrefix("/talk", endpoints).ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(e.Close)
 	e.card = map[string]any{
 		"name": "Clerk", "description": "", "version": "1", "skills": []any{}, "defaultInputModes": []any{}, "defaultOutputModes": []any{},
-		"capabilities": map[string]any{"streaming": true, "extensions": []any{map[string]any{"uri": a2ui.Extension(a2ui.V08)}, map[string]any{"uri": a2ui.Extension(a2ui.V09)}}},
+		"capabilities": map[string]any{"streaming": true, "extensions": []any{map[string]any{"uri": a2ui.ExtensionURI(a2ui.V08)}, map[string]any{"uri": a2ui.ExtensionURI(a2ui.V09)}}},
 	}
 	if old { // as cards of that version are
 		e.card["url"], e.card["protocolVersion"] = e.URL+"/talk", face.ProtocolVersion
@@ -147,7 +147,7 @@ func (e *elsewhere) Execute(ctx context.Context, x *a2asrv.ExecutorContext) iter
 		messages := []any{map[string]any{"version": "v0.9", "updateDataModel": map[string]any{"surfaceId": "s", "path": "/word", "value": "other"}}}
 		if words == "show" {
 			messages = []any{
-				map[string]any{"version": "v0.9", "createSurface": map[string]any{"surfaceId": "s", "catalogId": a2ui.BasicCatalog(a2ui.V09)}},
+				map[string]any{"version": "v0.9", "createSurface": map[string]any{"surfaceId": "s", "catalogId": a2ui.BasicCatalogID(a2ui.V09)}},
 				map[string]any{"version": "v0.9", "updateComponents": map[string]any{"surfaceId": "s", "components": []any{map[string]any{"id": "root", "component": "Text", "text": map[string]any{"path": "/word"}}}}},
 				map[string]any{"version": "v0.9", "updateDataModel": map[string]any{"surfaceId": "s", "path": "/word", "value": "hello"}},
 			}
@@ -200,7 +200,7 @@ func (e *elsewhere) last(t *testing.T) *a2a.Message {
 }
 
 // say has a turn after a story, and gives the story with what was added.
-func say(t *testing.T, p agent.Provider, story []agent.Message, text string) ([]agent.Message, agent.End) {
+func say(t *testing.T, p agent.Provider, story []agent.Message, text string) ([]agent.Message, agent.TurnResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -220,7 +220,7 @@ func onEachWire(t *testing.T, test func(*testing.T, *elsewhere)) {
 	}
 }
 
-func TestAgentElsewhereAnswers(t *testing.T) {
+func TestRemoteAgentAnswers(t *testing.T) {
 	t.Parallel()
 	onEachWire(t, func(t *testing.T, e *elsewhere) {
 		t.Helper()
@@ -228,7 +228,7 @@ func TestAgentElsewhereAnswers(t *testing.T) {
 		for said, want := range map[string]string{
 			"hello": "Good day, \n\nhello", "a message": "just a word", "in the status": "said at the end", "which?": "Which city?",
 		} {
-			if _, end := say(t, p, nil, said); end.Outcome != agent.Done || end.Text() != want {
+			if _, end := say(t, p, nil, said); end.Outcome != agent.OutcomeDone || end.Text() != want {
 				t.Errorf("%s: %+v", said, end)
 			}
 		}
@@ -236,14 +236,14 @@ func TestAgentElsewhereAnswers(t *testing.T) {
 			"fail": "failed: the files are gone", "refuse": "does not do this: not my job", "log in": "wants its user to log in somewhere, which cannot be done from here: at example.com",
 			"nothing": "answered with nothing",
 		} {
-			if _, end := say(t, p, nil, said); end.Outcome != agent.Failed || !strings.HasSuffix(end.Reason, want) {
+			if _, end := say(t, p, nil, said); end.Outcome != agent.OutcomeFailed || !strings.HasSuffix(end.Reason, want) {
 				t.Errorf("%s: %+v", said, end)
 			}
 		}
 	})
 }
 
-func TestAgentElsewhereKeepsTheConversation(t *testing.T) {
+func TestRemoteAgentKeepsTheConversation(t *testing.T) {
 	t.Parallel()
 	onEachWire(t, func(t *testing.T, e *elsewhere) {
 		t.Helper()
@@ -262,13 +262,13 @@ func TestAgentElsewhereKeepsTheConversation(t *testing.T) {
 		}
 		// A task that waits no more is not gone on with.
 		story[1].Thinking = json.RawMessage(strings.Replace(string(story[1].Thinking), string(asked.TaskID), "gone", 1))
-		if _, end = say(t, p, story[:2], "Rome"); end.Outcome != agent.Done || e.last(t).ContextID != asked.ContextID {
+		if _, end = say(t, p, story[:2], "Rome"); end.Outcome != agent.OutcomeDone || e.last(t).ContextID != asked.ContextID {
 			t.Errorf("a task that is gone: %+v", end)
 		}
 	})
 }
 
-func TestAgentElsewhereShows(t *testing.T) {
+func TestRemoteAgentShowsSurfaces(t *testing.T) {
 	t.Parallel()
 	onEachWire(t, func(t *testing.T, e *elsewhere) {
 		t.Helper()
@@ -284,7 +284,7 @@ func TestAgentElsewhereShows(t *testing.T) {
 		e.mu.Lock()
 		head := e.heads[len(e.heads)-1]
 		e.mu.Unlock()
-		if got := head.Get("A2A-Extensions") + head.Get("X-A2A-Extensions"); got != a2ui.Extension(a2ui.V09) {
+		if got := head.Get("A2A-Extensions") + head.Get("X-A2A-Extensions"); got != a2ui.ExtensionURI(a2ui.V09) {
 			t.Errorf("activated %q", got)
 		}
 		story = append(story, agent.Message{Role: agent.RoleUser, Name: "ada", Text: "pressed", Action: &a2ui.Action{Surface: "s", Component: "b", Name: "go", Context: json.RawMessage(`{"n":1}`)}})
@@ -300,7 +300,7 @@ func TestAgentElsewhereShows(t *testing.T) {
 	})
 }
 
-func TestCancelReachesTheAgentElsewhere(t *testing.T) {
+func TestCancelReachesTheRemoteAgent(t *testing.T) {
 	t.Parallel()
 	onEachWire(t, func(t *testing.T, e *elsewhere) {
 		t.Helper()
@@ -311,7 +311,7 @@ func TestCancelReachesTheAgentElsewhere(t *testing.T) {
 				cancel()
 			}
 		})
-		if end.Outcome != agent.Cancelled || end.Text() != "once upon" {
+		if end.Outcome != agent.OutcomeCancelled || end.Text() != "once upon" {
 			t.Errorf("%+v", end)
 		}
 		select {
@@ -329,14 +329,14 @@ func TestCancelBeforeTheTaskIsKnown(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		ended := make(chan agent.End, 1)
+		ended := make(chan agent.TurnResult, 1)
 		go func() {
 			ended <- agent.Run(ctx, agent.Turn{Provider: e.provider(t, "the-key"), Messages: []agent.Message{{Role: agent.RoleUser, Text: "late"}}}, func(agent.Event) {})
 		}()
 		begin := <-e.begun
 		cancel()
 		begin()
-		if end := <-ended; end.Outcome != agent.Cancelled {
+		if end := <-ended; end.Outcome != agent.OutcomeCancelled {
 			t.Errorf("%+v", end)
 		}
 		select {
@@ -347,7 +347,7 @@ func TestCancelBeforeTheTaskIsKnown(t *testing.T) {
 	})
 }
 
-func TestAgentElsewhereThatDoesNotStream(t *testing.T) {
+func TestRemoteAgentWithoutStreaming(t *testing.T) {
 	t.Parallel()
 	onEachWire(t, func(t *testing.T, e *elsewhere) {
 		t.Helper()
@@ -368,7 +368,7 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		t.Parallel()
 		e := appear(t, face)
 		_, end := say(t, e.provider(t, "the-key2"), nil, "hello")
-		if end.Outcome != agent.Failed || !strings.Contains(end.Reason, "does not take the key of the model (401): not with (the key)") {
+		if end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, "does not take the key of the model (401): not with (the key)") {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -376,7 +376,7 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		t.Parallel()
 		e := appear(t, face)
 		e.card["securitySchemes"] = map[string]any{"k": map[string]any{"apiKeySecurityScheme": map[string]any{"location": "header", "name": "X-Key"}}}
-		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.Done {
+		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.OutcomeDone {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -387,7 +387,7 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		wanted := []any{map[string]any{"schemes": map[string]any{"k": map[string]any{"list": []any{"talk"}}}}}
 		e.card["securityRequirements"] = wanted
 		e.card["skills"] = []any{map[string]any{"id": "s", "name": "s", "description": "s", "tags": []any{"s"}, "securityRequirements": wanted}}
-		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.Done {
+		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.OutcomeDone {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -399,7 +399,7 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		face := face
 		face.URL = thief.URL
 		e.card["supportedInterfaces"] = []any{face}
-		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.Failed || !strings.Contains(end.Reason, "sends everybody to "+thief.URL) {
+		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, "sends everybody to "+thief.URL) {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -419,14 +419,14 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, end := say(t, p, nil, "hello"); end.Outcome != agent.Failed {
+		if _, end := say(t, p, nil, "hello"); end.Outcome != agent.OutcomeFailed {
 			t.Errorf("%+v", end)
 		}
 	})
 }
 
 // A message is not sent again where the agent may have acted on it.
-func TestAgentElsewhereIsNotAskedTwice(t *testing.T) {
+func TestRemoteAgentIsNotAskedTwice(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer func(http.ResponseWriter)
@@ -459,10 +459,10 @@ func TestAgentElsewhereIsNotAskedTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = hear(t.Context(), p, agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "go"}}})
-			f, ok := errors.AsType[*agent.FaultError](err)
+			f, ok := errors.AsType[*agent.ProviderError](err)
 			mu.Lock()
 			defer mu.Unlock()
-			if !ok || f.Again != c.again || !strings.Contains(f.Message, c.says) || asked != 1 {
+			if !ok || f.Retryable != c.again || !strings.Contains(f.Message, c.says) || asked != 1 {
 				t.Errorf("%v (%+v), asked %d times", err, f, asked)
 			}
 		})
@@ -493,7 +493,7 @@ func TestAddressesThatAreNoAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, end := say(t, p, nil, "hello"); end.Outcome != agent.Failed || !strings.Contains(end.Reason, c.says) {
+			if _, end := say(t, p, nil, "hello"); end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, c.says) {
 				t.Errorf("%+v", end)
 			}
 		})

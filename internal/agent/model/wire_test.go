@@ -199,7 +199,7 @@ func openaiEvents(a said) []string {
 }
 
 // line is a piece in one line.
-func line(p agent.Piece) string {
+func line(p agent.AnswerChunk) string {
 	switch {
 	case p.Text != "":
 		return "text " + p.Text
@@ -214,5 +214,5 @@ func line(p agent.Piece) string {
 	case p.Opaque != nil:
 		return "opaque " + string(p.Opaque)
 	}
-	return "stop " + p.Stop
+	return "stop " + p.StopReason
 }

@@ -50,7 +50,7 @@ func (l *listStep) apply(vars variables) {
 		// A condition with an unknown value keeps no item: an unset variable must
 		// not select everything.
 		wanted := fillMembers(l.where, vars)
-		items = slices.DeleteFunc(items, func(item any) bool { return len(wanted) < len(l.where) || mismatch(item, wanted) > 0 })
+		items = slices.DeleteFunc(items, func(item any) bool { return len(wanted) < len(l.where) || countMismatches(item, wanted) > 0 })
 	}
 	var words map[string]bool
 	if l.wordMatch != nil {
@@ -70,7 +70,7 @@ func (l *listStep) apply(vars variables) {
 		})
 	}
 	if wanted := fillMembers(l.prefer, vars); len(wanted) > 0 {
-		slices.SortStableFunc(items, func(a, b any) int { return cmp.Compare(mismatch(a, wanted), mismatch(b, wanted)) })
+		slices.SortStableFunc(items, func(a, b any) int { return cmp.Compare(countMismatches(a, wanted), countMismatches(b, wanted)) })
 	}
 	if l.limit > 0 && len(items) > l.limit {
 		items = items[:l.limit]
@@ -139,9 +139,9 @@ func fillMembers(wanted []member, vars variables) map[string]string {
 	return out
 }
 
-// mismatch returns 0 for an item whose members have all the wanted values,
+// countMismatches returns 0 for an item whose members have all the wanted values,
 // otherwise 1. Items sort by it.
-func mismatch(item any, wanted map[string]string) int {
+func countMismatches(item any, wanted map[string]string) int {
 	for name, text := range wanted {
 		if toText(memberValue(item, name)) != text {
 			return 1

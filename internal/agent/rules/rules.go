@@ -70,27 +70,27 @@ type answer struct {
 
 // Stream implements agent.Provider. It keeps no state between requests: the next
 // step follows from the last user message and the results of the calls after it.
-func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Piece, error] {
-	return func(yield func(agent.Piece, error) bool) {
+func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(yield func(agent.AnswerChunk, error) bool) {
 		if ctx.Err() != nil {
-			yield(agent.Piece{}, ctx.Err())
+			yield(agent.AnswerChunk{}, ctx.Err())
 			return
 		}
 		calls, text, shown := r.nextReply(q)
 		for i := range calls {
-			if !yield(agent.Piece{Call: &calls[i]}, nil) {
+			if !yield(agent.AnswerChunk{Call: &calls[i]}, nil) {
 				return
 			}
 		}
 		for _, word := range strings.SplitAfter(text, " ") {
-			if word != "" && !yield(agent.Piece{Text: word}, nil) {
+			if word != "" && !yield(agent.AnswerChunk{Text: word}, nil) {
 				return
 			}
 		}
-		if shown != nil && !yield(agent.Piece{Surface: shown}, nil) {
+		if shown != nil && !yield(agent.AnswerChunk{Surface: shown}, nil) {
 			return
 		}
-		yield(agent.Piece{Usage: &agent.Usage{}}, nil) // no model, no tokens
+		yield(agent.AnswerChunk{Usage: &agent.Usage{}}, nil) // no model, no tokens
 	}
 }
 
@@ -122,9 +122,13 @@ func (r *Rules) nextReply(q agent.Request) ([]agent.Call, string, *a2ui.Surface)
 		return nil, in.failureText.render(vars), nil
 	}
 	text := a.text.render(vars)
-	// The last surface is shown in any case: it is the author's fallback.
+	// The last surface is shown even if its App views cannot be: it is the author's
+	// fallback, and clients draw a placeholder there.
 	for i, s := range a.surfaces {
 		shown := s.render(vars, surfaceID(s.name, conversation[:last+1]))
+		if shown != nil && !usesKnownCatalogs(shown, q.Catalogs) {
+			continue
+		}
 		if i == len(a.surfaces)-1 || shown != nil && canShowApps(shown, q) {
 			return nil, text, shown
 		}

@@ -61,7 +61,7 @@ func (t *tools) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
 	return agent.Tool{Name: c.Name}, nil
 }
 
-func (t *tools) Refuse(context.Context, agent.Call, error) string { return "" }
+func (t *tools) RecordRefusal(context.Context, agent.Call, error) string { return "" }
 
 func (t *tools) Call(_ context.Context, c agent.Call) agent.Result { return t.answers[c.Name] }
 
@@ -74,7 +74,7 @@ func answers() map[string]agent.Result {
 	}
 }
 
-func talk(t *testing.T, r *Rules, said string, with *tools) (agent.End, []string) {
+func talk(t *testing.T, r *Rules, said string, with *tools) (agent.TurnResult, []string) {
 	t.Helper()
 	end := agent.Run(t.Context(), agent.Turn{Provider: r, Tools: with, Messages: []agent.Message{{Role: agent.RoleUser, Name: "ada", Text: said}}}, func(agent.Event) {})
 	var calls []string
@@ -185,7 +185,7 @@ func TestRules(t *testing.T) {
 			if d := cmp.Diff(c.calls, calls); d != "" {
 				t.Error(d)
 			}
-			if end.Outcome != agent.Done || end.Text() != c.answer {
+			if end.Outcome != agent.OutcomeDone || end.Text() != c.answer {
 				t.Errorf("%s %s: %q", end.Outcome, end.Reason, end.Text())
 			}
 			if end.Usage.Total() != 0 {

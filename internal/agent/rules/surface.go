@@ -49,6 +49,21 @@ func (s *surfaceTemplate) render(vars variables, id string) *a2ui.Surface {
 	return out
 }
 
+// usesKnownCatalogs reports whether every catalog and every component of a surface is
+// known. An admin can remove a catalog that rules still use: its components have no
+// fallback any more, so nobody could draw them. known may be nil.
+func usesKnownCatalogs(s *a2ui.Surface, known *a2ui.Catalogs) bool {
+	if known == nil {
+		return true
+	}
+	for _, id := range s.Catalogs {
+		if _, ok := known.Catalog(id); !ok {
+			return false
+		}
+	}
+	return s.FirstProblem(s.Check(known), a2ui.GradeUnknown) == nil
+}
+
 // canShowApps reports whether the App views in a surface can be shown: the listener
 // can show App views, and the agent has the tools to which they belong.
 func canShowApps(s *a2ui.Surface, q agent.Request) bool {
@@ -59,10 +74,12 @@ func canShowApps(s *a2ui.Surface, q agent.Request) bool {
 			ToolName    string `json:"toolName"`
 			ResourceURI string `json:"resourceUri"`
 		}
-		if json.Unmarshal(text, &c) != nil || c.Component != a2ui.AppFrame {
+		if json.Unmarshal(text, &c) != nil || c.Component != a2ui.AppFrameComponent {
 			continue
 		}
-		if !q.Apps || !slices.ContainsFunc(q.Tools, func(t agent.Tool) bool { return t.Server == c.Server && t.Own == c.ToolName && t.View == c.ResourceURI }) {
+		if !q.ShowsApps || !slices.ContainsFunc(q.Tools, func(t agent.Tool) bool {
+			return t.Server == c.Server && t.OriginalName == c.ToolName && t.ViewURI == c.ResourceURI
+		}) {
 			return false
 		}
 	}
@@ -143,7 +160,7 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 	// Report now what no values can repair. Component ids have no placeholders, so
 	// missing ones are visible without values.
 	if shown := s.render(variables{}, "x"); shown != nil && len(r.problems) == 0 {
-		if err := shown.Fault(shown.Check(nil), a2ui.Broken); err != nil {
+		if err := shown.FirstProblem(shown.Check(nil), a2ui.GradeBroken); err != nil {
 			r.addProblem(n, "it cannot be drawn: %s", strings.TrimPrefix(err.Error(), `the surface "x": `))
 		}
 	}

@@ -221,7 +221,7 @@ fallback: hm
 	if err != nil {
 		t.Fatal(err)
 	}
-	show := agent.Tool{Name: "map__show", Server: "map", Own: "show", View: "ui://a/b"}
+	show := agent.Tool{Name: "map__show", Server: "map", OriginalName: "show", ViewURI: "ui://a/b"}
 	for name, c := range map[string]struct {
 		apps  bool
 		tools []agent.Tool
@@ -230,16 +230,60 @@ fallback: hm
 		"the App":                    {true, []agent.Tool{{Name: "x"}, show}, true},
 		"nobody shows Apps":          {false, []agent.Tool{show}, false},
 		"the tool is not the agents": {true, []agent.Tool{{Name: "x"}}, false},
-		"the tool of another server": {true, []agent.Tool{{Server: "other", Own: "show", View: "ui://a/b"}}, false},
-		"the tool has no page":       {true, []agent.Tool{{Server: "map", Own: "show"}}, false},
+		"the tool of another server": {true, []agent.Tool{{Server: "other", OriginalName: "show", ViewURI: "ui://a/b"}}, false},
+		"the tool has no page":       {true, []agent.Tool{{Server: "map", OriginalName: "show"}}, false},
 	} {
-		_, _, shown := r.nextReply(agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "show"}}, Apps: c.apps, Tools: c.tools})
+		_, _, shown := r.nextReply(agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "show"}}, ShowsApps: c.apps, Tools: c.tools})
 		want := `{"component":"Text","id":"root","text":"words"}`
 		if c.frame {
 			want = `{"component":"mcp:AppFrame","id":"root","resourceUri":"ui://a/b","server":"map","toolInput":{"far":7,"high":1.5,"low":0.5},"toolName":"show"}`
 		}
 		if d := cmp.Diff([]string{want}, texts(shown.Components)); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// A surface of a catalog that is not known, such as one that an admin removed, gives way
+// to the next one, and to the text alone if there is none.
+func TestSurfaceOfAnUnknownCatalogIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const fleetID = "https://fleet.example.com/catalogs/fleet-v1.json"
+	fleet, err := a2ui.ReadCatalog([]byte(`{"catalogId":"`+fleetID+`","components":{"fleet:Gauge":{"properties":{"label":{"type":"string"}}}}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := a2ui.BuiltinCatalogs().With(fleet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gauge, words = `{"component":"fleet:Gauge","id":"root","label":"Speed"}`, `{"component":"Text","id":"root","text":"words"}`
+	named := "{catalogs: ['" + fleetID + "'], components: [" + gauge + "]}"
+	unnamed, plain := "{components: ["+gauge+"]}", "{components: ["+words+"]}"
+	for name, c := range map[string]struct {
+		surface string
+		known   *a2ui.Catalogs
+		want    []string
+	}{
+		"registered":                    {named, with, []string{gauge}},
+		"removed":                       {named, a2ui.BuiltinCatalogs(), nil},
+		"removed, without its id":       {unnamed, a2ui.BuiltinCatalogs(), nil},
+		"removed, of several":           {"[" + named + "," + plain + "]", a2ui.BuiltinCatalogs(), []string{words}},
+		"registered, of several":        {"[" + named + "," + plain + "]", with, []string{gauge}},
+		"a name of a catalog, not used": {"{catalogs: ['" + fleetID + "'], components: [" + words + "]}", a2ui.BuiltinCatalogs(), nil},
+		"nothing is known":              {named, nil, []string{gauge}},
+	} {
+		r, err := Parse("intents:\n  - match: speed\n    say: It drives.\n    surface: "+c.surface+"\nfallback: hm\n", nil)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		_, text, shown := r.nextReply(agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "speed"}}, Catalogs: c.known})
+		var got []string
+		if shown != nil {
+			got = texts(shown.Components)
+		}
+		if d := cmp.Diff(c.want, got); d != "" || text != "It drives." {
+			t.Errorf("%s: %q: %s", name, text, d)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // variables holds the values that are known while an intent is answered. They are
@@ -293,9 +295,4 @@ func (v valueTemplate) render(vars variables) any {
 }
 
 // truncateText shortens a text for an error message.
-func truncateText(s string) string {
-	if len(s) <= 60 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:60], "") + "…"
-}
+func truncateText(s string) string { return junctor.ShortenText(s, 60) }

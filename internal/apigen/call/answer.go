@@ -22,8 +22,8 @@ const (
 	maxErrorBytes = 4 << 10 // of an error message
 )
 
-// Shape turns an answer into the result of a tool.
-type Shape struct {
+// ResultBuilder turns an answer into the result of a tool.
+type ResultBuilder struct {
 	Plan      *Plan
 	Arguments []byte
 	// Structured is set if the tool has an output schema. MCP then requires
@@ -32,16 +32,16 @@ type Shape struct {
 
 	// Keep stores content that does not fit into the result and returns the URI
 	// of a resource to read it at. It may be nil.
-	Keep func(data []byte, media string) string
+	StoreWhole func(data []byte, media string) string
 	// Scrub removes credentials from a text: some APIs repeat them. It may be
 	// nil.
 	Scrub func(text string) string
 }
 
-// Result returns the MCP result of an answer, and whether it is an error. A
+// BuildResult returns the MCP result of an answer, and whether it is an error. A
 // refusal of the API is a result too, so that a model can read the reason and
 // change its arguments.
-func (s Shape) Result(a *Answer) (body []byte, isError bool) {
+func (s ResultBuilder) BuildResult(a *Answer) (body []byte, isError bool) {
 	if s.Scrub != nil {
 		if clean := s.Scrub(string(a.Body)); len(clean) != len(a.Body) || clean != string(a.Body) {
 			a.Body = []byte(clean)
@@ -55,7 +55,7 @@ func (s Shape) Result(a *Answer) (body []byte, isError bool) {
 	switch {
 	case len(a.Body) == 0:
 		r.addText(fmt.Sprintf("HTTP %d %s, with nothing in it", a.Status, http.StatusText(a.Status)))
-		if s.Structured || s.Plan.Wrapped {
+		if s.Structured || s.Plan.WrapsResult {
 			r.structured = []byte("{}")
 		}
 	case isJSONAnswer(media, a.Body):
@@ -113,7 +113,7 @@ func (r *toolResult) encodeJSON(isError bool) []byte {
 
 // showJSON adds a JSON answer: all of it if it fits, or else a truncated form
 // with a note and a link to the whole. body is the answer or a part of it.
-func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
+func (s ResultBuilder) showJSON(a *Answer, body []byte, r *toolResult) {
 	body = bytes.TrimSpace(body)
 	full := body
 	if fields := s.requestedFields(); len(fields) > 0 {
@@ -129,7 +129,7 @@ func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
 	var mark []byte
 	if len(cuts) > 0 {
 		mark = encodeTruncations(cuts, notes)
-		notes = append([]string{describeTruncations(cuts, s.Keep != nil)}, notes...)
+		notes = append([]string{describeTruncations(cuts, s.StoreWhole != nil)}, notes...)
 	}
 	r.addText(string(shown))
 	if len(notes) > 0 {
@@ -138,7 +138,7 @@ func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
 	if len(cuts) > 0 {
 		s.linkWhole(r, full, "application/json")
 	}
-	if s.Plan.Wrapped || kindOf(shown) != kindObject {
+	if s.Plan.WrapsResult || kindOf(shown) != kindObject {
 		shown = append(append([]byte(`{"result":`), shown...), '}')
 	}
 	if mark != nil {
@@ -189,12 +189,12 @@ func describeTruncations(cuts []truncation, linked bool) string {
 }
 
 // linkWhole stores the whole content and adds a link to it.
-func (s Shape) linkWhole(r *toolResult, data []byte, media string) {
-	if s.Keep == nil {
+func (s ResultBuilder) linkWhole(r *toolResult, data []byte, media string) {
+	if s.StoreWhole == nil {
 		return
 	}
 	r.content = append(r.content, wire.AppendObject(nil, fmt.Appendf(nil, `{"type":"resource_link","name":"the whole answer","size":%d}`, len(data)), nil,
-		stringMember("uri", s.Keep(data, media)), stringMember("mimeType", baseMedia(media))))
+		stringMember("uri", s.StoreWhole(data, media)), stringMember("mimeType", baseMedia(media))))
 }
 
 // stringMember returns a JSON member with a string value.
@@ -203,7 +203,7 @@ func stringMember(key, value string) wire.Member {
 }
 
 // requestedFields returns the pointers that the caller asked for in _fields.
-func (s Shape) requestedFields() (out []string) {
+func (s ResultBuilder) requestedFields() (out []string) {
 	for item := range wire.Elements(wire.Get(s.Arguments, FieldsArg)) {
 		if f, ok := wire.String(item); ok {
 			out = append(out, f)
@@ -213,28 +213,28 @@ func (s Shape) requestedFields() (out []string) {
 }
 
 // showText adds a text answer.
-func (s Shape) showText(a *Answer, r *toolResult) {
+func (s ResultBuilder) showText(a *Answer, r *toolResult) {
 	text := decodeText(a)
 	s.showTextStart(a, text, a.Header.Get("Content-Type"), r)
 }
 
 // showTextStart adds the beginning of a text, and a link to the whole if it is
 // longer.
-func (s Shape) showTextStart(a *Answer, text, media string, r *toolResult) {
+func (s ResultBuilder) showTextStart(a *Answer, text, media string, r *toolResult) {
 	shown := truncateText(text, MaxText)
 	r.addText(shown)
 	if len(shown) < len(text) {
 		r.addText(fmt.Sprintf("Truncated: %d of %d bytes are shown.", len(shown), len(text)))
 		s.linkWhole(r, a.Body, media)
 	}
-	if s.Structured || s.Plan.Wrapped {
+	if s.Structured || s.Plan.WrapsResult {
 		r.structured = wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "result", Value: wire.AppendString(nil, shown)})
 	}
 }
 
 // showBlob adds binary content: images and sounds as such, other content as a
 // resource.
-func (s Shape) showBlob(a *Answer, r *toolResult) {
+func (s ResultBuilder) showBlob(a *Answer, r *toolResult) {
 	media := baseMedia(a.Header.Get("Content-Type"))
 	if media == "" {
 		media = baseMedia(http.DetectContentType(a.Body))
@@ -244,14 +244,14 @@ func (s Shape) showBlob(a *Answer, r *toolResult) {
 	switch {
 	case small && (kind == "image" || kind == "audio"):
 		r.content = append(r.content, wire.AppendObject(nil, []byte("{}"), nil, stringMember("type", kind), stringMember("data", base64.StdEncoding.EncodeToString(a.Body)), stringMember("mimeType", media)))
-	case small && s.Keep != nil:
-		res := wire.AppendObject(nil, []byte("{}"), nil, stringMember("uri", s.Keep(a.Body, media)), stringMember("mimeType", media), stringMember("blob", base64.StdEncoding.EncodeToString(a.Body)))
+	case small && s.StoreWhole != nil:
+		res := wire.AppendObject(nil, []byte("{}"), nil, stringMember("uri", s.StoreWhole(a.Body, media)), stringMember("mimeType", media), stringMember("blob", base64.StdEncoding.EncodeToString(a.Body)))
 		r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"resource"}`), nil, wire.Member{Key: "resource", Value: res}))
 	default:
 		r.addText(fmt.Sprintf("The answer is %d bytes of %s.", len(a.Body), media))
 		s.linkWhole(r, a.Body, media)
 	}
-	if s.Structured || s.Plan.Wrapped {
+	if s.Structured || s.Plan.WrapsResult {
 		r.structured = []byte("{}")
 	}
 }
@@ -265,7 +265,7 @@ func isJSONAnswer(media string, body []byte) bool {
 		k := kindOf(body)
 		likely = k == kindObject || k == kindArray
 	}
-	return likely && wire.Check(body) == nil
+	return likely && wire.CheckJSON(body) == nil
 }
 
 // isTextAnswer reports whether an answer can be shown as text.

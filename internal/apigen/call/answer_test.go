@@ -21,7 +21,7 @@ type toolResult struct {
 	IsError           bool
 }
 
-func show(t *testing.T, s call.Shape, status int, media, body string, header ...string) toolResult {
+func show(t *testing.T, s call.ResultBuilder, status int, media, body string, header ...string) toolResult {
 	t.Helper()
 	h := http.Header{"Content-Type": {media}}
 	for i := 0; i < len(header); i += 2 {
@@ -30,7 +30,7 @@ func show(t *testing.T, s call.Shape, status int, media, body string, header ...
 	if s.Plan == nil {
 		s.Plan = &call.Plan{}
 	}
-	raw, isError := s.Result(&call.Answer{Method: "GET", Path: "/a", Status: status, Header: h, Body: []byte(body)})
+	raw, isError := s.BuildResult(&call.Answer{Method: "GET", Path: "/a", Status: status, Header: h, Body: []byte(body)})
 	var r toolResult
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatalf("%v in %s", err, raw)
@@ -44,32 +44,32 @@ func show(t *testing.T, s call.Shape, status int, media, body string, header ...
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	keep := func([]byte, string) string { return "answer://1" }
-	if r := show(t, call.Shape{}, 200, "application/json", `{"a":[1,2]}`); r.Content[0].Text != `{"a":[1,2]}` || len(r.StructuredContent) != 1 || r.IsError {
+	if r := show(t, call.ResultBuilder{}, 200, "application/json", `{"a":[1,2]}`); r.Content[0].Text != `{"a":[1,2]}` || len(r.StructuredContent) != 1 || r.IsError {
 		t.Errorf("an object: %+v", r)
 	}
-	if r := show(t, call.Shape{Plan: &call.Plan{Wrapped: true}}, 200, "application/json; charset=utf-8", `[1]`); r.Content[0].Text != `[1]` || fmt.Sprint(r.StructuredContent) != "map[result:[1]]" {
+	if r := show(t, call.ResultBuilder{Plan: &call.Plan{WrapsResult: true}}, 200, "application/json; charset=utf-8", `[1]`); r.Content[0].Text != `[1]` || fmt.Sprint(r.StructuredContent) != "map[result:[1]]" {
 		t.Errorf("a list: %+v", r)
 	}
-	if r := show(t, call.Shape{Structured: true}, 204, "", ""); r.StructuredContent == nil || !strings.Contains(r.Content[0].Text, "204") {
+	if r := show(t, call.ResultBuilder{Structured: true}, 204, "", ""); r.StructuredContent == nil || !strings.Contains(r.Content[0].Text, "204") {
 		t.Errorf("nothing: %+v", r)
 	}
-	if r := show(t, call.Shape{Structured: true}, 200, "text/plain", "hello"); r.Content[0].Text != "hello" || r.StructuredContent["result"] != "hello" {
+	if r := show(t, call.ResultBuilder{Structured: true}, 200, "text/plain", "hello"); r.Content[0].Text != "hello" || r.StructuredContent["result"] != "hello" {
 		t.Errorf("a text: %+v", r)
 	}
-	if r := show(t, call.Shape{}, 200, "text/plain; charset=iso-8859-1", "\xfc"); r.Content[0].Text != "ü" {
+	if r := show(t, call.ResultBuilder{}, 200, "text/plain; charset=iso-8859-1", "\xfc"); r.Content[0].Text != "ü" {
 		t.Errorf("latin: %+v", r)
 	}
-	if r := show(t, call.Shape{Keep: keep, Structured: true}, 200, "image/png", "\x89PNG"); r.Content[0].Type != "image" || r.Content[0].Data != "iVBORw==" || r.StructuredContent == nil {
+	if r := show(t, call.ResultBuilder{StoreWhole: keep, Structured: true}, 200, "image/png", "\x89PNG"); r.Content[0].Type != "image" || r.Content[0].Data != "iVBORw==" || r.StructuredContent == nil {
 		t.Errorf("an image: %+v", r)
 	}
-	if r := show(t, call.Shape{Keep: keep}, 200, "application/pdf", "%PDF\xff"); r.Content[0].Type != "resource" || r.Content[0].Resource.URI != "answer://1" || r.Content[0].Resource.MimeType != "application/pdf" {
+	if r := show(t, call.ResultBuilder{StoreWhole: keep}, 200, "application/pdf", "%PDF\xff"); r.Content[0].Type != "resource" || r.Content[0].Resource.URI != "answer://1" || r.Content[0].Resource.MimeType != "application/pdf" {
 		t.Errorf("a file: %+v", r)
 	}
-	if r := show(t, call.Shape{}, 200, "application/json", `{"a":1,"a":2}`); r.StructuredContent != nil || r.Content[0].Text != `{"a":1,"a":2}` {
+	if r := show(t, call.ResultBuilder{}, 200, "application/json", `{"a":1,"a":2}`); r.StructuredContent != nil || r.Content[0].Text != `{"a":1,"a":2}` {
 		t.Errorf("what two readers read differently: %+v", r)
 	}
 	scrub := func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }
-	if r := show(t, call.Shape{Scrub: scrub}, 200, "application/json", `{"key":"s3cret"}`); r.Content[0].Text != `{"key":"***"}` || r.StructuredContent["key"] != "***" {
+	if r := show(t, call.ResultBuilder{Scrub: scrub}, 200, "application/json", `{"key":"s3cret"}`); r.Content[0].Text != `{"key":"***"}` || r.StructuredContent["key"] != "***" {
 		t.Errorf("a credential: %+v", r)
 	}
 }
@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		{500, "application/octet-stream", "\xff\xfe", []string{"500", "itself failed"}},
 		{400, "application/json", `{"m":"` + strings.Repeat("x", 100_000) + `"}`, []string{"xxx…"}},
 	} {
-		r := show(t, call.Shape{Structured: true}, c.status, c.media, c.body, "Retry-After", "7")
+		r := show(t, call.ResultBuilder{Structured: true}, c.status, c.media, c.body, "Retry-After", "7")
 		for _, want := range c.want {
 			if !strings.Contains(r.Content[0].Text, want) {
 				t.Errorf("%d: %q is not in %q", c.status, want, r.Content[0].Text)
@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 func TestLargeAnswers(t *testing.T) {
 	t.Parallel()
 	var kept []byte
-	s := call.Shape{Keep: func(data []byte, _ string) string { kept = data; return "answer://1" }}
+	s := call.ResultBuilder{StoreWhole: func(data []byte, _ string) string { kept = data; return "answer://1" }}
 	item := `{"id":1,"name":"` + strings.Repeat("x", 1000) + `"}`
 	body := `{"total":347,"items":[` + strings.Repeat(item+",", 346) + item + `]}`
 	r := show(t, s, 200, "application/json", body)
@@ -124,7 +124,7 @@ func TestLargeAnswers(t *testing.T) {
 		`["` + strings.Repeat("ü", 100_000) + `"]`, `[[[` + strings.Repeat(`"`+strings.Repeat("y", 500)+`",`, 2000) + `1]]]`,
 		`{"a":{` + strings.Repeat(`"k`, 0) + manyMembers(20_000) + `}}`,
 	} {
-		r := show(t, call.Shape{}, 200, "application/json", body)
+		r := show(t, call.ResultBuilder{}, 200, "application/json", body)
 		if len(r.Content[0].Text) > call.MaxText || len(r.Content) < 2 || !strings.Contains(r.Content[1].Text, "Truncated") {
 			t.Errorf("%d bytes of %.40s", len(r.Content[0].Text), body)
 		}
@@ -154,7 +154,7 @@ func TestFields(t *testing.T) {
 		`["/nothing"]`:                       `{}`,
 		`[]`:                                 body,
 	} {
-		if r := show(t, call.Shape{Arguments: []byte(`{"_fields":` + fields + `}`)}, 200, "application/json", body); r.Content[0].Text != want {
+		if r := show(t, call.ResultBuilder{Arguments: []byte(`{"_fields":` + fields + `}`)}, 200, "application/json", body); r.Content[0].Text != want {
 			t.Errorf("%s: %s, want %s", fields, r.Content[0].Text, want)
 		}
 	}
@@ -179,7 +179,7 @@ func TestPages(t *testing.T) {
 		{"offset", &call.Paging{Arg: "offset", Kind: "offset"}, `{"offset":20}`, `[1,2]`, "", `{"offset":22}`},
 		{"empty page", &call.Paging{Arg: "page", Kind: "page"}, `{}`, `{"items":[]}`, "", ""},
 	} {
-		s := call.Shape{Plan: &call.Plan{Args: args, Paging: c.paging}, Arguments: []byte(c.given)}
+		s := call.ResultBuilder{Plan: &call.Plan{Args: args, Paging: c.paging}, Arguments: []byte(c.given)}
 		r := show(t, s, 200, "application/json", c.body, "Link", c.link)
 		note := ""
 		if len(r.Content) > 1 {
@@ -197,7 +197,7 @@ func TestPages(t *testing.T) {
 
 func TestGraphQLAnswers(t *testing.T) {
 	t.Parallel()
-	s := call.Shape{Plan: &call.Plan{GraphQL: &call.GraphQL{Path: []string{"repo", "issues"}}}}
+	s := call.ResultBuilder{Plan: &call.Plan{GraphQL: &call.GraphQL{Path: []string{"repo", "issues"}}}}
 	if r := show(t, s, 200, "application/json", `{"data":{"repo":{"issues":[1]}}}`); r.Content[0].Text != "[1]" || r.IsError {
 		t.Errorf("%+v", r)
 	}

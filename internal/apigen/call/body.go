@@ -66,7 +66,7 @@ func (p *Plan) bodyParts(given map[string][]byte) (fields []bodyPart, whole *bod
 		case !ok:
 		case a.Place == Field:
 			fields = append(fields, bodyPart{a, value})
-		case a.Place == Whole:
+		case a.Place == WholeBody:
 			whole = &bodyPart{a, value}
 		}
 	}
@@ -119,7 +119,7 @@ func encodeForm(fields []bodyPart, whole *bodyPart) []byte {
 			}
 		}
 		escape := escapeAll
-		if a.Reserved {
+		if a.AllowReserved {
 			escape = escapeQuery
 		}
 		all = append(all, a.expandPairs(f.value, escape)...)

@@ -14,7 +14,7 @@ const SelectArg = "_select"
 // one and cannot leave its braces.
 func (p *Plan) encodeGraphQL(given map[string][]byte) ([]byte, error) {
 	selection := p.GraphQL.Selection
-	if own, ok := wire.String(given[SelectArg]); ok && own != "" && p.GraphQL.Select != "" {
+	if own, ok := wire.String(given[SelectArg]); ok && own != "" && p.GraphQL.SelectType != "" {
 		if own = strings.TrimSpace(own); !strings.HasPrefix(own, "{") {
 			own = "{" + own + "}"
 		}

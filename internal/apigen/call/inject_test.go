@@ -76,7 +76,7 @@ func TestNoValueLeavesItsPlace(t *testing.T) {
 	}{
 		"path":          {call.Plan{Path: "/a/{v}/z", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Path, Style: "simple"}}}, func(s seen) string { return unescape(s.segments[3]) }, pathRefuses, "path"},
 		"half segment":  {call.Plan{Path: "/a/x{v}y/z", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Path, Style: "simple"}}}, func(s seen) string { p := unescape(s.segments[3]); return p[1 : len(p)-1] }, pathRefuses, "path"},
-		"reserved path": {call.Plan{Path: "/a/{v}/z", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Path, Style: "simple", Reserved: true}}}, func(s seen) string { return unescape(s.segments[3]) }, pathRefuses, "path"},
+		"reserved path": {call.Plan{Path: "/a/{v}/z", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Path, Style: "simple", AllowReserved: true}}}, func(s seen) string { return unescape(s.segments[3]) }, pathRefuses, "path"},
 		"matrix":        {call.Plan{Path: "/a/{v}/z", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Path, Style: "matrix"}}}, func(s seen) string { return strings.TrimPrefix(unescape(s.segments[3]), ";v=") }, pathRefuses, "path"},
 		"query":         {call.Plan{Path: "/a", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Query, Style: "form"}}}, func(s seen) string { return only(s.query, "v") }, nil, "query"},
 		"fixed query": {call.Plan{Path: "/a", Query: "beta=true", Args: []call.Arg{{Name: "v", Key: "v", Place: call.Query, Style: "form"}}}, func(s seen) string {
@@ -94,7 +94,7 @@ func TestNoValueLeavesItsPlace(t *testing.T) {
 		"form":       {call.Plan{Path: "/a", Body: &call.Body{Media: form}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Field}}}, func(s seen) string { return only(s.form, "v") }, nil, "body"},
 		"multipart":  {call.Plan{Path: "/a", Body: &call.Body{Media: parts}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Field}}}, func(s seen) string { return only(s.form, "v") }, nil, "body"},
 		"file":       {call.Plan{Path: "/a", Body: &call.Body{Media: parts}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Field, File: true}}}, func(s seen) string { return only(s.form, "v") }, nil, "body"},
-		"text":       {call.Plan{Path: "/a", Body: &call.Body{Media: "text/plain"}, Args: []call.Arg{{Name: "v", Key: "", Place: call.Whole}}}, func(s seen) string { return string(s.body) }, nil, "body"},
+		"text":       {call.Plan{Path: "/a", Body: &call.Body{Media: "text/plain"}, Args: []call.Arg{{Name: "v", Key: "", Place: call.WholeBody}}}, func(s seen) string { return string(s.body) }, nil, "body"},
 		"graphql": {call.Plan{Path: "", GraphQL: &call.GraphQL{Head: "query Q($v:String){f(v:$v)", Selection: "{id}", Tail: "}", Operation: "Q"}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Variable}}}, func(s seen) string {
 			if member(s.body, "query") != "query Q($v:String){f(v:$v){id}}" || member(s.body, "operationName") != "Q" {
 				return "the query changed"
@@ -115,7 +115,7 @@ func TestNoValueLeavesItsPlace(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := plan.Build(base+"/base", args, nil)
+				r, err := plan.BuildRequest(base+"/base", args, nil)
 				if c.refuses != nil && c.refuses(value) {
 					if junctor.CodeOf(err) != junctor.CodeInvalid || len(junctor.AsError(err).Violations) != 1 {
 						t.Errorf("%q is not refused: %v", value, err)

@@ -13,7 +13,7 @@ import (
 // of the answer, or else by counting on. notes are sentences for models.
 // arguments, for App views, is set only if the API itself says that there is a
 // next page.
-func (s Shape) nextPage(a *Answer, body []byte) (notes []string, arguments string) {
+func (s ResultBuilder) nextPage(a *Answer, body []byte) (notes []string, arguments string) {
 	if more := s.nextFromLink(a.Header.Values("Link")); more != "" {
 		return []string{"There is a next page: call again with " + more + "."}, more
 	}
@@ -92,7 +92,7 @@ func countElements(raw []byte) (n int, found bool) {
 // nextFromLink returns the arguments that change for the page that a Link
 // header calls next, as a JSON object; "" if there is none. Only the query of
 // the link is used, never its host.
-func (s Shape) nextFromLink(links []string) string {
+func (s ResultBuilder) nextFromLink(links []string) string {
 	for link := range strings.SplitSeq(strings.Join(links, ","), "<") {
 		target, params, ok := strings.Cut(link, ">")
 		if !ok || !isNextLink(strings.TrimRight(params, ", ")) {

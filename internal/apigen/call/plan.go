@@ -1,5 +1,5 @@
 // Package call sends the calls of generated tools. A [Plan] says where each
-// argument goes in the request, a [Sender] sends the request, and a [Shape]
+// argument goes in the request, a [Sender] sends the request, and a [ResultBuilder]
 // turns the answer into the result of a tool.
 //
 // apigen/tool makes plans beside the schemas, and both are stored together:
@@ -15,8 +15,8 @@
 //     result.
 package call
 
-// Plan says where each argument of a tool goes in the request. It is stored as
-// JSON with the tool.
+// Plan maps each argument of a tool goes in the request. It is stored as JSON
+// with the tool.
 type Plan struct {
 	Method string `json:"method"`
 	// Base is the URL of the operation's own server. It is empty if that is the
@@ -32,11 +32,11 @@ type Plan struct {
 	// Security are the alternatives to authenticate. If it is empty, the
 	// document says nothing, and the credential of the server is sent, whatever
 	// it is.
-	Security [][]Need `json:"security,omitempty"`
-	GraphQL  *GraphQL `json:"graphql,omitempty"`
+	Security [][]SecurityRequirement `json:"security,omitempty"`
+	GraphQL  *GraphQL                `json:"graphql,omitempty"`
 	// Wrapped is set if the output schema holds the answer under "result".
-	Wrapped bool    `json:"wrapped,omitempty"`
-	Paging  *Paging `json:"paging,omitempty"`
+	WrapsResult bool    `json:"wrapped,omitempty"`
+	Paging      *Paging `json:"paging,omitempty"`
 }
 
 // Place is the part of a request that an argument is sent in. The value is
@@ -51,20 +51,20 @@ const (
 	Cookie      Place = "cookie"
 	QueryString Place = "querystring" // the whole query, in the type of Media
 	Field       Place = "field"       // a member of the body
-	Whole       Place = "body"        // the body itself
+	WholeBody   Place = "body"        // the body itself
 	Variable    Place = "variable"    // of a GraphQL operation
 )
 
-// Arg says where one argument goes.
+// Arg is the place of one argument in the request.
 type Arg struct {
 	// Name is the name in the schema of the tool.
 	Name string `json:"name"`
 	// Key is the name in the request.
-	Key      string `json:"key"`
-	Place    Place  `json:"place"`
-	Style    string `json:"style,omitempty"`
-	Explode  bool   `json:"explode,omitempty"`
-	Reserved bool   `json:"reserved,omitempty"`
+	Key           string `json:"key"`
+	Place         Place  `json:"place"`
+	Style         string `json:"style,omitempty"`
+	Explode       bool   `json:"explode,omitempty"`
+	AllowReserved bool   `json:"reserved,omitempty"`
 	// Media is set if the value is one text of this media type, instead of
 	// Style. For a multipart field it is the type of the part.
 	Media string `json:"media,omitempty"`
@@ -76,15 +76,15 @@ type Arg struct {
 	Scheme string `json:"scheme,omitempty"`
 }
 
-// Body says how the request body is encoded.
+// Body is how the request body is encoded.
 type Body struct {
 	Media string `json:"media"`
 	// Required sends an empty object if no argument is given.
 	Required bool `json:"required,omitempty"`
 }
 
-// Need is one security scheme of the document that an alternative requires.
-type Need struct {
+// SecurityRequirement is one security scheme of the document that an alternative requires.
+type SecurityRequirement struct {
 	Scheme string   `json:"scheme"`
 	Scopes []string `json:"scopes,omitempty"`
 }
@@ -101,10 +101,10 @@ type GraphQL struct {
 	Path []string `json:"path,omitempty"`
 	// Select is the type that _select chooses fields of; empty means that there
 	// is no choice.
-	Select string `json:"select,omitempty"`
+	SelectType string `json:"select,omitempty"`
 }
 
-// Paging says how the next page is requested.
+// Paging is how the next page is requested.
 type Paging struct {
 	// Arg is the argument that selects the page.
 	Arg string `json:"arg"`

@@ -11,7 +11,7 @@ import (
 
 // showRefusal returns the result of an answer with status 400 or higher: the
 // status, the message of the API, and a hint for the model.
-func (s Shape) showRefusal(a *Answer) []byte {
+func (s ResultBuilder) showRefusal(a *Answer) []byte {
 	var r toolResult
 	message := strings.TrimSpace(decodeText(a))
 	detail := wire.AppendString(nil, truncateText(message, maxErrorBytes))
@@ -67,7 +67,7 @@ func statusHint(status, after int) string {
 
 // showGraphQL adds a GraphQL answer: the value of the field, and errors beside
 // it. failed reports that there are errors and no value.
-func (s Shape) showGraphQL(a *Answer, r *toolResult) (failed bool) {
+func (s ResultBuilder) showGraphQL(a *Answer, r *toolResult) (failed bool) {
 	errs := wire.Get(a.Body, "errors")
 	data := wire.Get(a.Body, "data")
 	for _, name := range s.Plan.GraphQL.Path {

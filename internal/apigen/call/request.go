@@ -20,14 +20,14 @@ type Request struct {
 	Body []byte
 }
 
-// Build makes the request of a call. base is the URL of the API; arguments is a
+// BuildRequest makes the request of a call. base is the URL of the API; arguments is a
 // JSON object; bound returns the token of a scheme for arguments that carry
 // one.
 //
 // No value leaves its place, whatever it contains: a path argument cannot add a
 // segment, a header no line, a query no parameter. A value that cannot be sent
 // is an error with CodeInvalid and the pointer of the argument.
-func (p *Plan) Build(base string, arguments []byte, bound func(scheme string) (string, bool)) (*Request, error) {
+func (p *Plan) BuildRequest(base string, arguments []byte, bound func(scheme string) (string, bool)) (*Request, error) {
 	given := p.collectValues(arguments, bound)
 	path, err := p.buildPath(given)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p *Plan) fillVariable(name string, given map[string][]byte) (string, *Arg,
 	}
 	a := &p.Args[i]
 	escape := escapeAll
-	if a.Reserved {
+	if a.AllowReserved {
 		escape = escapePath
 	}
 	value, ok := a.expandText(given[a.Name], escape)
@@ -177,7 +177,7 @@ func (p *Plan) buildQuery(given map[string][]byte) string {
 		switch a.Place {
 		case Query:
 			escape := escapeAll
-			if a.Reserved {
+			if a.AllowReserved {
 				escape = escapeQuery
 			}
 			if whole := joinExploded(a.expandPairs(value, escape), "&"); whole != "" {
@@ -187,7 +187,7 @@ func (p *Plan) buildQuery(given map[string][]byte) string {
 			if whole := encodeWholeQuery(a, value); whole != "" {
 				parts = append(parts, whole)
 			}
-		case Path, Header, Cookie, Field, Whole, Variable:
+		case Path, Header, Cookie, Field, WholeBody, Variable:
 		}
 	}
 	return strings.Join(parts, "&")
@@ -237,7 +237,7 @@ func (p *Plan) setHeaders(given map[string][]byte, h http.Header) error {
 				}
 			}
 			cookies = append(cookies, pairs...)
-		case Path, Query, QueryString, Field, Whole, Variable:
+		case Path, Query, QueryString, Field, WholeBody, Variable:
 		}
 	}
 	if len(cookies) > 0 {

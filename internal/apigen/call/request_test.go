@@ -21,7 +21,7 @@ func unescape(s string) string {
 
 func build(t *testing.T, p call.Plan, args string) *call.Request {
 	t.Helper()
-	r, err := p.Build("https://api.test/v1/?key=k", []byte(args), nil)
+	r, err := p.BuildRequest("https://api.test/v1/?key=k", []byte(args), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +59,12 @@ func TestPaths(t *testing.T) {
 		{"/a/.{id}", "simple", `{"id":["."]}`},
 	} {
 		p := call.Plan{Method: "GET", Path: c.template, Args: []call.Arg{{Name: "id", Key: "id", Place: call.Path, Style: c.style, Explode: true}}}
-		if r, err := p.Build("https://api.test", []byte(c.given), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if r, err := p.BuildRequest("https://api.test", []byte(c.given), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%s of %s: %v %v", c.template, c.given, r, err)
 		}
 	}
 	for _, base := range []string{"", "/v1", "api.test", "https://user:pw@api.test", "https://api.test/#x", "://"} {
-		if _, err := (&call.Plan{Path: "/a"}).Build(base, nil, nil); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if _, err := (&call.Plan{Path: "/a"}).BuildRequest(base, nil, nil); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%q: %v", base, err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestPaths(t *testing.T) {
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	field := func(key string) call.Arg { return call.Arg{Name: key, Key: key, Place: call.Field} }
-	whole := call.Arg{Name: "body", Place: call.Whole}
+	whole := call.Arg{Name: "body", Place: call.WholeBody}
 	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
 	for name, c := range map[string]struct {
 		media string
@@ -92,8 +92,8 @@ func TestBodies(t *testing.T) {
 		"form, one argument": {"application/x-www-form-urlencoded", []call.Arg{whole}, `{"body":{"a":1}}`, "a=1", "application/x-www-form-urlencoded"},
 		"text":               {"text/csv", []call.Arg{whole}, `{"body":"a,b\n"}`, "a,b\n", "text/csv"},
 		"xml":                {"application/xml", []call.Arg{whole}, `{"body":"<a/>"}`, "<a/>", "application/xml"},
-		"octets":             {"application/octet-stream", []call.Arg{{Name: "body", Place: call.Whole, File: true}}, `{"body":{"data_base64":"` + png + `"}}`, "\x89PNG\r\n\x1a\n", "application/octet-stream"},
-		"octets, typed":      {"application/octet-stream", []call.Arg{{Name: "body", Place: call.Whole, File: true}}, `{"body":{"data_base64":"` + png + `","mimeType":"image/png"}}`, "\x89PNG\r\n\x1a\n", "image/png"},
+		"octets":             {"application/octet-stream", []call.Arg{{Name: "body", Place: call.WholeBody, File: true}}, `{"body":{"data_base64":"` + png + `"}}`, "\x89PNG\r\n\x1a\n", "application/octet-stream"},
+		"octets, typed":      {"application/octet-stream", []call.Arg{{Name: "body", Place: call.WholeBody, File: true}}, `{"body":{"data_base64":"` + png + `","mimeType":"image/png"}}`, "\x89PNG\r\n\x1a\n", "image/png"},
 	} {
 		p := call.Plan{Method: "POST", Path: "/a", Args: c.args, Body: &call.Body{Media: c.media}}
 		r := build(t, p, c.given)
@@ -125,7 +125,7 @@ func TestMultipart(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{"f":{"data_base64":"***"}}`, `{"f":{"filename":"x"}}`, `{"f":{"data_base64":"aGk=","mimeType":"image/png\r\nX: 1"}}`, `{"f":{"data_base64":"aGk=","mimeType":"png"}}`} {
-		if _, err := p.Build("https://api.test", []byte(bad), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if _, err := p.BuildRequest("https://api.test", []byte(bad), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestHeadersAndBoundTokens(t *testing.T) {
 	}
 	args = append(args, call.Arg{Name: "token", Key: "token", Place: call.Query, Style: "form", Scheme: "slack"}, call.Arg{Name: "other", Key: "other", Place: call.Query, Style: "form", Scheme: "none"})
 	p := call.Plan{Method: "GET", Path: "/a", Accept: "application/json", Args: args}
-	r, err := p.Build("https://api.test", []byte(`{"Accept":"x","content-type":"x","Authorization":"x","Host":"x","Content-Length":"1","Transfer-Encoding":"x","Bad Name":"x","X-Ok":"y","token":"mine","other":"o"}`),
+	r, err := p.BuildRequest("https://api.test", []byte(`{"Accept":"x","content-type":"x","Authorization":"x","Host":"x","Content-Length":"1","Transfer-Encoding":"x","Bad Name":"x","X-Ok":"y","token":"mine","other":"o"}`),
 		func(scheme string) (string, bool) { return "s3cret&x", scheme == "slack" })
 	if err != nil || len(r.Header) != 2 || r.Header.Get("X-Ok") != "y" || r.Header.Get("Accept") != "application/json" || r.URL.RawQuery != "token=s3cret%26x&other=o" {
 		t.Errorf("%v %v, %v", r.Header, r.URL, err)
@@ -170,7 +170,7 @@ func TestHeadersAndBoundTokens(t *testing.T) {
 // A selection of the caller's own stays where it belongs.
 func TestSelections(t *testing.T) {
 	t.Parallel()
-	p := call.Plan{Method: "POST", GraphQL: &call.GraphQL{Head: "query Q{f", Selection: "{id}", Tail: "}", Select: "F"}}
+	p := call.Plan{Method: "POST", GraphQL: &call.GraphQL{Head: "query Q{f", Selection: "{id}", Tail: "}", SelectType: "F"}}
 	for own, want := range map[string]string{
 		"": "query Q{f{id}}", "{ id name }": "query Q{f { id name } }", "id a{b(first:3){c}} ... on X @include(if: true) {y}": "query Q{f {id a{b(first:3){c}} ... on X @include(if: true) {y}} }",
 		"id}} mutation{x": "", "{id} evil{y}": "", "{id": "", "}{": "", "{a(b:\"}\")}": "", "{a # }\n}": "", "{a(b:$v)}": "", "{a(}": "", "{a}{b}": "",
@@ -179,7 +179,7 @@ func TestSelections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.Build("https://api.test/graphql", args, nil)
+		r, err := p.BuildRequest("https://api.test/graphql", args, nil)
 		switch {
 		case want == "" && junctor.CodeOf(err) != junctor.CodeInvalid:
 			t.Errorf("%q: %v", own, err)
@@ -187,8 +187,8 @@ func TestSelections(t *testing.T) {
 			t.Errorf("%q: %v", own, err)
 		}
 	}
-	p.GraphQL.Select = ""
-	if r, err := p.Build("https://api.test/graphql", []byte(`{"_select":"{other}"}`), nil); err != nil || member(r.Body, "query") != "query Q{f{id}}" {
+	p.GraphQL.SelectType = ""
+	if r, err := p.BuildRequest("https://api.test/graphql", []byte(`{"_select":"{other}"}`), nil); err != nil || member(r.Body, "query") != "query Q{f{id}}" {
 		t.Errorf("where there is no choice: %v", err)
 	}
 }

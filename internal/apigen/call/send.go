@@ -50,25 +50,25 @@ type Options struct {
 	Credentials func(ctx context.Context, p *junctor.Principal) (Credentials, error)
 	// Refused is called if the API answered 401. Credentials should then return
 	// others, such as a renewed token.
-	Refused func(p *junctor.Principal)
+	OnUnauthorized func(p *junctor.Principal)
 
 	// Login returns the error for an answer that asks for a login. It is set if
 	// users log in to the API. If it is nil, such an answer is a result like
 	// others.
-	Login func(a *Answer) error
+	LoginError func(a *Answer) error
 
 	// Bytes bounds the bytes of answers in flight; nil bounds nothing.
-	Bytes *limit.ByteBudget
+	ByteBudget *limit.ByteBudget
 	// MaxBytes bounds one answer; 0 leaves the bound to the client.
 	MaxBytes int64
 
 	// Rate is the maximal number of requests per second to the API; 0 is no
 	// bound.
-	Rate float64
+	MaxPerSecond float64
 	// AtOnce is the maximal number of requests in flight; 0 is 32.
-	AtOnce int
+	MaxInFlight int
 	// Agent is the User-Agent.
-	Agent string
+	UserAgent string
 	// PerUser is set if callers have credentials of their own. A 429 to one of
 	// them then does not hold the others back.
 	PerUser bool
@@ -85,13 +85,13 @@ type Sender struct {
 
 // NewSender returns a Sender. Zero values of o get their defaults.
 func NewSender(o Options) *Sender {
-	if o.AtOnce <= 0 {
-		o.AtOnce = defaultAtOnce
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = defaultAtOnce
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 1 << 40
 	}
-	return &Sender{options: o, slots: make(chan struct{}, o.AtOnce), pacer: pacer{perSecond: o.Rate}}
+	return &Sender{options: o, slots: make(chan struct{}, o.MaxInFlight), pacer: pacer{perSecond: o.MaxPerSecond}}
 }
 
 // Answer is the response of the API, read to its end.
@@ -122,7 +122,7 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	}
 	var req *Request
 	prepare := func() error {
-		req, err = plan.Build(s.options.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
+		req, err = plan.BuildRequest(s.options.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
 		if err == nil {
 			own.applyTo(req)
 			for name, values := range more {
@@ -140,14 +140,14 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	renewed := false
 	for try := 1; ; try++ {
 		answer, err := s.sendOnce(ctx, plan, req, limit.PartyOf(p))
-		if s.options.Login != nil && answer.requiresLogin() {
-			return nil, s.options.Login(answer)
+		if s.options.LoginError != nil && answer.requiresLogin() {
+			return nil, s.options.LoginError(answer)
 		}
-		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.options.Refused != nil {
+		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.options.OnUnauthorized != nil {
 			// A token may have ended: with another it is tried once more.
 			renewed = true
 			former := own
-			s.options.Refused(p)
+			s.options.OnUnauthorized(p)
 			if own, err = s.credentialsFor(ctx, plan, p); err != nil {
 				return nil, err
 			}
@@ -177,12 +177,12 @@ func (a *Answer) requiresLogin() bool {
 // the request goes to another origin than the API: a document must not be able
 // to send a credential elsewhere.
 func (s *Sender) credentialsFor(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
-	open := len(plan.Security) > 0 && !slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) > 0 })
+	open := len(plan.Security) > 0 && !slices.ContainsFunc(plan.Security, func(needs []SecurityRequirement) bool { return len(needs) > 0 })
 	if s.options.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.options.Base) {
 		return Credentials{}, nil
 	}
 	own, err := s.options.Credentials(ctx, p)
-	if junctor.CodeOf(err) == junctor.CodeUnauthenticated && slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) == 0 }) {
+	if junctor.CodeOf(err) == junctor.CodeUnauthenticated && slices.ContainsFunc(plan.Security, func(needs []SecurityRequirement) bool { return len(needs) == 0 }) {
 		return Credentials{}, nil
 	}
 	return own, err
@@ -252,8 +252,8 @@ func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the request of this tool cannot be made: its method or address is none")
 	}
 	req.Header = r.Header.Clone()
-	if s.options.Agent != "" && req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", s.options.Agent)
+	if s.options.UserAgent != "" && req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", s.options.UserAgent)
 	}
 	resp, err := s.options.Client.Do(req)
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit
 	}
 	defer resp.Body.Close()
 	a := &Answer{Method: r.Method, Path: plan.Path, Status: resp.StatusCode, Header: resp.Header}
-	if a.Body, err = s.options.Bytes.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.options.MaxBytes); err != nil {
+	if a.Body, err = s.options.ByteBudget.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.options.MaxBytes); err != nil {
 		return nil, readError(ctx, err, s.options.MaxBytes)
 	}
 	if a.Status == http.StatusTooManyRequests && !s.options.PerUser {

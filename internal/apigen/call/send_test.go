@@ -85,14 +85,14 @@ func TestCredentials(t *testing.T) {
 		{Name: "c", Key: "c", Place: call.Cookie, Style: "form"},
 		{Name: "t", Key: "t", Place: call.Query, Style: "form", Scheme: "token"},
 	}
-	need := [][]call.Need{{{Scheme: "any"}}}
+	need := [][]call.SecurityRequirement{{{Scheme: "any"}}}
 	for _, c := range []struct {
 		plan call.Plan
 		want string
 	}{
 		{call.Plan{}, "k|t=tok&key=q|c=1; sid=s"},
 		{call.Plan{Security: need}, "k|t=tok&key=q|c=1; sid=s"},
-		{call.Plan{Security: [][]call.Need{{}}}, "mine|key=mine|c=1"},
+		{call.Plan{Security: [][]call.SecurityRequirement{{}}}, "mine|key=mine|c=1"},
 		{call.Plan{Base: other, Security: need}, "mine|key=mine|c=1"},
 		{call.Plan{Base: base + "/v2", Security: need}, "k|t=tok&key=q|c=1; sid=s"},
 	} {
@@ -116,7 +116,7 @@ func TestRenewal(t *testing.T) {
 		}
 	})
 	give := func(most int32) call.Options {
-		return call.Options{Base: base, Client: http.DefaultClient, Refused: func(*junctor.Principal) { refused.Add(1) }, Credentials: func(context.Context, *junctor.Principal) (call.Credentials, error) {
+		return call.Options{Base: base, Client: http.DefaultClient, OnUnauthorized: func(*junctor.Principal) { refused.Add(1) }, Credentials: func(context.Context, *junctor.Principal) (call.Credentials, error) {
 			return call.Credentials{Header: http.Header{"Authorization": {"Bearer " + strconv.Itoa(int(min(refused.Load(), most)))}}}, nil
 		}}
 	}
@@ -139,7 +139,7 @@ func TestPace(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
-	s := call.NewSender(call.Options{Base: base, Client: http.DefaultClient, Rate: 20})
+	s := call.NewSender(call.Options{Base: base, Client: http.DefaultClient, MaxPerSecond: 20})
 	plan := &call.Plan{Method: "POST", Path: "/a"}
 	begin := time.Now()
 	for range 3 {
@@ -171,8 +171,8 @@ func TestFlood(t *testing.T) {
 		now.Add(-1)
 	})
 	quick := api(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
-	flooded := call.NewSender(call.Options{Base: slow, Client: http.DefaultClient, AtOnce: 4})
-	calm := call.NewSender(call.Options{Base: quick, Client: http.DefaultClient, AtOnce: 4})
+	flooded := call.NewSender(call.Options{Base: slow, Client: http.DefaultClient, MaxInFlight: 4})
+	calm := call.NewSender(call.Options{Base: quick, Client: http.DefaultClient, MaxInFlight: 4})
 	plan := &call.Plan{Method: "GET", Path: "/a"}
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup

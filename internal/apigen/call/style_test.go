@@ -60,7 +60,7 @@ func expand(a call.Arg, value string) (string, error) {
 	if a.Place == call.Path {
 		p.Path = "/{" + a.Key + "}"
 	}
-	r, err := p.Build("https://api.test/v1", []byte(`{"`+a.Name+`":`+value+`}`), nil)
+	r, err := p.BuildRequest("https://api.test/v1", []byte(`{"`+a.Name+`":`+value+`}`), nil)
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func expand(a call.Arg, value string) (string, error) {
 		return r.Header.Get(a.Key), nil
 	case call.Cookie:
 		return r.Header.Get("Cookie"), nil
-	case call.Query, call.QueryString, call.Field, call.Whole, call.Variable:
+	case call.Query, call.QueryString, call.Field, call.WholeBody, call.Variable:
 	}
 	return r.URL.RawQuery, nil
 }
@@ -86,7 +86,7 @@ func TestReserved(t *testing.T) {
 		{call.Query, `"a%20b%zz ü"`, "color=a%20b%25zz%20%C3%BC"},
 		{call.Path, `"a:b@c/d?e#f%2e"`, "a:b@c%2Fd%3Fe%23f%252e"},
 	} {
-		got, err := expand(call.Arg{Name: "c", Key: "color", Place: c.place, Style: "form", Explode: true, Reserved: true}, c.value)
+		got, err := expand(call.Arg{Name: "c", Key: "color", Place: c.place, Style: "form", Explode: true, AllowReserved: true}, c.value)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.value, got, err, c.want)
 		}

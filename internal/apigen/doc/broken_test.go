@@ -93,6 +93,16 @@ func TestBroken(t *testing.T) {
 			[]string{"GET /a/{x}", "GET /a/{y}"},
 			[]string{"4:34 warning duplicate_key /paths/~1a~1{x}/get/operationId", "5:3 warning duplicate_path /paths/~1a~1{y}", "5:31 warning duplicate_id /paths/~1a~1{y}/get/operationId"},
 		},
+		"a path twice": { // the last one counts, as it does for JSON parsers
+			head + "  /a: {get: {operationId: first}, put: {responses: {}}}\n  /b: {get: {operationId: b}, get: {operationId: c, deprecated: true}}\n  /a: {post: {operationId: last}}\n",
+			[]string{"GET /b", "POST /a"},
+			[]string{"5:31 warning duplicate_key /paths/~1b/get", "6:3 warning duplicate_key /paths/~1a"},
+		},
+		"a path twice in JSON": {
+			`{"openapi":"3.0.3","info":{"title":"t","version":"1"},"servers":[{"url":"https://x"}],"paths":{"/a":{"get":{"responses":{}}},` + "\n" + `"/a":{"post":{"responses":{}}}}}`,
+			[]string{"POST /a"},
+			[]string{"2:1 warning duplicate_key /paths/~1a"},
+		},
 		"tabs and control characters": {
 			head + "  /a:\n\t\n    get: {summary: \"a\u007fb\", responses: {}}\n",
 			[]string{"GET /a"},
@@ -110,6 +120,22 @@ func TestBroken(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestDuplicateKeysInLargeObjects: an object with many members is compared in another
+// way, and the last one counts there too.
+func TestDuplicateKeysInLargeObjects(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("openapi: 3.0.3\ninfo: {title: t, version: '1'}\nservers: [{url: https://x}]\npaths:\n")
+	for i := range 200 {
+		fmt.Fprintf(&b, "  /p%d: {get: {summary: first, responses: {}}}\n", i%150)
+	}
+	b.WriteString("  /p149: {get: {summary: last, responses: {}}}\n")
+	d, ops, problems := readDocument(t, doc.Source{Text: []byte(b.String())}, nil)
+	if len(ops) != 150 || len(problems) != 51 || d.Operations[len(d.Operations)-1].Summary != "last" {
+		t.Errorf("%d operations, %d problems", len(ops), len(problems))
 	}
 }
 
@@ -142,8 +168,8 @@ func TestManyValues(t *testing.T) {
 func TestNoDocument(t *testing.T) {
 	t.Parallel()
 	d, err := doc.Read(t.Context(), doc.Source{Name: "x", Text: []byte("hello")}, nil)
-	if err == nil || len(d.Tried) < 2 || d.Tried[0].Reason == "" {
-		t.Errorf("%v %+v", err, d.Tried)
+	if err == nil || len(d.Attempts) < 2 || d.Attempts[0].Reason == "" {
+		t.Errorf("%v %+v", err, d.Attempts)
 	}
 	if d, err = doc.Read(t.Context(), doc.Source{Text: make([]byte, 33<<20)}, nil); err == nil || d.Problems[0].Code != doc.TooLarge {
 		t.Errorf("%v", err)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // maxFiles bounds the number of files of one document.
@@ -72,10 +74,12 @@ type refKey struct{ file, ref string }
 // loaded with the Fetch of in.
 func newBundle(ctx context.Context, in *Input, root *Node) *bundle {
 	main := &file{name: in.Name, url: in.URL, root: root}
-	return &bundle{
-		ctx: ctx, meter: MeterOf(ctx), fetch: in.fetch, mainFile: main, files: map[string]*file{in.Name: main}, totalBytes: len(in.Text),
+	b := &bundle{
+		ctx: ctx, meter: MeterFromContext(ctx), fetch: in.fetch, mainFile: main, files: map[string]*file{in.Name: main}, totalBytes: len(in.Text),
 		resolvedRefs: map[refKey]*Node{}, anchorsByFile: map[string]map[string]*Node{}, recursiveTargets: map[*Node]*Node{}, reported: map[string]bool{},
 	}
+	b.dropDuplicateKeys(root, b.pathFromRoot(), 0)
+	return b
 }
 
 // pointerPath is the path to a value as a linked list. Its JSON pointer is
@@ -85,8 +89,8 @@ type pointerPath struct {
 	segment string
 }
 
-// child returns the path to a member or element.
-func (w *pointerPath) child(segment string) *pointerPath { return &pointerPath{w, segment} }
+// childPath returns the path to a member or element.
+func (w *pointerPath) childPath(segment string) *pointerPath { return &pointerPath{w, segment} }
 
 // jsonPointer returns the path as a JSON pointer. The segment of a root is a
 // whole pointer, which translatePending sets.
@@ -110,7 +114,7 @@ func (b *bundle) reportProblem(at Position, w *pointerPath, severity Severity, c
 		return
 	}
 	b.reported[id] = true
-	b.problems = append(b.problems, Problem{At: at, Pointer: w.jsonPointer(), Severity: severity, Code: code, Message: message, Remedy: remedy, Key: b.operationKey})
+	b.problems = append(b.problems, Problem{At: at, Pointer: w.jsonPointer(), Severity: severity, Code: code, Message: message, Remedy: remedy, OperationKey: b.operationKey})
 }
 
 // errBlocked and errMissing say why a reference leads nowhere. Messages to
@@ -191,7 +195,7 @@ func (b *bundle) followFragment(f *file, fragment string, hops int) (*Node, erro
 		for next == nil && hops < 32 && n.Get("$ref") != nil {
 			hops++
 			var err error
-			if n, err = b.resolveRef(n.Get("$ref").Str(), n, hops); err != nil {
+			if n, err = b.resolveRef(n.Get("$ref").ScalarText(), n, hops); err != nil {
 				return nil, err
 			}
 			next = lookUpSegment(n, segment)
@@ -238,7 +242,7 @@ func (b *bundle) collectAnchors(f *file) map[string]*Node {
 	var walk func(n *Node)
 	walk = func(n *Node) {
 		for _, key := range []string{"$anchor", "$dynamicAnchor", "$id"} {
-			if a := n.Get(key).Str(); a != "" {
+			if a := n.Get(key).ScalarText(); a != "" {
 				m[strings.TrimPrefix(a, "#")] = n
 			}
 		}
@@ -301,6 +305,7 @@ func (b *bundle) loadFile(from *file, ref string) (*file, error) {
 		var found []Problem
 		f.root, found = parseText(name, source)
 		b.problems = append(b.problems, found...)
+		b.dropDuplicateKeys(f.root, b.pathFromRoot(), 0)
 	}
 	b.files[name] = f
 	return f, f.err
@@ -337,7 +342,7 @@ func (b *bundle) followRefs(n *Node, w *pointerPath) *Node {
 			return nil
 		}
 		visited = append(visited, n)
-		to, err := b.Resolve(ref.Str(), n)
+		to, err := b.Resolve(ref.ScalarText(), n)
 		if err != nil {
 			b.reportUnresolved(ref, w, err)
 			return nil
@@ -353,5 +358,5 @@ func (b *bundle) reportUnresolved(ref *Node, w *pointerPath, err error) {
 	if errors.Is(err, errBlocked) {
 		code, remedy = ExternalRefBlocked, "Put the parts into one document, or let all its files come from one address."
 	}
-	b.reportProblem(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", truncateText(ref.Str(), 200), cmp.Or(err, errMissing)), remedy)
+	b.reportProblem(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", junctor.ShortenText(ref.ScalarText(), 200), cmp.Or(err, errMissing)), remedy)
 }

@@ -1,7 +1,7 @@
-// Package doc reads the documentation of an API, whatever its format, into one
-// model: a [Document] with its operations and the position of each of them in
-// the text. It never gives up on a document. A part that it cannot use becomes
-// a [Problem] with a position and costs no other operation.
+// Package doc reads the documentation of an API, of any supported format, into
+// one model: a [Document] with its operations and the position of each of them
+// in the text. It never gives up on a document. A part that it cannot use
+// becomes a [Problem] with a position and costs no other operation.
 //
 // apigen calls [Read] with the readers of apigen/graphql and apigen/rest beside
 // those of this package. [apigen/tool] builds tools of the operations,
@@ -55,11 +55,11 @@ type Source struct {
 	URL  string
 	Text []byte
 	// As restricts reading to one format. Empty tries every reader.
-	As Format
+	Format Format
 
 	// Saved are GraphQL operations, or manifests of persisted ones, that the
 	// user wrote for the API. Each becomes an operation unchanged.
-	Saved []Source
+	SavedOperations []Source
 
 	meter *Meter
 }
@@ -82,7 +82,7 @@ type Document struct {
 	Version string
 	Title   string
 	// Edition is the version of the API itself.
-	Edition     string
+	APIVersion  string
 	Description string
 	Servers     []Server
 	// Schemes are the ways to authenticate, by the name that the document gives
@@ -99,15 +99,15 @@ type Document struct {
 	Problems []Problem
 	// Tried has one attempt for each reader that looked at the text. The last
 	// one is the reader of Format.
-	Tried []Attempt
+	Attempts []Attempt
 }
 
 // Attempt is the outcome of one reader: it took the document, or it says why
 // not.
 type Attempt struct {
-	Format Format `json:"format"`
-	Took   bool   `json:"took"`
-	// Reason says why the reader did not take the document.
+	Format   Format `json:"format"`
+	Accepted bool   `json:"took"`
+	// Reason is why the reader did not take the document.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -126,7 +126,7 @@ type Position struct {
 	Column int32  `json:"column"`
 }
 
-// Severity says how much a problem costs. The value is part of the API.
+// Severity is how much a problem costs. The value is part of the API.
 type Severity string
 
 // The severities, from the worst to the mildest.
@@ -178,5 +178,5 @@ type Problem struct {
 	Remedy   string   `json:"remedy,omitempty"`
 	// Key is the Key of the operation that the problem belongs to; empty for a
 	// problem of the whole document.
-	Key string `json:"operation,omitempty"`
+	OperationKey string `json:"operation,omitempty"`
 }

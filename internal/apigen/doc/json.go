@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // maxDepth bounds how deep values are nested. It keeps the recursive parser
@@ -325,7 +327,7 @@ func (r *jsonReader) parseLiteral() *Node {
 		kind = Null
 	default:
 		if !isNumber(word) {
-			r.setFault("a value is expected, and this is none: " + strconv.Quote(truncateText(r.text[r.pos:], 20)))
+			r.setFault("a value is expected, and this is none: " + strconv.Quote(junctor.ShortenText(r.text[r.pos:], 20)))
 			return nil
 		}
 	}
@@ -364,16 +366,4 @@ func isNumber(s string) bool {
 		}
 	}
 	return s == ""
-}
-
-// truncateText shortens a text of the document for a message, at the boundary
-// of a character.
-func truncateText(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
 }

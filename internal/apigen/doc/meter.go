@@ -46,22 +46,22 @@ type meterPanic struct{ err error }
 // context already carries one, it is kept: reading a document and building its
 // tools share one budget.
 func WithMeter(ctx context.Context) (context.Context, *Meter) {
-	if m := MeterOf(ctx); m != nil {
+	if m := MeterFromContext(ctx); m != nil {
 		return ctx, m
 	}
 	m := &Meter{ctx: ctx, stepsLeft: maxSteps}
 	return context.WithValue(ctx, meterKey{}, m), m
 }
 
-// MeterOf returns the Meter that a context carries, or nil.
-func MeterOf(ctx context.Context) *Meter {
+// MeterFromContext returns the Meter that a context carries, or nil.
+func MeterFromContext(ctx context.Context) *Meter {
 	m, _ := ctx.Value(meterKey{}).(*Meter)
 	return m
 }
 
-// At sets the subject that an error of Spend names, such as the key of an
+// SetSubject sets the subject that an error of Spend names, such as the key of an
 // operation.
-func (m *Meter) At(where string) {
+func (m *Meter) SetSubject(where string) {
 	if m != nil {
 		m.subject = where
 	}
@@ -84,15 +84,15 @@ func (m *Meter) Spend(steps int) {
 	if m.stepsLeft < 0 {
 		at := ""
 		if m.subject != "" {
-			at = " at " + truncateText(m.subject, 200)
+			at = " at " + junctor.ShortenText(m.subject, 200)
 		}
 		panic(meterPanic{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
 	}
 }
 
-// Spent returns the number of steps that were taken. Tests hold it against the
+// StepsSpent returns the number of steps that were taken. Tests hold it against the
 // size of documents.
-func (m *Meter) Spent() int { return maxSteps - m.stepsLeft }
+func (m *Meter) StepsSpent() int { return maxSteps - m.stepsLeft }
 
 // Run calls work and returns the error with which Spend ended it early. Other
 // panics pass through.
@@ -110,9 +110,9 @@ func (m *Meter) Run(work func()) (err error) {
 	return nil
 }
 
-// TooLarge says, in a sentence for users, why an operation exceeds the limits.
+// SizeProblem says, in a sentence for users, why an operation exceeds the limits.
 // It returns "" for an operation within them.
-func (op *Operation) TooLarge() string {
+func (op *Operation) SizeProblem() string {
 	switch {
 	case len(op.Path) > maxPathBytes:
 		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPathBytes)

@@ -45,9 +45,9 @@ type Member struct {
 	Value *Node
 }
 
-// Lost reports whether n is a schema whose reference leads nowhere. Nothing is
+// IsUnresolved reports whether n is a schema whose reference leads nowhere. Nothing is
 // known of such a schema, and any value is accepted for it.
-func (n *Node) Lost() bool { return n != nil && n.unresolved }
+func (n *Node) IsUnresolved() bool { return n != nil && n.unresolved }
 
 // Get returns the member of an object by its key. If the key occurs several
 // times, it returns the last one, as JSON parsers do. It returns nil if there
@@ -97,17 +97,17 @@ type Schemas interface {
 	Resolve(ref string, from *Node) (*Node, error)
 }
 
-// Str returns the text of a scalar, and "" of everything else. Numbers and
+// ScalarText returns the text of a scalar, and "" of everything else. Numbers and
 // booleans count as texts, because documents often forget quotes.
-func (n *Node) Str() string {
+func (n *Node) ScalarText() string {
 	if n == nil || n.Kind == Null {
 		return ""
 	}
 	return n.Text
 }
 
-// True reports whether n is the boolean true, or the text "true".
-func (n *Node) True() bool { return n != nil && n.Text == "true" }
+// IsTrue reports whether n is the boolean true, or the text "true".
+func (n *Node) IsTrue() bool { return n != nil && n.Text == "true" }
 
 // positionOrStart returns the position of n, or the start of the file if n is
 // nil.

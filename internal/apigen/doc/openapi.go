@@ -5,21 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // readOpenAPI is the Reader of OpenAPI 3.0, 3.1 and 3.2. An unknown version is
 // read as 3.1.
 func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
-	root, problems := in.Tree()
+	root, problems := in.ParseTree()
 	version := root.Get("openapi")
 	if version == nil {
 		return nil, "it has no member openapi"
 	}
 	b := newBundle(ctx, in, root)
 	b.problems = append(b.problems, problems...)
-	d := &Document{Format: OpenAPI, Version: version.Str(), Schemas: b}
+	d := &Document{Format: OpenAPI, Version: version.ScalarText(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "3.") {
-		b.reportProblem(version.At, b.pathFromRoot("openapi"), Warning, UnknownValue, fmt.Sprintf("Version %q of OpenAPI is not known; it is read as 3.1.", truncateText(d.Version, 20)), "Write 3.1.0.")
+		b.reportProblem(version.At, b.pathFromRoot("openapi"), Warning, UnknownValue, fmt.Sprintf("Version %q of OpenAPI is not known; it is read as 3.1.", junctor.ShortenText(d.Version, 20)), "Write 3.1.0.")
 	}
 	b.readInfo(d)
 	components := root.Get("components")
@@ -39,7 +41,7 @@ func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
 func (b *bundle) pathFromRoot(segments ...string) *pointerPath {
 	w := &pointerPath{}
 	for _, s := range segments {
-		w = w.child(s)
+		w = w.childPath(s)
 	}
 	return w
 }
@@ -48,7 +50,6 @@ func (b *bundle) pathFromRoot(segments ...string) *pointerPath {
 // ends all fetching. The bundle does not change after it.
 func (b *bundle) finishDocument(d *Document) {
 	b.translatePending()
-	b.reportDuplicateKeys(b.mainFile.root, b.pathFromRoot(), 0)
 	b.ctx, b.reported = nil, nil
 	d.Problems = b.problems
 }
@@ -61,7 +62,7 @@ func (b *bundle) readInfo(d *Document) {
 		b.reportProblem(root.keyPosition("info"), b.pathFromRoot("info"), Warning, Missing, "The document has no info.", "Add info with a title and a version.")
 		return
 	}
-	d.Title, d.Edition, d.Description = info.Get("title").Str(), info.Get("version").Str(), info.Get("description").Str()
+	d.Title, d.APIVersion, d.Description = info.Get("title").ScalarText(), info.Get("version").ScalarText(), info.Get("description").ScalarText()
 	if info.Get("title") == nil {
 		b.reportProblem(root.keyPosition("info"), b.pathFromRoot("info", "title"), Warning, Missing, "info has no title.", "Give the API a name.")
 	}
@@ -78,7 +79,7 @@ func (b *bundle) readModels(schemas *Node, w *pointerPath) []Model {
 	}
 	models := make([]Model, 0, len(schemas.Members))
 	for _, m := range schemas.Members {
-		b.translateSchema(m.Value, w.child(m.Key))
+		b.translateSchema(m.Value, w.childPath(m.Key))
 		model := Model{Name: m.Key, At: m.At}
 		if p := m.Value.Get("properties"); p != nil {
 			for _, field := range p.Members {
@@ -90,40 +91,56 @@ func (b *bundle) readModels(schemas *Node, w *pointerPath) []Model {
 	return models
 }
 
-// reportDuplicateKeys reports members that occur twice in one object, in n and
-// all below. The last one counts. It compares the first 64 members pairwise,
-// and leaves larger objects to reportManyDuplicateKeys.
-func (b *bundle) reportDuplicateKeys(n *Node, w *pointerPath, depth int) {
+// dropDuplicateKeys reports members that occur twice in one object, in n and all below,
+// and drops all but the last one, as JSON parsers do. Otherwise those who list the
+// members would use what those who look one up do not see.
+func (b *bundle) dropDuplicateKeys(n *Node, w *pointerPath, depth int) {
 	if n == nil || depth > maxDepth {
 		return
 	}
-	for i, m := range n.Members {
-		if i > 0 && slices.ContainsFunc(n.Members[:min(i, 64)], func(o Member) bool { return o.Key == m.Key }) {
-			b.reportProblem(m.At, w.child(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", truncateText(m.Key, 80)), "Take one of them out.")
+	if hasDuplicateKeys(n.Members) {
+		kept := make(map[string]int, len(n.Members)) // the index of the last one
+		for i, m := range n.Members {
+			if _, ok := kept[m.Key]; ok {
+				b.reportProblem(m.At, w.childPath(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", junctor.ShortenText(m.Key, 80)), "Take one of them out.")
+			}
+			kept[m.Key] = i
 		}
-		if i == 64 {
-			b.reportManyDuplicateKeys(n, w)
+		last := make([]Member, 0, len(kept))
+		for i, m := range n.Members {
+			if kept[m.Key] == i {
+				last = append(last, m)
+			}
 		}
-		b.reportDuplicateKeys(m.Value, &pointerPath{w, m.Key}, depth+1)
+		n.Members = last
+	}
+	for _, m := range n.Members {
+		b.dropDuplicateKeys(m.Value, &pointerPath{w, m.Key}, depth+1)
 	}
 	for i, c := range n.Items {
 		if c.Kind >= Array {
-			b.reportDuplicateKeys(c, &pointerPath{w, fmt.Sprint(i)}, depth+1)
+			b.dropDuplicateKeys(c, &pointerPath{w, fmt.Sprint(i)}, depth+1)
 		}
 	}
 }
 
-// reportManyDuplicateKeys is reportDuplicateKeys for one object with many
-// members. It uses a map, since comparing pairwise would take time with their
-// square.
-func (b *bundle) reportManyDuplicateKeys(n *Node, w *pointerPath) {
-	seen := make(map[string]bool, len(n.Members))
-	for _, m := range n.Members {
-		if seen[m.Key] {
-			b.reportProblem(m.At, w.child(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", truncateText(m.Key, 80)), "Take one of them out.")
+// hasDuplicateKeys reports whether a key occurs twice. Most objects are small, and
+// comparing their keys pairwise makes no garbage; for large ones it would take time with
+// their square.
+func hasDuplicateKeys(members []Member) bool {
+	if len(members) > 64 {
+		seen := make(map[string]bool, len(members))
+		for _, m := range members {
+			seen[m.Key] = true
 		}
-		seen[m.Key] = true
+		return len(seen) < len(members)
 	}
+	for i, m := range members {
+		if slices.ContainsFunc(members[:i], func(o Member) bool { return o.Key == m.Key }) {
+			return true
+		}
+	}
+	return false
 }
 
 // openAPIDialect reads the parts that OpenAPI 3 writes differently from Swagger
@@ -133,15 +150,15 @@ type openAPIDialect struct{ *bundle }
 // readParameter reads one parameter. OpenAPI 3 declares bodies elsewhere, so it
 // always returns true.
 func (o openAPIDialect) readParameter(n *Node, w *pointerPath, _ *Operation) (Param, bool) {
-	p := Param{Style: n.Get("style").Str(), Reserved: n.Get("allowReserved").True()}
-	p.In = Place(n.Get("in").Str())
+	p := Param{Style: n.Get("style").ScalarText(), AllowReserved: n.Get("allowReserved").IsTrue()}
+	p.In = Place(n.Get("in").ScalarText())
 	if content := n.Get("content"); content != nil && content.Kind == Object && len(content.Members) > 0 {
 		m := content.Members[0]
 		p.Media = m.Key
-		media := o.followRefs(m.Value, w.child("content").child(m.Key))
-		p.Schema = o.translateSchema(media.Get("schema"), w.child("content").child(m.Key).child("schema"))
+		media := o.followRefs(m.Value, w.childPath("content").childPath(m.Key))
+		p.Schema = o.translateSchema(media.Get("schema"), w.childPath("content").childPath(m.Key).childPath("schema"))
 	} else {
-		p.Schema = o.translateSchema(n.Get("schema"), w.child("schema"))
+		p.Schema = o.translateSchema(n.Get("schema"), w.childPath("schema"))
 	}
 	o.setStyle(&p, n, w)
 	return p, true
@@ -159,8 +176,8 @@ func (o openAPIDialect) setStyle(p *Param, n *Node, w *pointerPath) {
 		return
 	}
 	if p.Style != "" && !slices.Contains(byPlace, p.Style) {
-		o.reportProblem(n.Get("style").At, w.child("style"), Warning, UnknownValue,
-			fmt.Sprintf("A parameter in %s has no style %q; %s is used.", p.In, truncateText(p.Style, 40), byPlace[0]), "Use one of "+strings.Join(byPlace, ", ")+".")
+		o.reportProblem(n.Get("style").At, w.childPath("style"), Warning, UnknownValue,
+			fmt.Sprintf("A parameter in %s has no style %q; %s is used.", p.In, junctor.ShortenText(p.Style, 40), byPlace[0]), "Use one of "+strings.Join(byPlace, ", ")+".")
 		p.Style = ""
 	}
 	if p.Style == "" {
@@ -168,7 +185,7 @@ func (o openAPIDialect) setStyle(p *Param, n *Node, w *pointerPath) {
 	}
 	p.Explode = p.Style == "form" || p.Style == "cookie" || p.Style == "deepObject"
 	if e := n.Get("explode"); e != nil && p.Style != "deepObject" {
-		p.Explode = e.True()
+		p.Explode = e.IsTrue()
 	}
 }
 
@@ -179,7 +196,7 @@ func (o openAPIDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	if rb == nil || rb.Kind == Null {
 		return
 	}
-	w = w.child("requestBody")
+	w = w.childPath("requestBody")
 	at := n.keyPosition("requestBody")
 	if rb = o.followRefs(rb, w); rb == nil {
 		op.markIncomplete(UnresolvedRef)
@@ -187,18 +204,18 @@ func (o openAPIDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	}
 	if rb.Kind != Object {
 		o.reportProblem(rb.At, w, Error, WrongType, "requestBody must be an object; what it holds is not known, and any JSON is taken.", "Write an object with content.")
-		op.acceptAnyBody(&Body{Declared: true, At: at})
+		op.acceptAnyBody(&Body{DeclaresRequired: true, At: at})
 		return
 	}
 	required := rb.Get("required")
-	op.Body = &Body{Required: required.True(), Declared: required != nil, Description: rb.Get("description").Str(), At: at}
-	op.Body.Contents = o.readContents(rb.Get("content"), w.child("content"))
+	op.Body = &Body{Required: required.IsTrue(), DeclaresRequired: required != nil, Description: rb.Get("description").ScalarText(), At: at}
+	op.Body.Contents = o.readContents(rb.Get("content"), w.childPath("content"))
 	switch {
 	case len(op.Body.Contents) == 0:
-		o.reportProblem(rb.keyPosition("content"), w.child("content"), Error, Missing, "requestBody has no content; what it holds is not known, and any JSON is taken.", "Add content with a media type and its schema.")
+		o.reportProblem(rb.keyPosition("content"), w.childPath("content"), Error, Missing, "requestBody has no content; what it holds is not known, and any JSON is taken.", "Add content with a media type and its schema.")
 		op.acceptAnyBody(op.Body)
-	case !slices.ContainsFunc(op.Body.Contents, func(c Content) bool { return c.Schema != nil || c.Item != nil || !isStructuredMedia(c.Media) }):
-		o.reportProblem(rb.keyPosition("content"), w.child("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; what it holds is not known, and anything is taken.", "Add a schema.")
+	case !slices.ContainsFunc(op.Body.Contents, func(c Content) bool { return c.Schema != nil || c.ItemSchema != nil || !isStructuredMedia(c.Media) }):
+		o.reportProblem(rb.keyPosition("content"), w.childPath("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; what it holds is not known, and anything is taken.", "Add a schema.")
 		op.markPartial(BodyUnknown)
 	}
 }
@@ -221,7 +238,7 @@ func isStructuredMedia(media string) bool {
 
 // readResponse reads the contents of a response.
 func (o openAPIDialect) readResponse(n *Node, w *pointerPath, _ *Node) []Content {
-	return o.readContents(n.Get("content"), w.child("content"))
+	return o.readContents(n.Get("content"), w.childPath("content"))
 }
 
 // readContents reads the media types of a body, with their schemas and
@@ -232,17 +249,17 @@ func (o openAPIDialect) readContents(content *Node, w *pointerPath) []Content {
 	}
 	list := make([]Content, 0, len(content.Members))
 	for _, m := range content.Members {
-		at := w.child(m.Key)
+		at := w.childPath(m.Key)
 		media := o.followRefs(m.Value, at)
 		c := Content{Media: strings.TrimSpace(m.Key)}
-		c.Schema = o.translateSchema(media.Get("schema"), at.child("schema"))
-		c.Item = o.translateSchema(media.Get("itemSchema"), at.child("itemSchema"))
+		c.Schema = o.translateSchema(media.Get("schema"), at.childPath("schema"))
+		c.ItemSchema = o.translateSchema(media.Get("itemSchema"), at.childPath("itemSchema"))
 		if enc := media.Get("encoding"); enc != nil && enc.Kind == Object {
 			c.Encoding = make(map[string]Encoding, len(enc.Members))
 			for _, e := range enc.Members {
-				one := Encoding{Media: e.Value.Get("contentType").Str(), Style: e.Value.Get("style").Str(), Reserved: e.Value.Get("allowReserved").True()}
+				one := Encoding{Media: e.Value.Get("contentType").ScalarText(), Style: e.Value.Get("style").ScalarText(), AllowReserved: e.Value.Get("allowReserved").IsTrue()}
 				if x := e.Value.Get("explode"); x != nil {
-					explode := x.True()
+					explode := x.IsTrue()
 					one.Explode = &explode
 				}
 				c.Encoding[e.Key] = one

@@ -80,8 +80,8 @@ components: {schemas: {Alias: {$ref: "#/components/schemas/Real"}, Real: {type: 
 	props := d.Operations[1].Body.Contents[0].Schema.Get("properties")
 	for name, want := range map[string]string{"one": "object", "two": "string", "three": "", "four": "integer"} {
 		n := props.Get(name)
-		to, err := d.Schemas.Resolve(n.Get("$ref").Str(), n)
-		if err != nil || to.Get("type").Str() != want {
+		to, err := d.Schemas.Resolve(n.Get("$ref").ScalarText(), n)
+		if err != nil || to.Get("type").ScalarText() != want {
 			t.Errorf("%s: %v %v", name, err, to)
 		}
 	}

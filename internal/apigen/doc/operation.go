@@ -33,18 +33,18 @@ type Operation struct {
 	Security [][]Requirement
 	// Secured is set if the document declares Security, even if it declares
 	// that none is required.
-	Secured bool
+	DeclaresSecurity bool
 	// Field is set for a GraphQL operation. It is sent instead of Method, Path
 	// and Body.
-	Field *Field
+	GraphQL *GraphQLField
 	// Inferred marks an operation that was read from examples or prose and is
 	// not declared.
 	Inferred bool
 	At       Position
-	// Incomplete says why the operation cannot be called as it is. It is empty
+	// Incomplete is why the operation cannot be called as it is. It is empty
 	// if it can.
 	Incomplete []Code
-	// Partial says what is unknown of an operation that can be called.
+	// Partial is what is unknown of an operation that can be called.
 	Partial []Code
 }
 
@@ -72,7 +72,7 @@ type Param struct {
 	Style   string
 	Explode bool
 	// Reserved says that reserved characters are sent unencoded.
-	Reserved bool
+	AllowReserved bool
 	// Media is set if the value is sent as one text of this media type. If it
 	// is empty, Style decides.
 	Media  string
@@ -84,8 +84,8 @@ type Param struct {
 type Body struct {
 	Required bool
 	// Declared is set if the document says whether the body is required.
-	Declared    bool
-	Description string
+	DeclaresRequired bool
+	Description      string
 	// Contents are in the order of the document. apigen/tool chooses one.
 	Contents []Content
 	At       Position
@@ -97,19 +97,19 @@ type Content struct {
 	// Schema is nil if the document has none.
 	Schema *Node
 	// Item is the itemSchema of a sequence (OpenAPI 3.2).
-	Item *Node
-	// Encoding says how single fields of forms and multipart bodies are sent,
-	// by field.
+	ItemSchema *Node
+	// Encoding defines how single fields of forms and multipart bodies are
+	// sent, by field.
 	Encoding map[string]Encoding
 }
 
-// Encoding says how one field of a form is sent. Empty members mean the
+// Encoding is how one field of a form is sent. Empty members mean the
 // default.
 type Encoding struct {
-	Media    string
-	Style    string // "" is the default
-	Explode  *bool
-	Reserved bool
+	Media         string
+	Style         string // "" is the default
+	Explode       *bool
+	AllowReserved bool
 }
 
 // Response is one response that the document describes.
@@ -153,10 +153,10 @@ type Requirement struct {
 	Scopes []string
 }
 
-// Field is a GraphQL operation: a root field, a leaf below a namespace of
+// GraphQLField is a GraphQL operation: a root field, a leaf below a namespace of
 // mutations, or a saved operation. The text of a request is Head, Selection and
 // Tail, one after the other. Its variables are the Params of the operation.
-type Field struct {
+type GraphQLField struct {
 	Head string
 	// Selection has its braces. It is empty if the value is a leaf or the
 	// operation is a saved one.
@@ -169,11 +169,11 @@ type Field struct {
 	Path []string
 	// Returns is the type that a caller's own selection chooses fields of. It
 	// is empty if there is no choice.
-	Returns  string
-	Mutation bool
+	ReturnType string
+	Mutation   bool
 	// Saved marks an operation that the user wrote. Its selection is never
 	// replaced.
-	Saved bool
+	IsSaved bool
 }
 
 // Address returns the URL of the server with its variables filled in: by

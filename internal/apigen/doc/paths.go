@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // pathsReader reads the operations below the paths of a document. It reads each
@@ -65,7 +67,7 @@ func (r *pathsReader) readPaths() {
 	}
 	for _, m := range all.Members {
 		if !strings.HasPrefix(m.Key, "x-") {
-			r.readPathItem(m, w.child(m.Key))
+			r.readPathItem(m, w.childPath(m.Key))
 		}
 	}
 }
@@ -93,14 +95,14 @@ func (r *pathsReader) readPathItem(m Member, w *pointerPath) {
 		lower := strings.ToLower(o.Key)
 		switch {
 		case slices.Contains(pathItemMethods(), lower):
-			r.readOperation(m, item, o, strings.ToUpper(o.Key), w.child(o.Key))
+			r.readOperation(m, item, o, strings.ToUpper(o.Key), w.childPath(o.Key))
 		case o.Key == "additionalOperations" && o.Value.Kind == Object:
 			for _, a := range o.Value.Members {
-				r.readOperation(m, item, a, a.Key, w.child(o.Key).child(a.Key))
+				r.readOperation(m, item, a, a.Key, w.childPath(o.Key).childPath(a.Key))
 			}
 		case strings.HasPrefix(o.Key, "x-") || slices.Contains([]string{"$ref", "summary", "description", "servers", "parameters"}, o.Key):
 		default:
-			r.reportProblem(o.At, w.child(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", truncateText(o.Key, 40)), "Write one of "+strings.Join(pathItemMethods(), ", ")+", or use additionalOperations.")
+			r.reportProblem(o.At, w.childPath(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", junctor.ShortenText(o.Key, 40)), "Write one of "+strings.Join(pathItemMethods(), ", ")+", or use additionalOperations.")
 		}
 	}
 }
@@ -128,7 +130,7 @@ func splitPath(key string) (path, query string) {
 func (r *pathsReader) readOperation(m Member, item *Node, o Member, method string, w *pointerPath) {
 	n := o.Value
 	r.operationKey = method + " " + m.Key
-	r.meter.At(r.operationKey)
+	r.meter.SetSubject(r.operationKey)
 	r.meter.Spend(10)
 	defer func() { r.operationKey = "" }()
 	if n.Get("$ref") != nil {
@@ -148,28 +150,28 @@ func (r *pathsReader) readOperation(m Member, item *Node, o Member, method strin
 		op.markIncomplete(Syntax)
 	}
 	if !strings.HasPrefix(op.Path, "/") {
-		r.reportProblem(m.At, w.parent, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", truncateText(m.Key, 80)), "Begin it with a slash.")
+		r.reportProblem(m.At, w.parent, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", junctor.ShortenText(m.Key, 80)), "Begin it with a slash.")
 		op.Path = "/" + op.Path
 	}
-	op.ID = strings.TrimSpace(n.Get("operationId").Str())
-	op.Summary = n.Get("summary").Str()
-	op.Description = n.Get("description").Str()
+	op.ID = strings.TrimSpace(n.Get("operationId").ScalarText())
+	op.Summary = n.Get("summary").ScalarText()
+	op.Description = n.Get("description").ScalarText()
 	if op.Summary == "" && op.Description == "" {
-		op.Summary, op.Description = item.Get("summary").Str(), item.Get("description").Str()
+		op.Summary, op.Description = item.Get("summary").ScalarText(), item.Get("description").ScalarText()
 	}
-	op.Deprecated = n.Get("deprecated").True()
-	op.Tags = r.readStrings(n.Get("tags"), w.child("tags"))
+	op.Deprecated = n.Get("deprecated").IsTrue()
+	op.Tags = r.readStrings(n.Get("tags"), w.childPath("tags"))
 	if id := op.ID; id != "" {
 		if r.seenIDs[id] {
-			r.reportProblem(n.Get("operationId").At, w.child("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", truncateText(id, 80)), "Give each operation an id of its own.")
+			r.reportProblem(n.Get("operationId").At, w.childPath("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", junctor.ShortenText(id, 80)), "Give each operation an id of its own.")
 		}
 		r.seenIDs[id] = true
 	}
 	r.readParameters(op, item, n, w)
 	r.dialect.readBody(n, w, op)
-	if why := op.TooLarge(); why != "" {
+	if why := op.SizeProblem(); why != "" {
 		r.reportProblem(o.At, w, Error, TooLarge, "The operation is passed over. "+why, "Take parameters out, or pass them in the body.")
-		r.addUnreadable(Member{Key: truncateText(m.Key, maxPathBytes), At: m.At, Value: m.Value}, method, TooLarge)
+		r.addUnreadable(Member{Key: junctor.ShortenText(m.Key, maxPathBytes), At: m.At, Value: m.Value}, method, TooLarge)
 		return
 	}
 	r.matchPathParams(op, m, w)
@@ -209,14 +211,14 @@ func (b *bundle) readStrings(n *Node, w *pointerPath) []string {
 	}
 	if n.Kind != Array {
 		b.reportProblem(n.At, w, Warning, WrongType, fmt.Sprintf("%s must be a list.", w.segment), "Write a list of texts.")
-		if s := n.Str(); s != "" {
+		if s := n.ScalarText(); s != "" {
 			return []string{s}
 		}
 		return nil
 	}
 	var list []string
 	for _, c := range n.Items {
-		if s := c.Str(); s != "" {
+		if s := c.ScalarText(); s != "" {
 			list = append(list, s)
 		}
 	}
@@ -229,7 +231,7 @@ func (r *pathsReader) readParameters(op *Operation, item, n *Node, w *pointerPat
 	for _, from := range []struct {
 		list *Node
 		w    *pointerPath
-	}{{item.Get("parameters"), w.parent.child("parameters")}, {n.Get("parameters"), w.child("parameters")}} {
+	}{{item.Get("parameters"), w.parent.childPath("parameters")}, {n.Get("parameters"), w.childPath("parameters")}} {
 		if from.list == nil || from.list.Kind == Null {
 			continue
 		}
@@ -239,7 +241,7 @@ func (r *pathsReader) readParameters(op *Operation, item, n *Node, w *pointerPat
 			continue
 		}
 		for i, one := range from.list.Items {
-			r.readParameter(op, one, from.w.child(fmt.Sprint(i)))
+			r.readParameter(op, one, from.w.childPath(fmt.Sprint(i)))
 		}
 	}
 }
@@ -252,7 +254,7 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 		op.markPartial(UnresolvedRef)
 		return
 	}
-	if n.Kind != Object || n.Get("name").Str() == "" && n.Get("in").Str() != "body" {
+	if n.Kind != Object || n.Get("name").ScalarText() == "" && n.Get("in").ScalarText() != "body" {
 		r.reportProblem(one.At, w, Error, WrongType, "A parameter must be an object with a name; it is passed over.", "Write name, in and schema.")
 		op.markPartial(WrongType)
 		return
@@ -261,10 +263,10 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 	if !ok {
 		return
 	}
-	p.Name = n.Get("name").Str()
-	p.Description = n.Get("description").Str()
-	p.Required = n.Get("required").True()
-	p.Deprecated = n.Get("deprecated").True()
+	p.Name = n.Get("name").ScalarText()
+	p.Description = n.Get("description").ScalarText()
+	p.Required = n.Get("required").IsTrue()
+	p.Deprecated = n.Get("deprecated").IsTrue()
 	p.At = one.At
 	switch p.In {
 	case InPath:
@@ -275,7 +277,7 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 		if in := n.Get("in"); in != nil {
 			at = in.At
 		}
-		r.reportProblem(at, w.child("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", truncateText(p.Name, 40), truncateText(string(p.In), 40)), "Write path, query, header or cookie.")
+		r.reportProblem(at, w.childPath("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", junctor.ShortenText(p.Name, 40), junctor.ShortenText(string(p.In), 40)), "Write path, query, header or cookie.")
 		op.markPartial(UnknownValue)
 		return
 	}
@@ -320,11 +322,11 @@ func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 			return p.In == InPath && !slices.Contains(names, p.Name) && sameWithoutPunctuation(p.Name, name)
 		})
 		if like >= 0 {
-			r.reportProblem(op.Params[like].At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", truncateText(name, 40), truncateText(op.Params[like].Name, 40)), "Write the name as the path does.")
+			r.reportProblem(op.Params[like].At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", junctor.ShortenText(name, 40), junctor.ShortenText(op.Params[like].Name, 40)), "Write the name as the path does.")
 			op.Params[like].Name = name
 			continue
 		}
-		r.reportProblem(m.At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", truncateText(name, 40)), "Declare it as a parameter in path.")
+		r.reportProblem(m.At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", junctor.ShortenText(name, 40)), "Declare it as a parameter in path.")
 		schema := &Node{Kind: Object, translated: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
 		op.Params = append(op.Params, Param{Name: name, In: InPath, Required: true, Style: "simple", Schema: schema, At: m.At})
 	}
@@ -332,7 +334,7 @@ func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 		// A parameter that the template does not have could never be sent.
 		lost := p.In == InPath && !slices.Contains(names, p.Name)
 		if lost {
-			r.reportProblem(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", truncateText(p.Name, 40)), "Put {"+truncateText(p.Name, 40)+"} into the path, or take the parameter out.")
+			r.reportProblem(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", junctor.ShortenText(p.Name, 40)), "Put {"+junctor.ShortenText(p.Name, 40)+"} into the path, or take the parameter out.")
 		}
 		return lost
 	})
@@ -382,7 +384,7 @@ func (r *pathsReader) readResponses(op *Operation, n *Node, w *pointerPath) {
 	list := n.Get("responses")
 	if list == nil || list.Kind != Object {
 		if list != nil {
-			r.reportProblem(list.At, w.child("responses"), Warning, WrongType, "responses must be an object; they are passed over.", "Write an answer for each status.")
+			r.reportProblem(list.At, w.childPath("responses"), Warning, WrongType, "responses must be an object; they are passed over.", "Write an answer for each status.")
 		}
 		return
 	}
@@ -390,11 +392,11 @@ func (r *pathsReader) readResponses(op *Operation, n *Node, w *pointerPath) {
 		if strings.HasPrefix(m.Key, "x-") {
 			continue
 		}
-		at := w.child("responses").child(m.Key)
+		at := w.childPath("responses").childPath(m.Key)
 		one := r.followRefs(m.Value, at)
 		if one == nil {
 			continue
 		}
-		op.Responses = append(op.Responses, Response{Status: m.Key, Description: one.Get("description").Str(), Contents: r.dialect.readResponse(one, at, n)})
+		op.Responses = append(op.Responses, Response{Status: m.Key, Description: one.Get("description").ScalarText(), Contents: r.dialect.readResponse(one, at, n)})
 	}
 }

@@ -50,18 +50,18 @@ type Input struct {
 	fault *Problem
 }
 
-// Broken records that the text is of a reader's format and breaks its rules, so
+// ReportBroken records that the text is of a reader's format and breaks its rules, so
 // that nothing can be made of it. Read then returns this fault instead of the
 // reasons of all readers.
-func (in *Input) Broken(p Problem) {
+func (in *Input) ReportBroken(p Problem) {
 	if in.fault == nil {
 		in.fault = &p
 	}
 }
 
-// Tree returns the text as JSON or YAML, as far as it could be parsed, and the
+// ParseTree returns the text as JSON or YAML, as far as it could be parsed, and the
 // problems of parsing it. The root is nil if nothing could be parsed.
-func (in *Input) Tree() (*Node, []Problem) {
+func (in *Input) ParseTree() (*Node, []Problem) {
 	if !in.parsed {
 		in.root, in.problems = parseText(in.Name, in.Text)
 		in.parsed = true
@@ -105,10 +105,10 @@ func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
 	return in.fetch(ctx, url)
 }
 
-// Within reads another document that the text embeds or links, such as the
+// ReadNested reads another document that the text embeds or links, such as the
 // OpenAPI document of a documentation page. That document cannot embed a
 // further one.
-func (in *Input) Within(ctx context.Context, source Source) (*Document, error) {
+func (in *Input) ReadNested(ctx context.Context, source Source) (*Document, error) {
 	if in.nested {
 		return nil, errors.New("a page that draws a page is not followed")
 	}
@@ -120,30 +120,30 @@ func (in *Input) Within(ctx context.Context, source Source) (*Document, error) {
 // only its reader is tried; OpenAPI includes Swagger, because users call both
 // by that name.
 func readDocument(ctx context.Context, in *Input) (*Document, error) {
-	in.meter = MeterOf(ctx)
+	in.meter = MeterFromContext(ctx)
 	source, none := in.Source, &Document{}
 	var tried []Attempt
 	for _, r := range append(builtinReaders(), in.otherReaders...) {
-		if source.As != "" && source.As != r.Format && (source.As != OpenAPI || r.Format != Swagger) {
+		if source.Format != "" && source.Format != r.Format && (source.Format != OpenAPI || r.Format != Swagger) {
 			continue
 		}
 		d, reason := r.Read(ctx, in)
-		tried = append(tried, Attempt{Format: r.Format, Took: d != nil, Reason: reason})
+		tried = append(tried, Attempt{Format: r.Format, Accepted: d != nil, Reason: reason})
 		if err := ctx.Err(); err != nil {
 			return none, err
 		}
 		if d != nil {
-			d.Tried = tried
+			d.Attempts = tried
 			sortProblems(d.Problems)
 			return d, nil
 		}
 	}
-	none.Tried = tried
+	none.Attempts = tried
 	// No reader took the text. If it was meant as JSON or OpenAPI, its syntax
 	// error is more useful to a user than the reasons of ten readers.
-	_, none.Problems = in.Tree()
-	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredTextPattern.Match(source.Text) || source.As == OpenAPI || source.As == Swagger) {
-		in.Broken(none.Problems[i])
+	_, none.Problems = in.ParseTree()
+	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredTextPattern.Match(source.Text) || source.Format == OpenAPI || source.Format == Swagger) {
+		in.ReportBroken(none.Problems[i])
 	}
 	if in.fault != nil && !slices.Contains(none.Problems, *in.fault) {
 		none.Problems = append(none.Problems, *in.fault)

@@ -3,6 +3,8 @@ package doc
 import (
 	"fmt"
 	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // translateSchema translates a schema and everything inside it to JSON Schema
@@ -39,7 +41,7 @@ func (b *bundle) translateNode(n *Node, w *pointerPath, around *Node) {
 		}
 		return
 	}
-	if around == nil || n.Get("$recursiveAnchor").True() {
+	if around == nil || n.Get("$recursiveAnchor").IsTrue() {
 		around = n
 	}
 	b.translateRefs(n, w, around)
@@ -69,15 +71,15 @@ func (b *bundle) translateRefs(n *Node, w *pointerPath, around *Node) {
 		n.removeMember("$ref") // a property of that name, in the place of an object
 		return
 	}
-	to, err := b.Resolve(ref.Str(), n)
+	to, err := b.Resolve(ref.ScalarText(), n)
 	if err != nil {
-		b.reportUnresolved(ref, w.child("$ref"), err)
+		b.reportUnresolved(ref, w.childPath("$ref"), err)
 		n.removeMember("$ref")
 		n.unresolved = true
 		return
 	}
 	if !to.translated {
-		b.pendingSchemas = append(b.pendingSchemas, pendingSchema{to, refFragment(ref.Str())})
+		b.pendingSchemas = append(b.pendingSchemas, pendingSchema{to, refFragment(ref.ScalarText())})
 	}
 }
 
@@ -104,7 +106,7 @@ func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 	}
 	var kept []*Node
 	for _, one := range list {
-		switch one.Str() {
+		switch one.ScalarText() {
 		case "string", "number", "integer", "boolean", "array", "object":
 			kept = append(kept, one)
 		case "null", "":
@@ -118,7 +120,7 @@ func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 				kept = append(kept, NewString("null", one.At))
 				continue
 			}
-			b.reportProblem(one.At, w.child("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", truncateText(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
+			b.reportProblem(one.At, w.childPath("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", junctor.ShortenText(one.ScalarText(), 40)), "Write string, number, integer, boolean, array or object.")
 		}
 	}
 	switch len(kept) {
@@ -140,7 +142,7 @@ func (b *bundle) translateLimits(n *Node) {
 			continue
 		}
 		n.removeMember(exclusive)
-		if value := n.Get(limit); x.True() && value != nil && value.Kind == Number {
+		if value := n.Get(limit); x.IsTrue() && value != nil && value.Kind == Number {
 			n.removeMember(limit)
 			n.setMember(exclusive, value)
 		}
@@ -171,11 +173,11 @@ func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 			for _, p := range m.Value.Members {
 				if r := p.Value.Get("required"); r != nil && r.Kind == Bool {
 					p.Value.removeMember("required")
-					if m.Key == "properties" && r.True() {
+					if m.Key == "properties" && r.IsTrue() {
 						required = append(required, NewString(p.Key, r.At))
 					}
 				}
-				b.translateNode(p.Value, at.child(p.Key), around)
+				b.translateNode(p.Value, at.childPath(p.Key), around)
 			}
 		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
 			b.translateNode(m.Value, at, around)
@@ -185,7 +187,7 @@ func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 				continue
 			}
 			for i, c := range m.Value.Items {
-				b.translateNode(c, at.child(fmt.Sprint(i)), around)
+				b.translateNode(c, at.childPath(fmt.Sprint(i)), around)
 			}
 		case "discriminator":
 			b.checkDiscriminator(m.Value, n, at)
@@ -223,11 +225,11 @@ func (b *bundle) checkDiscriminator(d, schema *Node, w *pointerPath) {
 		return
 	}
 	for _, m := range mapping.Members {
-		if m.Value.Kind != String || b.findByName(m.Value.Str()) != nil {
+		if m.Value.Kind != String || b.findByName(m.Value.ScalarText()) != nil {
 			continue
 		}
-		if _, err := b.Resolve(m.Value.Str(), schema); err != nil {
-			b.reportProblem(m.Value.At, w.child("mapping").child(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", truncateText(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
+		if _, err := b.Resolve(m.Value.ScalarText(), schema); err != nil {
+			b.reportProblem(m.Value.At, w.childPath("mapping").childPath(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", junctor.ShortenText(m.Value.ScalarText(), 200)), "Correct the name, or take the mapping out.")
 		}
 	}
 }
@@ -244,7 +246,7 @@ func (b *bundle) translateNullable(n *Node) {
 	}
 	n.removeMember("nullable")
 	n.removeMember("x-nullable")
-	if !null.True() {
+	if !null.IsTrue() {
 		return
 	}
 	none := NewString("null", null.At)

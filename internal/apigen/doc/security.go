@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // readSchemes reads the ways to authenticate that a document declares. Those of
@@ -14,18 +16,18 @@ func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 	}
 	all := make(map[string]Scheme, len(n.Members))
 	for _, m := range n.Members {
-		one := b.followRefs(m.Value, w.child(m.Key))
+		one := b.followRefs(m.Value, w.childPath(m.Key))
 		if one == nil || one.Kind != Object {
 			continue
 		}
 		s := Scheme{
-			Type: one.Get("type").Str(), In: Place(one.Get("in").Str()), Name: one.Get("name").Str(), Description: one.Get("description").Str(),
-			AuthURL: one.Get("authorizationUrl").Str(), TokenURL: one.Get("tokenUrl").Str(),
+			Type: one.Get("type").ScalarText(), In: Place(one.Get("in").ScalarText()), Name: one.Get("name").ScalarText(), Description: one.Get("description").ScalarText(),
+			AuthURL: one.Get("authorizationUrl").ScalarText(), TokenURL: one.Get("tokenUrl").ScalarText(),
 		}
 		switch s.Type {
 		case "http":
-			if s.Type = strings.ToLower(one.Get("scheme").Str()); s.Type != "basic" && s.Type != "bearer" {
-				b.reportProblem(one.At, w.child(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", truncateText(s.Type, 40)), "Use basic or bearer.")
+			if s.Type = strings.ToLower(one.Get("scheme").ScalarText()); s.Type != "basic" && s.Type != "bearer" {
+				b.reportProblem(one.At, w.childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", junctor.ShortenText(s.Type, 40)), "Use basic or bearer.")
 				s.Type = "bearer"
 			}
 			s.In, s.Name = "", ""
@@ -33,7 +35,7 @@ func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 			readOAuthFlows(&s, one)
 		case "apiKey", "basic", "openIdConnect", "mutualTLS":
 		default:
-			b.reportProblem(one.At, w.child(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", truncateText(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
+			b.reportProblem(one.At, w.childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", junctor.ShortenText(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
 			continue
 		}
 		all[m.Key] = s
@@ -48,11 +50,11 @@ func readOAuthFlows(s *Scheme, one *Node) {
 	scopes := func(n *Node) {
 		if n = n.Get("scopes"); n != nil {
 			for _, m := range n.Members {
-				s.Scopes[m.Key] = m.Value.Str()
+				s.Scopes[m.Key] = m.Value.ScalarText()
 			}
 		}
 	}
-	if flow := one.Get("flow").Str(); flow != "" { // Swagger
+	if flow := one.Get("flow").ScalarText(); flow != "" { // Swagger
 		s.Flows = []string{map[string]string{"accessCode": "authorizationCode", "application": "clientCredentials"}[flow]}
 		if s.Flows[0] == "" {
 			s.Flows[0] = flow
@@ -69,10 +71,10 @@ func readOAuthFlows(s *Scheme, one *Node) {
 			continue
 		}
 		s.Flows = append(s.Flows, m.Key)
-		if u := m.Value.Get("authorizationUrl").Str(); u != "" {
+		if u := m.Value.Get("authorizationUrl").ScalarText(); u != "" {
 			s.AuthURL = u
 		}
-		if u := m.Value.Get("tokenUrl").Str(); u != "" {
+		if u := m.Value.Get("tokenUrl").ScalarText(); u != "" {
 			s.TokenURL = u
 		}
 		scopes(m.Value)
@@ -94,17 +96,17 @@ func (r *pathsReader) readSecurity(op *Operation, n *Node, w *pointerPath) {
 	if list == nil || list.Kind != Array {
 		return
 	}
-	op.Secured = true
+	op.DeclaresSecurity = true
 	for i, alternative := range list.Items {
 		if i == maxAlternatives {
-			r.reportProblem(list.At, w.child("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are passed over.", maxAlternatives), "Take out those that nobody uses.")
+			r.reportProblem(list.At, w.childPath("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are passed over.", maxAlternatives), "Take out those that nobody uses.")
 			break
 		}
 		r.meter.Spend(1 + len(alternative.Members))
 		needs := []Requirement{}
 		for _, m := range alternative.Members {
 			if _, ok := r.doc.Schemes[m.Key]; !ok {
-				r.reportProblem(m.At, w.child("security").child(fmt.Sprint(i)).child(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", truncateText(m.Key, 40)), "Declare it among the security schemes.")
+				r.reportProblem(m.At, w.childPath("security").childPath(fmt.Sprint(i)).childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", junctor.ShortenText(m.Key, 40)), "Declare it among the security schemes.")
 				continue
 			}
 			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.readStrings(m.Value, w)})

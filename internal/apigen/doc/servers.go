@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // readServers reads the servers that n declares: the document, a path item or
@@ -16,18 +18,18 @@ func (b *bundle) readServers(n *Node, w *pointerPath) []Server {
 	}
 	servers := make([]Server, 0, len(list.Items))
 	for i, one := range list.Items {
-		at := w.child("servers").child(fmt.Sprint(i))
-		s := Server{URL: strings.TrimSpace(one.Get("url").Str()), Description: one.Get("description").Str()}
+		at := w.childPath("servers").childPath(fmt.Sprint(i))
+		s := Server{URL: strings.TrimSpace(one.Get("url").ScalarText()), Description: one.Get("description").ScalarText()}
 		if vars := one.Get("variables"); vars != nil {
 			for _, v := range vars.Members {
 				s.Variables = append(s.Variables, Variable{
-					Name: v.Key, Default: v.Value.Get("default").Str(), Description: v.Value.Get("description").Str(), Enum: b.readStrings(v.Value.Get("enum"), at.child("enum")),
+					Name: v.Key, Default: v.Value.Get("default").ScalarText(), Description: v.Value.Get("description").ScalarText(), Enum: b.readStrings(v.Value.Get("enum"), at.childPath("enum")),
 				})
 			}
 		}
 		for _, name := range templateNames(s.URL) {
 			if !slices.ContainsFunc(s.Variables, func(v Variable) bool { return v.Name == name }) {
-				b.reportProblem(one.At, at, Warning, Missing, fmt.Sprintf("The server's URL has {%s}, which is not among its variables.", truncateText(name, 40)), "Add it to variables, with a default.")
+				b.reportProblem(one.At, at, Warning, Missing, fmt.Sprintf("The server's URL has {%s}, which is not among its variables.", junctor.ShortenText(name, 40)), "Add it to variables, with a default.")
 				s.Variables = append(s.Variables, Variable{Name: name})
 			}
 		}

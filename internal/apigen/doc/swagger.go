@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // readSwagger is the Reader of Swagger 2.0.
 func readSwagger(ctx context.Context, in *Input) (*Document, string) {
-	root, problems := in.Tree()
+	root, problems := in.ParseTree()
 	version := root.Get("swagger")
 	if version == nil {
 		return nil, "it has no member swagger"
 	}
 	b := newBundle(ctx, in, root)
 	b.problems = append(b.problems, problems...)
-	d := &Document{Format: Swagger, Version: version.Str(), Schemas: b}
+	d := &Document{Format: Swagger, Version: version.ScalarText(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "2") {
-		b.reportProblem(version.At, b.pathFromRoot("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", truncateText(d.Version, 20)), "Write \"2.0\".")
+		b.reportProblem(version.At, b.pathFromRoot("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", junctor.ShortenText(d.Version, 20)), "Write \"2.0\".")
 	}
 	b.readInfo(d)
 	s := swaggerDialect{bundle: b}
@@ -39,7 +41,7 @@ type swaggerDialect struct{ *bundle }
 // parts are those of the document's own address.
 func (s swaggerDialect) readHostServer(from string) []Server {
 	root := s.mainFile.root
-	host, base := root.Get("host").Str(), root.Get("basePath").Str()
+	host, base := root.Get("host").ScalarText(), root.Get("basePath").ScalarText()
 	base = strings.TrimSuffix("/"+strings.TrimPrefix(base, "/"), "/")
 	if host == "" {
 		return s.documentServer(from, "/"+strings.TrimPrefix(base, "/"))
@@ -62,12 +64,12 @@ func (s swaggerDialect) chooseScheme(n *Node, from string) string {
 // operationServers returns a server only if the operation declares schemes of
 // its own that change the URL.
 func (s swaggerDialect) operationServers(_, op *Node, _ *pointerPath) []Server {
-	host := s.mainFile.root.Get("host").Str()
+	host := s.mainFile.root.Get("host").ScalarText()
 	if op.Get("schemes") == nil || host == "" {
 		return nil
 	}
 	if scheme := s.chooseScheme(op, ""); scheme != s.chooseScheme(s.mainFile.root, s.mainFile.url) {
-		base := s.mainFile.root.Get("basePath").Str()
+		base := s.mainFile.root.Get("basePath").ScalarText()
 		return []Server{{URL: scheme + "://" + host + strings.TrimSuffix("/"+strings.TrimPrefix(base, "/"), "/")}}
 	}
 	return nil
@@ -76,16 +78,16 @@ func (s swaggerDialect) operationServers(_, op *Node, _ *pointerPath) []Server {
 // readParameter reads a parameter of query, header or path. A parameter in body
 // or formData becomes part of the operation's body, which readBody completes.
 func (s swaggerDialect) readParameter(n *Node, w *pointerPath, op *Operation) (Param, bool) {
-	switch n.Get("in").Str() {
+	switch n.Get("in").ScalarText() {
 	case "body":
-		op.Body = &Body{Required: n.Get("required").True(), Declared: true, Description: n.Get("description").Str(), At: n.At}
-		op.Body.Contents = []Content{{Schema: s.translateSchema(n.Get("schema"), w.child("schema"))}}
+		op.Body = &Body{Required: n.Get("required").IsTrue(), DeclaresRequired: true, Description: n.Get("description").ScalarText(), At: n.At}
+		op.Body.Contents = []Content{{Schema: s.translateSchema(n.Get("schema"), w.childPath("schema"))}}
 		return Param{}, false
 	case "formData":
 		s.addFormField(n, w, op)
 		return Param{}, false
 	}
-	p := Param{In: Place(n.Get("in").Str()), Schema: s.translateSchema(parameterSchema(n), w)}
+	p := Param{In: Place(n.Get("in").ScalarText()), Schema: s.translateSchema(parameterSchema(n), w)}
 	p.Style, p.Explode = s.readCollectionFormat(n, p.In, w)
 	return p, true
 }
@@ -94,7 +96,7 @@ func (s swaggerDialect) readParameter(n *Node, w *pointerPath, op *Operation) (P
 // also returns styles that a path or header does not have in OpenAPI 3;
 // apigen/call sends them all the same.
 func (s swaggerDialect) readCollectionFormat(n *Node, in Place, w *pointerPath) (style string, explode bool) {
-	format := n.Get("collectionFormat").Str()
+	format := n.Get("collectionFormat").ScalarText()
 	plain := "form"
 	if in == InPath || in == InHeader {
 		plain = "simple"
@@ -111,7 +113,7 @@ func (s swaggerDialect) readCollectionFormat(n *Node, in Place, w *pointerPath) 
 	case "multi":
 		return plain, plain == "form"
 	default:
-		s.reportProblem(n.Get("collectionFormat").At, w.child("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", truncateText(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
+		s.reportProblem(n.Get("collectionFormat").At, w.childPath("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", junctor.ShortenText(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
 		return plain, false
 	}
 }
@@ -143,10 +145,10 @@ func (s swaggerDialect) addFormField(n *Node, w *pointerPath, op *Operation) {
 		form.setMember("type", NewString("object", n.At))
 		form.setMember("properties", &Node{Kind: Object, At: n.At})
 		form.setMember("required", &Node{Kind: Array, At: n.At})
-		op.Body = &Body{Declared: true, At: n.At, Contents: []Content{{Schema: form, Encoding: map[string]Encoding{}}}}
+		op.Body = &Body{DeclaresRequired: true, At: n.At, Contents: []Content{{Schema: form, Encoding: map[string]Encoding{}}}}
 	}
 	form := op.Body.Contents[0]
-	name := n.Get("name").Str()
+	name := n.Get("name").ScalarText()
 	schema := s.translateSchema(parameterSchema(n), w)
 	if d := n.Get("description"); d != nil {
 		schema.setMember("description", d)
@@ -154,7 +156,7 @@ func (s swaggerDialect) addFormField(n *Node, w *pointerPath, op *Operation) {
 	form.Schema.Get("properties").setMember(name, schema)
 	required := form.Schema.Get("required")
 	required.Items = slices.DeleteFunc(required.Items, func(c *Node) bool { return c.Text == name })
-	if n.Get("required").True() {
+	if n.Get("required").IsTrue() {
 		required.Items = append(required.Items, NewString(name, n.At))
 		op.Body.Required = true
 	}
@@ -171,7 +173,7 @@ func (s swaggerDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	consumes := s.readMediaTypes("consumes", n, w)
 	content := op.Body.Contents[0]
 	if content.Schema == nil {
-		s.reportProblem(op.Body.At, w.child("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; what the body holds is not known, and anything is taken.", "Add a schema.")
+		s.reportProblem(op.Body.At, w.childPath("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; what the body holds is not known, and anything is taken.", "Add a schema.")
 		op.markPartial(BodyUnknown)
 	}
 	if content.Encoding != nil {
@@ -198,7 +200,7 @@ func (s swaggerDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 func (s swaggerDialect) chooseFormMedia(content Content, consumes []string) string {
 	const form, multipart = "application/x-www-form-urlencoded", "multipart/form-data"
 	for _, p := range content.Schema.Get("properties").Members {
-		if p.Value.Get("format").Str() == "binary" && p.Value.Get("type").Str() == "string" {
+		if p.Value.Get("format").ScalarText() == "binary" && p.Value.Get("type").ScalarText() == "string" {
 			return multipart
 		}
 	}
@@ -212,7 +214,7 @@ func (s swaggerDialect) chooseFormMedia(content Content, consumes []string) stri
 // document. key is consumes or produces.
 func (s swaggerDialect) readMediaTypes(key string, n *Node, w *pointerPath) []string {
 	if n.Get(key) != nil {
-		return s.readStrings(n.Get(key), w.child(key))
+		return s.readStrings(n.Get(key), w.childPath(key))
 	}
 	return s.readStrings(s.mainFile.root.Get(key), s.pathFromRoot(key))
 }
@@ -230,7 +232,7 @@ func (s swaggerDialect) readResponse(n *Node, w *pointerPath, op *Node) []Conten
 	}
 	list := make([]Content, 0, len(produces))
 	for _, media := range produces {
-		list = append(list, Content{Media: media, Schema: s.translateSchema(schema, w.child("schema"))})
+		list = append(list, Content{Media: media, Schema: s.translateSchema(schema, w.childPath("schema"))})
 	}
 	return list
 }

@@ -16,12 +16,12 @@ const (
 	maxSelectDepth  = 12
 )
 
-// Select checks a caller's own selection of fields of the type from, with or
+// CheckSelection checks a caller's own selection of fields of the type from, with or
 // without braces, and returns the text to send. The selection is written again
 // from its parsed form. So it cannot end the field that it is inserted into,
 // use variables or directives, or select fields of a namespace of mutations,
 // which would run them. Errors have CodeInvalid.
-func (s *Schema) Select(from, selection string) (string, error) {
+func (s *Schema) CheckSelection(from, selection string) (string, error) {
 	selection = strings.TrimSpace(selection)
 	if !strings.HasPrefix(selection, "{") {
 		// The line break keeps a comment at the end from hiding the brace.

@@ -9,7 +9,7 @@
 // and the rest is read.
 //
 // apigen passes [Readers] to doc.Read. At a call it checks the caller's own
-// selection with [Parse] and [Schema.Select].
+// selection with [ParseSchema] and [Schema.CheckSelection].
 //
 // Read the files in this order:
 //   - readers.go and read.go: the entry points.
@@ -62,7 +62,7 @@ type Schema struct {
 // addProblem adds a problem at a position of the parser, which may be nil.
 func (s *Schema) addProblem(at *ast.Position, pointer string, severity doc.Severity, code doc.Code, key, message, remedy string) {
 	s.problems = append(s.problems, doc.Problem{
-		At: s.positionOf(at), Pointer: pointer, Severity: severity, Code: code, Key: key, Message: message, Remedy: remedy,
+		At: s.positionOf(at), Pointer: pointer, Severity: severity, Code: code, OperationKey: key, Message: message, Remedy: remedy,
 	})
 }
 

@@ -50,7 +50,7 @@ type News { bookAdded: Book }
 
 func read(t *testing.T, text string, saved ...doc.Source) *doc.Document {
 	t.Helper()
-	d, _, err := readSDL(doc.Source{Name: "schema.graphql", Text: []byte(text), Saved: saved})
+	d, _, err := readSDL(doc.Source{Name: "schema.graphql", Text: []byte(text), SavedOperations: saved})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func byKey(t *testing.T, d *doc.Document, key string) *doc.Operation {
 	return nil
 }
 
-func sent(op *doc.Operation) string { return op.Field.Head + op.Field.Selection + op.Field.Tail }
+func sent(op *doc.Operation) string { return op.GraphQL.Head + op.GraphQL.Selection + op.GraphQL.Tail }
 
 func TestOperations(t *testing.T) {
 	t.Parallel()
@@ -200,7 +200,7 @@ func TestSelect(t *testing.T) {
 		"{ id } fragment F on Book { id }":       "",
 		"author{" + strings.Repeat("books{author{", 9) + "id" + strings.Repeat("}}", 9) + "}": "",
 	} {
-		got, err := s.Select("Book", given)
+		got, err := s.CheckSelection("Book", given)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("_select %q is %q, %v", given, got, err)
 		}
@@ -220,7 +220,7 @@ func TestSaved(t *testing.T) {
 		doc.Source{Name: "ops.graphql", Text: []byte("# The newest loans.\nquery NewLoans($n: Int = 3) { loans(first: $n) { ...P } }\nfragment P on LoanPage { totalCount }\nfragment Unused on Book { id }\nquery Bad { nowhere }\nsubscription S { bookAdded { id } }")},
 		doc.Source{Name: "manifest.json", Text: []byte(`{"format":"apollo-persisted-query-manifest","operations":[{"id":"1","name":"Count","type":"query","body":"query Count { count }"}]}`)})
 	op := byKey(t, d, "query saved NewLoans")
-	if !op.Field.Saved || op.Description != "The newest loans." || len(op.Params) != 1 || !strings.Contains(sent(op), "fragment P on LoanPage") || strings.Contains(sent(op), "Unused") {
+	if !op.GraphQL.IsSaved || op.Description != "The newest loans." || len(op.Params) != 1 || !strings.Contains(sent(op), "fragment P on LoanPage") || strings.Contains(sent(op), "Unused") {
 		t.Errorf("%+v sends %s", op, sent(op))
 	}
 	byKey(t, d, "query saved Count")
@@ -271,10 +271,10 @@ func check(t *testing.T, text string) {
 		if errs := validator.ValidateWithRules(parsed, q, nil); len(errs) > 0 {
 			t.Errorf("%s: %v in %s", op.Key, errs, query)
 		}
-		if o := q.Operations[0]; (o.Operation == ast.Mutation) != op.Field.Mutation || len(o.SelectionSet) != 1 {
+		if o := q.Operations[0]; (o.Operation == ast.Mutation) != op.GraphQL.Mutation || len(o.SelectionSet) != 1 {
 			t.Errorf("%s does %s", op.Key, query)
 		}
-		if op.Field.Mutation {
+		if op.GraphQL.Mutation {
 			oneLeaf(t, schemaOf(t, text), op, q.Operations[0].SelectionSet)
 		}
 	}
@@ -331,7 +331,7 @@ func FuzzSelect(f *testing.F) {
 	f.Add("id name")
 	f.Add("... on Film { id } x: loans(first: {a: [\"}\"]}) { totalCount }")
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := s.Select("Book", text)
+		got, err := s.CheckSelection("Book", text)
 		if err != nil {
 			return
 		}
@@ -356,13 +356,13 @@ func TestWhatNeedNotBeGiven(t *testing.T) {
 	for i, want := range []string{"X", "V,W"} {
 		var values []string
 		for _, v := range op.Params[i].Schema.List("enum") {
-			values = append(values, v.Str())
+			values = append(values, v.ScalarText())
 		}
 		if got := strings.Join(values, ","); got != want {
 			t.Errorf("values: %s, want %s", got, want)
 		}
 	}
-	if want := "query some($a: A, $b: B, $c: [Int!], $d: Int!) { some(a: $a, b: $b, c: $c, d: $d)"; op.Field.Head != want {
-		t.Errorf("%s, want %s", op.Field.Head, want)
+	if want := "query some($a: A, $b: B, $c: [Int!], $d: Int!) { some(a: $a, b: $b, c: $c, d: $d)"; op.GraphQL.Head != want {
+		t.Errorf("%s, want %s", op.GraphQL.Head, want)
 	}
 }

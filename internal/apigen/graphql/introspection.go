@@ -7,15 +7,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Introspection is the query that asks a GraphQL API for its schema.
-const Introspection = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } subscriptionType { name } types { ...FullType } } }
+// IntrospectionQuery is the query that asks a GraphQL API for its schema.
+const IntrospectionQuery = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } subscriptionType { name } types { ...FullType } } }
 fragment FullType on __Type { kind name description fields(includeDeprecated: true) { name description args { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason } inputFields { ...InputValue } interfaces { ...TypeRef } enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
 fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue }
 fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } }`
 
-// ReadIntrospection reads the answer to an introspection query, either whole or
+// readIntrospection reads the answer to an introspection query, either whole or
 // its data only. It returns an error if root is no such answer.
-func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
+func readIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
 	s, err := schemaFromIntrospection(src, root)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
 	d := &ast.SchemaDocument{}
 	def := &ast.SchemaDefinition{}
 	for o, key := range map[ast.Operation]string{ast.Query: "queryType", ast.Mutation: "mutationType", ast.Subscription: "subscriptionType"} {
-		if name := schema.Get(key).Get("name").Str(); name != "" {
+		if name := schema.Get(key).Get("name").ScalarText(); name != "" {
 			def.OperationTypes = append(def.OperationTypes, &ast.OperationTypeDefinition{Operation: o, Type: name})
 		}
 	}
@@ -56,30 +56,30 @@ func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
 // readDefinition reads one type of an introspection answer. Its name is empty
 // if it is no type.
 func readDefinition(t *doc.Node) *ast.Definition {
-	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: nodePosition(t)}
+	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").ScalarText()), Name: t.Get("name").ScalarText(), Description: t.Get("description").ScalarText(), Position: nodePosition(t)}
 	for _, f := range t.List("fields") {
-		field := &ast.FieldDefinition{Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: readTypeRef(f.Get("type"), 0), Position: nodePosition(f), Directives: deprecatedDirective(f)}
+		field := &ast.FieldDefinition{Name: f.Get("name").ScalarText(), Description: f.Get("description").ScalarText(), Type: readTypeRef(f.Get("type"), 0), Position: nodePosition(f), Directives: deprecatedDirective(f)}
 		for _, a := range f.List("args") {
 			field.Arguments = append(field.Arguments, &ast.ArgumentDefinition{
-				Name: a.Get("name").Str(), Description: a.Get("description").Str(), Type: readTypeRef(a.Get("type"), 0), DefaultValue: readDefault(a), Position: nodePosition(a), Directives: deprecatedDirective(a),
+				Name: a.Get("name").ScalarText(), Description: a.Get("description").ScalarText(), Type: readTypeRef(a.Get("type"), 0), DefaultValue: readDefault(a), Position: nodePosition(a), Directives: deprecatedDirective(a),
 			})
 		}
 		def.Fields = append(def.Fields, field)
 	}
 	for _, f := range t.List("inputFields") {
 		def.Fields = append(def.Fields, &ast.FieldDefinition{
-			Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: readTypeRef(f.Get("type"), 0), DefaultValue: readDefault(f), Position: nodePosition(f), Directives: deprecatedDirective(f),
+			Name: f.Get("name").ScalarText(), Description: f.Get("description").ScalarText(), Type: readTypeRef(f.Get("type"), 0), DefaultValue: readDefault(f), Position: nodePosition(f), Directives: deprecatedDirective(f),
 		})
 	}
 	for _, i := range t.List("interfaces") {
-		def.Interfaces = append(def.Interfaces, i.Get("name").Str())
+		def.Interfaces = append(def.Interfaces, i.Get("name").ScalarText())
 	}
 	for _, v := range t.List("enumValues") {
-		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").Str(), Description: v.Get("description").Str(), Directives: deprecatedDirective(v)})
+		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").ScalarText(), Description: v.Get("description").ScalarText(), Directives: deprecatedDirective(v)})
 	}
 	if def.Kind == ast.Union {
 		for _, p := range t.List("possibleTypes") {
-			def.Types = append(def.Types, p.Get("name").Str())
+			def.Types = append(def.Types, p.Get("name").ScalarText())
 		}
 	}
 	return def
@@ -92,7 +92,7 @@ func readTypeRef(n *doc.Node, depth int) *ast.Type {
 	if n == nil || depth > deepest {
 		return nil
 	}
-	switch n.Get("kind").Str() {
+	switch n.Get("kind").ScalarText() {
 	case "NON_NULL":
 		t := readTypeRef(n.Get("ofType"), depth+1)
 		if t != nil {
@@ -105,7 +105,7 @@ func readTypeRef(n *doc.Node, depth int) *ast.Type {
 		}
 		return nil
 	default:
-		if name := n.Get("name").Str(); name != "" {
+		if name := n.Get("name").ScalarText(); name != "" {
 			return &ast.Type{NamedType: name}
 		}
 		return nil

@@ -72,7 +72,7 @@ func (s *Schema) makeOperation(kind ast.Operation, path []*ast.FieldDefinition) 
 		Key: string(kind) + " " + strings.Join(names, "."), ID: strings.Join(names, "_"), Method: "POST",
 		Description: last.Description, Tags: []string{string(kind)}, At: s.positionOf(last.Position),
 		Deprecated: slices.ContainsFunc(path, func(f *ast.FieldDefinition) bool { return isDeprecated(f.Directives) }),
-		Field:      &doc.Field{Name: strings.Join(names, "_"), Path: names, Mutation: kind == ast.Mutation},
+		GraphQL:    &doc.GraphQLField{Name: strings.Join(names, "_"), Path: names, Mutation: kind == ast.Mutation},
 	}
 	// The namespaces around a mutation become tags, so that filters can choose
 	// by them.
@@ -100,14 +100,14 @@ func (s *Schema) makeOperation(kind ast.Operation, path []*ast.FieldDefinition) 
 	if len(op.Params) > 0 {
 		declared.WriteString(")")
 	}
-	op.Field.Head = string(kind) + " " + op.Field.Name + declared.String() + " {" + head.String()
-	op.Field.Tail = strings.Repeat(" }", len(path))
+	op.GraphQL.Head = string(kind) + " " + op.GraphQL.Name + declared.String() + " {" + head.String()
+	op.GraphQL.Tail = strings.Repeat(" }", len(path))
 	if !s.isLeaf(last.Type) {
-		op.Field.Selection = s.defaultSelection(last.Type)
-		op.Field.Head += " "
-		op.Field.Returns = last.Type.Name()
+		op.GraphQL.Selection = s.defaultSelection(last.Type)
+		op.GraphQL.Head += " "
+		op.GraphQL.ReturnType = last.Type.Name()
 	}
-	op.Responses = s.makeResponses(op.Field, last.Type)
+	op.Responses = s.makeResponses(op.GraphQL, last.Type)
 	return op
 }
 

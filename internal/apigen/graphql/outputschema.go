@@ -8,7 +8,7 @@ import (
 )
 
 // makeResponses describes the answer of a field with its default selection.
-func (s *Schema) makeResponses(f *doc.Field, t *ast.Type) []doc.Response {
+func (s *Schema) makeResponses(f *doc.GraphQLField, t *ast.Type) []doc.Response {
 	var set ast.SelectionSet
 	if f.Selection != "" {
 		q, err := parser.ParseQuery(&ast.Source{Input: f.Selection})

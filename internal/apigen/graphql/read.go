@@ -34,12 +34,12 @@ func schemaFromSDL(src doc.Source) (*Schema, error) {
 	return s, nil
 }
 
-// Parse reads a schema, in either notation, to check selections with. It makes
+// ParseSchema reads a schema, in either notation, to check selections with. It makes
 // no operations.
-func Parse(text []byte) (*Schema, error) {
+func ParseSchema(text []byte) (*Schema, error) {
 	in := doc.Input{Source: doc.Source{Text: text}}
 	if bytes.Contains(text, []byte("__schema")) {
-		root, _ := in.Tree()
+		root, _ := in.ParseTree()
 		if s, err := schemaFromIntrospection(in.Source, root); err == nil {
 			return s, nil
 		}
@@ -63,7 +63,7 @@ func (s *Schema) makeDocument(format doc.Format, src doc.Source) (*doc.Document,
 		return nil, junctor.Errorf(junctor.CodeInvalid, "this GraphQL schema has neither a query nor a mutation type")
 	}
 	d := &doc.Document{Format: format, Title: "GraphQL API", Schemas: s.collectInputs(), Operations: s.makeOperations()}
-	for _, saved := range src.Saved {
+	for _, saved := range src.SavedOperations {
 		d.Operations = append(d.Operations, s.readSaved(saved.Name, saved.Text)...)
 	}
 	// A schema never says at which address the API is.

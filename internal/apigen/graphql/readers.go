@@ -16,8 +16,8 @@ func Readers() []doc.Reader {
 			if !bytes.Contains(in.Text, []byte("__schema")) {
 				return nil, "it has no __schema"
 			}
-			root, problems := in.Tree()
-			d, err := ReadIntrospection(in.Source, root)
+			root, problems := in.ParseTree()
+			d, err := readIntrospection(in.Source, root)
 			if err != nil {
 				return nil, err.Error()
 			}
@@ -31,7 +31,7 @@ func Readers() []doc.Reader {
 			d, problems, err := readSDL(in.Source)
 			if err != nil {
 				if i := slices.IndexFunc(problems, func(p doc.Problem) bool { return p.Code == codeSyntax }); i >= 0 {
-					in.Broken(problems[i])
+					in.ReportBroken(problems[i])
 				}
 				return nil, err.Error()
 			}

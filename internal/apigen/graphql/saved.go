@@ -48,7 +48,7 @@ func (s *Schema) parseSaved(source string) []*doc.Operation {
 		op := &doc.Operation{
 			Key: string(o.Operation) + " saved " + o.Name, ID: o.Name, Method: "POST", Description: cmp.Or(o.Description, commentText(o.Comment)),
 			Tags: []string{string(o.Operation), "saved"}, At: s.positionOf(o.Position),
-			Field: &doc.Field{Head: renderOperation(o, q.Fragments), Name: o.Name, Mutation: o.Operation == ast.Mutation, Saved: true},
+			GraphQL: &doc.GraphQLField{Head: renderOperation(o, q.Fragments), Name: o.Name, Mutation: o.Operation == ast.Mutation, IsSaved: true},
 		}
 		for _, v := range o.VariableDefinitions {
 			op.Params = append(op.Params, s.makeParam(v.Variable, v.Type, v.Description, v.DefaultValue, v.Directives, v.Position))
@@ -58,7 +58,8 @@ func (s *Schema) parseSaved(source string) []*doc.Operation {
 	return all
 }
 
-// savedFault says why a saved operation can be no tool; "" if it can.
+// savedFault returns the reason why a saved operation cannot be a tool; "" if
+// it can.
 func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 	if o.Name == "" {
 		return "a saved operation needs a name"

@@ -126,7 +126,7 @@ func parseCurl(c shellCommand, at doc.Position) []*request {
 	return all
 }
 
-// commandFlag is an option of a command. joined says that the value is part of
+// commandFlag is an option of a command. joined means that the value is part of
 // the same word.
 type commandFlag struct {
 	name, value string

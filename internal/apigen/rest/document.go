@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // maxSegments bounds the segments of a request's path.
@@ -30,11 +32,8 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 		})
 		return true
 	})
+	requests = d.keepSendable(requests)
 	for _, r := range requests {
-		if len(r.method) == 0 {
-			r.method = "GET"
-		}
-		r.method = strings.ToUpper(r.method)
 		// The base is part of the key: one path on two hosts is two operations.
 		key := r.method + " " + pathShape(r) + " " + r.base
 		if groups[key] == nil {
@@ -60,7 +59,7 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 		d.Operations = append(d.Operations, op)
 		if len(op.Servers) == 0 {
 			d.Problems = append(d.Problems, doc.Problem{
-				At: op.At, Severity: doc.Error, Code: doc.NoServer, Key: op.Key,
+				At: op.At, Severity: doc.Error, Code: doc.NoServer, OperationKey: op.Key,
 				Message: "the document does not say where " + op.Key + " is", Remedy: "give the address of the API (base_url)",
 			})
 		}
@@ -71,13 +70,43 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 // documentBuilder is a document that operations are added to.
 type documentBuilder struct{ *doc.Document }
 
+// keepSendable returns the requests that can be sent, with methods in upper case.
+// Collections and recordings can have any method, such as TRACE, which repeats the
+// credentials of its request, or PROPFIND of WebDAV, and the addresses of sockets. Each
+// other request is reported once.
+func (d *documentBuilder) keepSendable(requests []*request) []*request {
+	reported := map[string]bool{}
+	return slices.DeleteFunc(requests, func(r *request) bool {
+		r.method = strings.ToUpper(cmp.Or(r.method, "GET"))
+		code, reason, remedy := doc.UnknownMethod, "its method cannot be sent", "Use one of "+strings.ReplaceAll(methodNames, "|", ", ")+", or take it out."
+		if slices.Contains(strings.Split(methodNames, "|"), r.method) {
+			scheme, _, found := strings.Cut(r.base, "://")
+			if !found || scheme == "http" || scheme == "https" || strings.Contains(scheme, "{") {
+				return false
+			}
+			code, reason, remedy = doc.UnreadEndpoint, scheme+" addresses cannot be called", "Use an http or https address, or take it out."
+		}
+		what := junctor.ShortenText(r.method, 40) + " " + junctor.ShortenText(r.base+r.pathTemplate(), 200)
+		if r.name != "" {
+			what += " (" + junctor.ShortenText(r.name, 80) + ")"
+		}
+		if !reported[what] {
+			reported[what] = true
+			d.Problems = append(d.Problems, doc.Problem{
+				At: r.at, Severity: doc.Warning, Code: code, Message: "No tool is made of " + what + ": " + reason + ".", Remedy: remedy,
+			})
+		}
+		return true
+	})
+}
+
 // acceptAnyBody lets an operation that a page only names accept any JSON: it
 // probably takes a body, and nothing says of what form.
 func (d *documentBuilder) acceptAnyBody(op *doc.Operation) {
-	op.Body = &doc.Body{Declared: true, At: op.At, Contents: []doc.Content{{Media: "application/json"}}}
+	op.Body = &doc.Body{DeclaresRequired: true, At: op.At, Contents: []doc.Content{{Media: "application/json"}}}
 	op.Partial = append(op.Partial, doc.BodyUnknown)
 	d.Problems = append(d.Problems, doc.Problem{
-		At: op.At, Severity: doc.Hint, Code: doc.BodyUnknown, Key: op.Key,
+		At: op.At, Severity: doc.Hint, Code: doc.BodyUnknown, OperationKey: op.Key,
 		Message: "Nothing says what the body of " + op.Key + " holds, so any JSON is taken.", Remedy: "Show an example of it, or list its fields.",
 	})
 }
@@ -187,7 +216,7 @@ func addSecurity(op *doc.Operation, r *request, d *doc.Document) {
 		d.Schemes[name] = s
 		if !slices.ContainsFunc(op.Security, func(alternative []doc.Requirement) bool { return alternative[0].Scheme == name }) {
 			op.Security = append(op.Security, []doc.Requirement{{Scheme: name}})
-			op.Secured = true
+			op.DeclaresSecurity = true
 		}
 	}
 	slices.SortFunc(op.Security, func(a, b []doc.Requirement) int { return cmp.Compare(a[0].Scheme, b[0].Scheme) })
@@ -256,7 +285,7 @@ func joinBodies(group []*request) *doc.Body {
 	if len(order) == 0 {
 		return nil
 	}
-	b := &doc.Body{Required: always, Declared: true, At: joined[order[0]].at}
+	b := &doc.Body{Required: always, DeclaresRequired: true, At: joined[order[0]].at}
 	for _, media := range order {
 		b.Contents = append(b.Contents, joined[media].makeContent())
 	}

@@ -12,7 +12,7 @@ import (
 
 // readHAR is the Reader of HTTP archives, which browsers record.
 func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
-	root, problems := in.Tree()
+	root, problems := in.ParseTree()
 	entries := root.Get("log").List("entries")
 	if entries == nil {
 		return nil, "it has no log.entries"
@@ -33,7 +33,7 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	}
 	findPathParameters(requests)
 	d := makeDocument(doc.HAR, title, requests, problems)
-	d.Version = root.Get("log").Get("version").Str()
+	d.Version = root.Get("log").Get("version").ScalarText()
 	return d, ""
 }
 
@@ -70,9 +70,9 @@ func (h *harReader) allProblems() []doc.Problem {
 // a page or an asset of one.
 func (h *harReader) readEntry(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
-	r := &request{method: normalizeMethod(req.Get("method").Str()), at: e.At}
-	media := baseMedia(resp.Get("content").Get("mimeType").Str())
-	url := req.Get("url").Str()
+	r := &request{method: normalizeMethod(req.Get("method").ScalarText()), at: e.At}
+	media := baseMedia(resp.Get("content").Get("mimeType").ScalarText())
+	url := req.Get("url").ScalarText()
 	switch {
 	case r.method == "" || url == "":
 		h.problems = append(h.problems, doc.Problem{
@@ -94,18 +94,18 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	r.nameIDs()
 	for _, h := range req.List("headers") {
 		// Other headers are those of the browser.
-		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || patterns().secretName.MatchString(name) {
-			r.addParam(&r.headers, doc.InHeader, h.Get("name").Str(), h.Get("value").Str(), h.At)
+		if name := strings.ToLower(h.Get("name").ScalarText()); name == "authorization" || patterns().secretName.MatchString(name) {
+			r.addParam(&r.headers, doc.InHeader, h.Get("name").ScalarText(), h.Get("value").ScalarText(), h.At)
 		}
 	}
 	if post := req.Get("postData"); post != nil {
-		p := &requestBody{media: baseMedia(post.Get("mimeType").Str()), at: post.At}
+		p := &requestBody{media: baseMedia(post.Get("mimeType").ScalarText()), at: post.At}
 		if list := post.List("params"); len(list) > 0 {
 			for _, f := range list {
-				p.fields = append(p.fields, requestField{name: f.Get("name").Str(), shape: shapeOfValue(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
+				p.fields = append(p.fields, requestField{name: f.Get("name").ScalarText(), shape: shapeOfValue(f.Get("value").ScalarText()), file: f.Get("fileName").ScalarText() != "", at: f.At})
 			}
 		} else {
-			p.parseBody(post.Get("text").Str(), false)
+			p.parseBody(post.Get("text").ScalarText(), false)
 		}
 		if p.media != "" {
 			r.body = p
@@ -114,7 +114,7 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	if s := resp.Get("status"); s != nil {
 		a := responseExample{status: s.Text, media: media}
 		if strings.Contains(media, "json") {
-			a.shape = shapeOfJSON(resp.Get("content").Get("text").Str())
+			a.shape = shapeOfJSON(resp.Get("content").Get("text").ScalarText())
 		}
 		r.answers = append(r.answers, a)
 	}

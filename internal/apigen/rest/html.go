@@ -59,7 +59,7 @@ func fetchLinkedDocument(ctx context.Context, in *doc.Input, name string) (*doc.
 	if err != nil {
 		return nil, err
 	}
-	return in.Within(ctx, doc.Source{Name: target, URL: target, Text: text})
+	return in.ReadNested(ctx, doc.Source{Name: target, URL: target, Text: text})
 }
 
 // embeddedDocument returns a document inside the scripts of a page, or nil.
@@ -76,7 +76,7 @@ func embeddedDocument(ctx context.Context, in *doc.Input) *doc.Document {
 					break
 				}
 				if whole := leadingObject(text[at:]); whole != nil {
-					if d, err := in.Within(ctx, doc.Source{Name: in.Name, URL: in.URL, Text: whole}); err == nil && len(d.Operations) > 0 {
+					if d, err := in.ReadNested(ctx, doc.Source{Name: in.Name, URL: in.URL, Text: whole}); err == nil && len(d.Operations) > 0 {
 						return d
 					}
 				}

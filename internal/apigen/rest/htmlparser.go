@@ -45,6 +45,8 @@ type htmlParser struct {
 	// inPlaceholder is set if the text is a placeholder in a path, such as
 	// /users/<em>id</em>.
 	inPlaceholder bool
+	// placeholderStart is where the placeholder begins in the text.
+	placeholderStart int
 
 	// Of the table that is open.
 	inTable bool
@@ -103,11 +105,20 @@ func (w *htmlParser) writeText(text string) {
 // endInlineWord is called where an element within a sentence begins or ends. A
 // method that ends there is a word of its own, as in <b>GET</b>/users.
 func (w *htmlParser) endInlineWord() {
-	text := w.text.String()
-	at := strings.LastIndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' })
-	if w.kind != blockCode && len(parseMethodsOnly(text[at+1:])) > 0 {
-		w.text.WriteByte(' ')
+	if w.kind != blockCode {
+		endMethodWord(&w.text)
 	}
+}
+
+// endPlaceholder ends the placeholder that is open, if there is one.
+func (w *htmlParser) endPlaceholder() {
+	if !w.inPlaceholder {
+		return
+	}
+	w.inPlaceholder = false
+	text := w.text.String()
+	w.text.Reset()
+	w.text.WriteString(text[:w.placeholderStart] + "{" + placeholderName(text[w.placeholderStart:]) + "}")
 }
 
 // openTag handles a start tag. closed marks a self-closing one.
@@ -144,8 +155,7 @@ func (w *htmlParser) openTag(t html.Token, closed bool) {
 		w.endInlineWord()
 		// Emphasis right after a slash marks a parameter of the path.
 		if !w.inPlaceholder && strings.HasSuffix(w.text.String(), "/") {
-			w.inPlaceholder = true
-			w.text.WriteByte('{')
+			w.inPlaceholder, w.placeholderStart = true, w.text.Len()
 		}
 	case "code", "kbd", "samp", "tt":
 		w.endInlineWord()
@@ -217,6 +227,7 @@ func (w *htmlParser) endRow() {
 
 // endCell adds the open cell to its row.
 func (w *htmlParser) endCell() {
+	w.endPlaceholder()
 	if !w.inCell {
 		return
 	}
@@ -239,6 +250,7 @@ func (w *htmlParser) endTable() {
 	if !w.inTable {
 		return
 	}
+	w.endPlaceholder()
 	text, begin := w.text.String(), w.textLine
 	inCell := w.inCell
 	w.inCell = false
@@ -279,10 +291,7 @@ func (w *htmlParser) closeTag(tag string) {
 			w.flushBlock()
 		}
 	case "em", "i", "var":
-		if w.inPlaceholder {
-			w.text.WriteByte('}')
-			w.inPlaceholder = false
-		}
+		w.endPlaceholder()
 		w.endInlineWord()
 	case "code", "kbd", "samp", "tt":
 		if w.kind != blockCode {
@@ -307,6 +316,7 @@ func (w *htmlParser) flushBlock() {
 	if w.inTable {
 		return
 	}
+	w.endPlaceholder()
 	text, kind := w.text.String(), w.kind
 	if kind != blockCode {
 		text = strings.TrimSpace(text)
@@ -329,5 +339,5 @@ func (w *htmlParser) flushBlock() {
 		w.blocks = append(w.blocks, pageBlock{kind: w.visibleKind(kind), level: w.level, text: text, line: w.textLine})
 	}
 	w.text.Reset()
-	w.kind, w.level, w.inPlaceholder = 0, 0, false
+	w.kind, w.level = 0, 0
 }

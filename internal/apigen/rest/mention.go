@@ -29,20 +29,67 @@ func stripInlineMarks(s string) string {
 		s = p.image.ReplaceAllString(s, "$1")
 		s = p.link.ReplaceAllString(s, "$1")
 		s = p.autolink.ReplaceAllString(s, "$1")
-		s = p.inlineTag.ReplaceAllStringFunc(s, func(tag string) string {
-			if name := strings.Trim(strings.ToLower(tag), "</> "); name == "br" || strings.HasPrefix(name, "td") || strings.HasPrefix(name, "th") {
-				return " "
-			}
-			return ""
-		})
+		s = stripTags(s)
 		s = html.UnescapeString(s)
 		for _, mark := range []string{"~~", "**", "__"} {
 			s = stripPairs(s, mark)
 		}
 		s = strings.NewReplacer(`\{`, "{", `\}`, "}", `\_`, "_", `\<`, "<", `\>`, ">", `\*`, "*", `\[`, "[", `\]`, "]", "\u00a0", " ").Replace(s)
 		s = p.emphasis.ReplaceAllString(s, "$1$2$3")
+		s = p.methodEmphasis.ReplaceAllString(s, "$1$2$3")
 	}
 	return s
+}
+
+// stripTags returns a line of Markdown without its HTML tags. As in a page of HTML,
+// code gets backticks, emphasis behind a slash is a parameter of the path, and a method
+// that a tag ends is a word of its own. Tags of blocks separate words.
+func stripTags(s string) string {
+	var b strings.Builder
+	placeholder := -1 // where its name begins in b
+	last := 0
+	for _, m := range patterns().inlineTag.FindAllStringSubmatchIndex(s, -1) {
+		if strings.HasSuffix(s[last:m[0]], "(?P") || strings.HasSuffix(s[last:m[0]], "(?") {
+			continue // the name of a group: /(?P<a>[0-9]+)
+		}
+		b.WriteString(s[last:m[0]])
+		last = m[1]
+		text, closes := b.String(), m[2] < m[3]
+		switch name := strings.ToLower(s[m[4]:m[5]]); name {
+		case "em", "i", "var":
+			switch {
+			case closes && placeholder >= 0:
+				b.Reset()
+				b.WriteString(text[:placeholder] + "{" + placeholderName(text[placeholder:]) + "}")
+				placeholder = -1
+			case !closes && placeholder < 0 && strings.HasSuffix(text, "/"):
+				placeholder = len(text)
+			default:
+				endMethodWord(&b)
+			}
+		case "code", "kbd", "samp", "tt":
+			b.WriteByte('`')
+		case "a", "b", "strong", "u", "span", "mark", "small", "sub", "sup", "font", "img":
+			endMethodWord(&b)
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// placeholderName returns the name of a parameter that a page emphasizes, with or
+// without the marks of another notation.
+func placeholderName(s string) string { return strings.Trim(s, ":{}<>[]$ ") }
+
+// endMethodWord writes a space where a text ends in a method, as in <b>GET</b>/users.
+func endMethodWord(b *strings.Builder) {
+	text := b.String()
+	at := strings.LastIndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' })
+	if len(parseMethodsOnly(text[at+1:])) > 0 {
+		b.WriteByte(' ')
+	}
 }
 
 // stripPairs takes a mark of emphasis away where it opens and closes. One that is

@@ -38,7 +38,10 @@ type pageReader struct {
 	// section is the number of the open heading.
 	section int
 	// pending is a method that waits for its path, or the other way round.
-	pending  methodPathPair
+	pending methodPathPair
+	// resource is the last heading with a path in brackets, to whose path the
+	// methods of the headings below belong.
+	resource resourceHeading
 	requests []*request
 	// seenEndpoints are the methods and paths that are in requests.
 	seenEndpoints map[string]bool
@@ -54,6 +57,7 @@ func readProse(in *doc.Input, format doc.Format, blocks []pageBlock) (*doc.Docum
 		p.readBlock(b)
 	}
 	p.endPair()
+	p.endResource()
 	if len(p.requests) == 0 && len(p.problems) == 0 {
 		return nil, "no heading, code or table names a method and a path"
 	}
@@ -100,6 +104,12 @@ func (p *pageReader) readHeading(b pageBlock) {
 		p.headings[l] = ""
 	}
 	p.lastText = text
+	if p.readAction(b) {
+		return
+	}
+	if b.level <= p.resource.level {
+		p.endResource()
+	}
 	found := p.findMentions(b.text)
 	for i, m := range found {
 		name := strings.Trim(plainText(b.text[:min(m.start, len(b.text))])+" "+remarkText(m.textAfter), " :-–—()[]`")
@@ -114,12 +124,65 @@ func (p *pageReader) readHeading(b pageBlock) {
 		p.headings[b.level] = ""
 		return
 	}
+	if m := patterns().resourceHeading.FindStringSubmatch(b.text); m != nil {
+		p.endResource()
+		p.resource = resourceHeading{path: m[2], level: b.level, line: b.line}
+		p.headings[b.level] = plainText(m[1])
+		return
+	}
 	// The heading is a method only; the path follows.
 	if list := parseMethodsOnly(text); list != nil {
 		p.pending = methodPathPair{methods: list, methodLine: b.line, alone: true}
 		return
 	}
 	p.reportUnknownMethod(b, b.text)
+}
+
+// resourceHeading is a heading with a path in brackets. The methods follow in headings
+// of their own, as in API Blueprints:
+//
+//	## One thing [/things/{id}]
+//	### Read it [GET]
+type resourceHeading struct {
+	path  string
+	level int // 0 if there is no such heading
+	line  int
+	// hasAction is set if a heading with a method followed.
+	hasAction bool
+}
+
+// readAction reads a heading with methods in brackets below one with a path. It reports
+// whether it was one.
+func (p *pageReader) readAction(b pageBlock) bool {
+	if p.resource.level == 0 || b.level < p.resource.level {
+		return false
+	}
+	if other := patterns().blueprintOther.FindStringSubmatch(b.text); other != nil && slices.Contains(strings.Split(otherMethods, "|"), other[1]) {
+		p.resource.hasAction = true
+		return p.reportUnknownMethod(b, other[1]+" "+p.resource.path)
+	}
+	m := patterns().actionHeading.FindStringSubmatch(b.text)
+	if m == nil {
+		return false
+	}
+	p.resource.hasAction = true
+	// The tag is the name of the resource, also if both headings have one level.
+	p.headings[b.level] = ""
+	name := plainText(m[1])
+	mention := endpointMention{methods: splitMethods(strings.ToUpper(m[2])), paths: []string{strings.NewReplacer("{+", "{", "{#", "{").Replace(p.resource.path)}, isLeading: true}
+	p.addMention(mention, b.line, name, "", p.sectionTags(b.level), true)
+	p.currentLevel = b.level
+	return true
+}
+
+// endResource ends the section of a heading with a path. It reports a path that no method
+// followed.
+func (p *pageReader) endResource() {
+	one := p.resource
+	p.resource = resourceHeading{}
+	if one.level > 0 && !one.hasAction && !slices.ContainsFunc(p.requests, func(r *request) bool { return strings.HasSuffix(one.path, strings.TrimRight(r.pathTemplate(), "/")) }) {
+		p.reportProblem(one.line, doc.Missing, "The path "+one.path+" has no method, so no tool is made of it.", "Write a heading with the method below it: ### [GET].")
+	}
 }
 
 // findMentions returns the endpoints that a text names. It also accepts a text

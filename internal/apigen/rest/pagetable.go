@@ -62,7 +62,7 @@ func (p *pageReader) readTable(b pageBlock) {
 	}
 }
 
-// isVertical says whether the first row of a table, its head, is a label and a value
+// isVertical reports whether the first row of a table, its head, is a label and a value
 // like the rows below it.
 func isVertical(b pageBlock) bool {
 	labels := 0

@@ -25,10 +25,10 @@ const (
 
 // patternSet holds the regular expressions of this package.
 type patternSet struct {
-	atxHeading, fence, tableDelimiter, link, image, autolink, inlineTag, emphasis, listItem, sourceBlock, asciidocHeading, rstDirective, blueprintHead, blueprintAction, blueprintOther, blueprintItem, blueprintParam,
-	blueprintMedia, fetchCall, httpie, assignment, variableBase, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
+	atxHeading, fence, tableDelimiter, link, image, autolink, inlineTag, emphasis, methodEmphasis, listItem, sourceBlock, asciidocHeading, rstDirective, blueprintHead, resourceHeading, actionHeading, blueprintAction, blueprintOther, blueprintItem, blueprintParam,
+	blueprintMedia, fetchCall, httpie, socketCall, pathAccepts, assignment, variableBase, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
 	pathFirst, wholeEndpoint, unknownVerb, method, methodsOnly, wildcard, httpVersion, leadingMarks, pathOnly, baseURL, basePath, baseLabel, baseWord,
-	methodLabel, pathLabel, pairLabel, listParam, sendableMethod, methodToken, secretName, bracedParam, angledParam, typedParam, shellParam, colonParam, capitalsParam,
+	methodLabel, pathLabel, pairLabel, listParam, sendableMethod, methodToken, secretName, bracedParam, angledParam, typedParam, namedGroup, shellParam, colonParam, innerColonParam, capitalsParam,
 	urlScheme, numeric, uuid, hexHash, prefixedID, longToken, anyDigit, plainWord *regexp.Regexp
 }
 
@@ -49,9 +49,11 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 		image:    regexp.MustCompile(`!\[([^\]]*)\]\([^)]*\)`),
 		autolink: regexp.MustCompile(`<(https?://[^\s<>]+)>`),
 		// HTML tags that Markdown pages contain.
-		inlineTag: regexp.MustCompile(`(?i)</?(?:a|b|strong|em|i|u|span|code|kbd|samp|tt|var|mark|small|sub|sup|font|p|div|br|img|h[1-6]|details|summary|ul|ol|li|pre|center|table|tbody|thead|tr|td|th|section|dl|dt|dd)(?:\s[^<>]*)?/?>`),
+		inlineTag: regexp.MustCompile(`(?i)<(/?)(a|b|strong|em|i|u|span|code|kbd|samp|tt|var|mark|small|sub|sup|font|p|div|br|img|h[1-6]|details|summary|ul|ol|li|pre|center|table|tbody|thead|tr|td|th|section|dl|dt|dd)(?:\s[^<>]*)?/?>`),
 		// Text in single asterisks.
 		emphasis: regexp.MustCompile(`(^|[\s(])\*([^*\s][^*]*)\*($|[\s).,;:])`),
+		// A method between underscores. Other text between them may be a name.
+		methodEmphasis: regexp.MustCompile(`(^|[\s(])_(` + writtenMethods + `)_($|[\s).,;:])`),
 		// The mark of a list item.
 		listItem: regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+`),
 
@@ -65,6 +67,10 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 
 		// API Blueprint. A heading with an optional [METHOD /path].
 		blueprintHead: regexp.MustCompile(`^(#{1,6})\s*(.*?)\s*(?:\[\s*(?:(` + methodNames + `)\s*)?(/[^\]]*)?\s*\])?\s*$`),
+		// A heading that ends with a path in brackets, and one that ends with methods
+		// in brackets, on pages without FORMAT:.
+		resourceHeading: regexp.MustCompile(`^(.*?)\s*\[\s*(/[^\]\s]*)\s*\]\s*$`),
+		actionHeading:   regexp.MustCompile(`^(.*?)\s*\[\s*(` + writtenMethods + `)\s*\]\s*$`),
 		// A heading that is a method and an optional path, without brackets.
 		blueprintAction: regexp.MustCompile(`(?i)^(` + methodNames + `|DEL)(?:\s+(/\S*))?$`),
 		// A heading with an unknown method in brackets.
@@ -78,8 +84,11 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 
 		// Calls in the code of a program: fetch with a method, HTTPie, the assignment
 		// of a shell variable, and a path below a base that is a variable.
-		fetchCall:    regexp.MustCompile(`["'\x60](` + pathText + `)["'\x60].*\bmethod["']?\s*[:=]\s*["'](` + writtenMethod + `)["']`),
-		httpie:       regexp.MustCompile(`\bhttps?\s+(` + writtenMethod + `)\s+((?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d+)?/[^\s"'\x60]*)`),
+		fetchCall:  regexp.MustCompile(`["'\x60](` + pathText + `)["'\x60].*\bmethod["']?\s*[:=]\s*["'](` + writtenMethod + `)["']`),
+		httpie:     regexp.MustCompile(`\bhttps?\s+(` + writtenMethod + `)\s+((?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d+)?/[^\s"'\x60]*)`),
+		socketCall: regexp.MustCompile(`\b(` + writtenMethod + `)\s+["'\x60(<\[]*(wss?://[^\s"'<>\x60)\]]+)`),
+		// A path and then, within its sentence, what it accepts: "`/users` supports GET".
+		pathAccepts:  regexp.MustCompile(`(?:^|[\s("'\x60])(/` + `[^\s"'<>|\x60]+)["'\x60)]*\s+(?:[\w-]+\s+){0,3}(?:with|via|by|using|accepts?|supports?|takes?|allows?|is|are)\s+(?:an?\s+|the\s+)?(?:HTTP\s+)?[\x60]*(` + writtenMethods + `)\b`),
 		assignment:   regexp.MustCompile(`^[A-Za-z_]\w*=`),
 		variableBase: regexp.MustCompile(`^(?:\$\{?\w+\}?|\{\{?\s*[-\w.]+\s*\}?\})/`),
 
@@ -100,7 +109,7 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 
 		// Sentences of pages. A method and a path with the words that people
 		// write in between.
-		endpoint: regexp.MustCompile(`\b(` + writtenMethods + `)\b[\s:,=>→|*_\x60"')\]–—-]+` +
+		endpoint: regexp.MustCompile(`\b(` + writtenMethods + `)\b[\s:,=>→|*_\x60"')\]}–—-]+` +
 			`(?:(?:HTTP\s+)?(?:requests?|calls?|methods?)\s+)?(?:(?:to|on|at|against|from)\s+)?(?:the\s+)?(?:(?:endpoint|url|route|path)\s*)?[:=>→|–—\s-]*["'\x60(<\[]*(` + pathText + `)`),
 		// A path and then the method, such as "/users (GET)".
 		pathFirst: regexp.MustCompile(`^[\s>*+\x60-]*(` + pathText + `)[\s\x60*]*[-–—:]*[\s\x60*]*[(\[]?\s*(` + writtenMethods + `)\b\s*[)\]]?[\s\x60*]*(?:[-–—:].*)?$`),
@@ -116,12 +125,12 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 		httpVersion: regexp.MustCompile(`^\s*HTTP/[0-9.]+`),
 		// Text before an endpoint that is no words: list marks, quotes,
 		// prompts.
-		leadingMarks: regexp.MustCompile(`^(?:[\s>*+#|$\x60"'(\[_-]|//|\d+[.)]\s|\[[ xX]\]|https?\s)*$`),
+		leadingMarks: regexp.MustCompile(`^(?:[\s>*+#|$\x60"'(\[{_-]|//|\d+[.)]\s|\[[ xX]\]|https?\s)*$`),
 		// A text that is a path and nothing else.
 		pathOnly: regexp.MustCompile(`^[\x60\s]*(` + pathText + `)[\x60\s]*$`),
 		// A phrase that introduces the base URL, and the URL.
 		baseURL: regexp.MustCompile(`(?i)\b(?:(?:base|root)[\s_-]*(?:url|uri|path|endpoint|address|host)?|(?:service|api)[\s_-]*(?:url|uri|base|endpoint|address|root|host|server)|server(?:\s+url)?|host(?:name)?|hosted\s+(?:at|on|under)|` +
-			`(?:runs?|running|available|listens?|listening|served|answers?|reachable|lives?)\s+(?:at|on|from|under)|requests?\s+(?:are|is|go|should\s+be|must\s+be)?\s*(?:made|sent)?\s*to)\b(?:\W|\b(?:is|are|at|url|of|the|api)\b){0,14}?(https?://[^\s"'<>)\x60|]+)`),
+			`(?:runs?|running|available|listens?|listening|served|answers?|reachable|lives?)\s+(?:at|on|from|under|below)|(?:(?:begin|start)s?\s+with|relative\s+to)|requests?\s+(?:are|is|go|should\s+be|must\s+be)?\s*(?:made|sent)?\s*to)\b(?:\W|\b(?:is|are|at|url|of|the|api)\b){0,14}?(https?://[^\s"'<>)\x60|]+)`),
 		// A phrase that introduces the path before all endpoints, and the path.
 		basePath: regexp.MustCompile(`(?i)\b(?:base[\s_-]*(?:url|uri|path|endpoint)|path\s+prefix|(?:url|route|common)\s+prefix|prefixed\s+(?:with|by)|(?:endpoints|paths|routes|urls|calls)\s+(?:are\s+|live\s+)?(?:relative\s+to|under|below|(?:begin|start)\s+with))\b(?:\W|\b(?:is|are|at|the)\b){0,8}?(/[\w./-]+)`),
 		// A text that is only a label, whose value follows.
@@ -142,8 +151,8 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 		// Names of headers and parameters that carry a secret.
 		secretName: regexp.MustCompile(`(?i)^(x-)?(api[-_]?key|apikey|access[-_]?key|access[-_]?token|auth[-_]?token|id[-_]?token|refresh[-_]?token|session([-_]?id)?|token|secret|client[-_]?secret|password|passwd|signature|sig|csrf[-_]?token|xsrf[-_]?token)$|(?i)[-_](api[-_]?key|token|secret)$`),
 
-		// Notations of a parameter inside a URL: {id} and {{id}}.
-		bracedParam: regexp.MustCompile(`\{\{?\s*[-A-Za-z_$][-\w.$ ]*\s*\}?\}`), // {id} and {{id}}
+		// Notations of a parameter inside a URL: {id}, {{id}} and ${id}.
+		bracedParam: regexp.MustCompile(`\$?\{\{?\s*[-A-Za-z_$][-\w.$ ]*\s*\}?\}`),
 		// <id>
 		angledParam: regexp.MustCompile(`<([-A-Za-z_][-\w. ]*)>`),
 		// (int:id), <int:id>, {id:int} and [id], a segment of its own.
@@ -154,6 +163,11 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 		shellParam: regexp.MustCompile(`\$\{?([A-Za-z_]\w*)\}?`),
 		// :id, a segment of its own.
 		colonParam: regexp.MustCompile(`^:([A-Za-z_][-\w]*)$`),
+		// :id behind a sign within a segment, as in :from-:to and :id.json. A word behind
+		// a parameter, as in {id}:cancel, is none.
+		innerColonParam: regexp.MustCompile(`(^|[-.~,])(:[A-Za-z_]\w*)`),
+		// A named group of a regular expression, as routes of Django have.
+		namedGroup: regexp.MustCompile(`\(\?P?<(\w+)>[^()]*\)`),
 		// The scheme of a URL.
 		urlScheme: regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`),
 		// Forms of ids: a number, a UUID, a hash, an id with a prefix such as

@@ -60,20 +60,20 @@ func (p *postmanReader) fillVariables(host string) string {
 
 // readPostman is the Reader of Postman collections v2.
 func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
-	root, problems := in.Tree()
+	root, problems := in.ParseTree()
 	// Postman's own API wraps the collection.
 	if c := root.Get("collection"); c != nil && root.Get("info") == nil {
 		root = c
 	}
 	info := root.Get("info")
-	if !strings.Contains(info.Get("schema").Str(), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
+	if !strings.Contains(info.Get("schema").ScalarText(), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
 		return nil, "it has no info.schema of a Postman collection v2"
 	}
 	p := &postmanReader{variables: map[string]string{}, problems: problems, meter: in.Meter()}
 	for _, v := range root.List("variable") {
 		// A secret could otherwise become part of the base URL.
-		if key := v.Get("key").Str(); key != "" && !patterns().secretName.MatchString(key) && v.Get("type").Str() != "secret" {
-			p.variables[key] = v.Get("value").Str()
+		if key := v.Get("key").ScalarText(); key != "" && !patterns().secretName.MatchString(key) && v.Get("type").ScalarText() != "secret" {
+			p.variables[key] = v.Get("value").ScalarText()
 		}
 	}
 	p.readFolder(root, nil, root.Get("auth"), 0)
@@ -81,7 +81,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 		return nil, "the collection has no request"
 	}
 	nameExampleIDs(p.requests)
-	d := makeDocument(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
+	d := makeDocument(doc.Postman, info.Get("name").ScalarText(), p.requests, p.problems)
 	d.Version, d.Description = "2.1", descriptionText(info.Get("description"))
 	return d, ""
 }
@@ -104,7 +104,7 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 			within = own
 		}
 		if item.Get("item") != nil {
-			p.readFolder(item, append(slices.Clip(tags), item.Get("name").Str()), within, depth+1)
+			p.readFolder(item, append(slices.Clip(tags), item.Get("name").ScalarText()), within, depth+1)
 			continue
 		}
 		req := item.Get("request")
@@ -137,7 +137,7 @@ func nameExampleIDs(all []*request) {
 
 // readRequest reads one request and its saved responses.
 func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *doc.Node) {
-	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: normalizeMethod(req.Get("method").Str())}
+	r := &request{name: item.Get("name").ScalarText(), tags: tags, at: item.At, method: normalizeMethod(req.Get("method").ScalarText())}
 	r.description = descriptionText(req.Get("description"))
 	// A request may be just a URL.
 	if req.Kind == doc.String {
@@ -157,10 +157,10 @@ func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *do
 	p.readAuth(r, auth)
 	media := ""
 	for _, h := range req.List("header") {
-		if key := h.Get("key").Str(); strings.EqualFold(key, "content-type") {
-			media = h.Get("value").Str()
-		} else if key != "" && !h.Get("disabled").True() {
-			r.addParam(&r.headers, doc.InHeader, key, h.Get("value").Str(), h.At)
+		if key := h.Get("key").ScalarText(); strings.EqualFold(key, "content-type") {
+			media = h.Get("value").ScalarText()
+		} else if key != "" && !h.Get("disabled").IsTrue() {
+			r.addParam(&r.headers, doc.InHeader, key, h.Get("value").ScalarText(), h.At)
 			describeField(r.headers, key, descriptionText(h.Get("description")))
 		}
 	}
@@ -170,8 +170,8 @@ func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *do
 		if c := saved.Get("code"); c != nil {
 			code = c.Text
 		}
-		if s := shapeOfJSON(saved.Get("body").Str()); s != nil && code != "" {
-			r.answers = append(r.answers, responseExample{status: code, description: saved.Get("name").Str(), media: "application/json", shape: s})
+		if s := shapeOfJSON(saved.Get("body").ScalarText()); s != nil && code != "" {
+			r.answers = append(r.answers, responseExample{status: code, description: saved.Get("name").ScalarText(), media: "application/json", shape: s})
 		}
 	}
 	p.requests = append(p.requests, r)
@@ -184,7 +184,7 @@ func (p *postmanReader) readURL(r *request, n *doc.Node) {
 	if n != nil {
 		raw = n.Text
 		if n.Kind == doc.Object {
-			raw = n.Get("raw").Str()
+			raw = n.Get("raw").ScalarText()
 		}
 	}
 	raw, query, _ := strings.Cut(strings.TrimSpace(raw), "?")
@@ -216,21 +216,21 @@ func (p *postmanReader) readURL(r *request, n *doc.Node) {
 		r.addQuery(query, r.at)
 	}
 	for _, q := range list {
-		if key := q.Get("key").Str(); key != "" {
-			r.addParam(&r.query, doc.InQuery, key, q.Get("value").Str(), q.At)
+		if key := q.Get("key").ScalarText(); key != "" {
+			r.addParam(&r.query, doc.InQuery, key, q.Get("value").ScalarText(), q.At)
 			describeField(r.query, key, descriptionText(q.Get("description")))
 		}
 	}
 	for _, v := range n.List("variable") {
 		for i := range r.path {
-			describeField(r.path[i].params, v.Get("key").Str(), descriptionText(v.Get("description")))
+			describeField(r.path[i].params, v.Get("key").ScalarText(), descriptionText(v.Get("description")))
 		}
 	}
 }
 
 // readAuth adds the security scheme of an auth node.
 func (p *postmanReader) readAuth(r *request, n *doc.Node) {
-	switch how := n.Get("type").Str(); how {
+	switch how := n.Get("type").ScalarText(); how {
 	case "basic", "bearer":
 		r.addScheme(how, doc.Scheme{Type: how})
 	case "oauth2":
@@ -238,11 +238,11 @@ func (p *postmanReader) readAuth(r *request, n *doc.Node) {
 	case "apikey":
 		s := doc.Scheme{Type: "apiKey", In: doc.InHeader, Name: "X-API-Key"}
 		for _, f := range n.List("apikey") {
-			switch f.Get("key").Str() {
+			switch f.Get("key").ScalarText() {
 			case "key":
-				s.Name = f.Get("value").Str()
+				s.Name = f.Get("value").ScalarText()
 			case "in":
-				if f.Get("value").Str() == "query" {
+				if f.Get("value").ScalarText() == "query" {
 					s.In = doc.InQuery
 				}
 			}
@@ -257,13 +257,13 @@ func readPostmanBody(n *doc.Node, media string) *requestBody {
 		return nil
 	}
 	p := &requestBody{media: media, at: n.At}
-	switch n.Get("mode").Str() {
+	switch n.Get("mode").ScalarText() {
 	case "raw":
-		raw := n.Get("raw").Str()
+		raw := n.Get("raw").ScalarText()
 		if strings.TrimSpace(raw) == "" {
 			return nil
 		}
-		p.parseBody(raw, n.Get("options").Get("raw").Get("language").Str() == "json")
+		p.parseBody(raw, n.Get("options").Get("raw").Get("language").ScalarText() == "json")
 	case "urlencoded":
 		p.media, p.fields = "application/x-www-form-urlencoded", readFormFields(n.List("urlencoded"))
 	case "formdata":
@@ -285,8 +285,8 @@ func readPostmanBody(n *doc.Node, media string) *requestBody {
 func readFormFields(list []*doc.Node) []requestField {
 	var all []requestField
 	for _, f := range list {
-		if key := f.Get("key").Str(); key != "" {
-			all = append(all, requestField{name: key, description: descriptionText(f.Get("description")), shape: shapeOfType("string"), file: f.Get("type").Str() == "file", at: f.At})
+		if key := f.Get("key").ScalarText(); key != "" {
+			all = append(all, requestField{name: key, description: descriptionText(f.Get("description")), shape: shapeOfType("string"), file: f.Get("type").ScalarText() == "file", at: f.At})
 		}
 	}
 	return all
@@ -308,7 +308,7 @@ func descriptionText(n *doc.Node) string {
 		return ""
 	}
 	if n.Kind == doc.Object {
-		return n.Get("content").Str()
+		return n.Get("content").ScalarText()
 	}
 	if n.Kind == doc.String {
 		return n.Text

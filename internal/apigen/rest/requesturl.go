@@ -13,6 +13,7 @@ import (
 // Placeholders become parameters; if shells is set, $ID is one too. The user
 // and password of a URL are dropped.
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
+	raw = patterns().namedGroup.ReplaceAllString(raw, "{$1}")
 	// A URI template lists the query in braces: /a/{id}{?q,r}.
 	raw, expansion, _ := strings.Cut(raw, "{?")
 	for name := range strings.SplitSeq(strings.NewReplacer("}", "", "{&", ",").Replace(expansion), ",") {
@@ -73,7 +74,11 @@ func parseSegment(part string, shells bool, at doc.Position) pathSegment {
 		s.text = name(strings.ToLower(m[1] + m[2]))
 		return s
 	}
-	s.text = patterns().bracedParam.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
+	s.text = patterns().bracedParam.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "${} ")) })
+	s.text = patterns().innerColonParam.ReplaceAllStringFunc(s.text, func(found string) string {
+		sign, n, _ := strings.Cut(found, ":")
+		return sign + name(n)
+	})
 	s.text = patterns().angledParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
 	if shells {
 		s.text = patterns().shellParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })

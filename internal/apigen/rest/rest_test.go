@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,6 +201,90 @@ func TestDrawnDocuments(t *testing.T) {
 	}
 }
 
+// TestResourceHeadings: a heading with a path and headings with methods below it, as API
+// Blueprints write them, are endpoints on other pages too.
+func TestResourceHeadings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want, problem string }{
+		"bare":                {"# API\n\nBase URL: https://x.test\n\n## [/x/{id}]\n\n### [GET]\n\nGives one.\n", "GET /x/{id}", ""},
+		"named":               {"# API\n\n## One thing [/things/{id}]\n\n### Read it [GET]\n\n### Remove it [DELETE]\n\n## All [/things{?q}]\n\n### List [GET]\n### Add [POST]\n", "GET /things/{id}, DELETE /things/{id}, GET /things, POST /things", ""},
+		"on one level":        {"# API\n\n## [/x]\n\n## [GET]\n\n## [PUT]\n", "GET /x, PUT /x", ""},
+		"with its own path":   {"# API\n\n## [/x]\n\n### Read [GET /y]\n\n### [PUT]\n", "GET /y, PUT /x", ""},
+		"two methods":         {"# API\n\n## [/x]\n\n### [GET, POST]\n", "GET /x, POST /x", ""},
+		"another section":     {"# API\n\n## [/x]\n\n### [GET]\n\n## Notes\n\n### [PUT]\n", "GET /x", ""},
+		"HTML":                {"<html><body><h2>Thing [/x/{id}]</h2><h3>[GET]</h3><p>Gives one.</p></body></html>", "GET /x/{id}", ""},
+		"without an action":   {"# API\n\n## GET /y\n\n## [/x]\n\nNothing.\n\n## Notes\n", "GET /y", "The path /x has no method"},
+		"at the end":          {"# API\n\n## GET /y\n\n## [/x]\n", "GET /y", "The path /x has no method"},
+		"unsendable":          {"# API\n\n## GET /y\n\n## [/x]\n\n### Purge it [PURGE]\n", "GET /y", "PURGE is no method"},
+		"a link, no resource": {"# API\n\n## See [/x](#x)\n\n### GET /y\n", "GET /y", ""},
+	} {
+		d := read(t, c.text)
+		var got []string
+		for _, op := range d.Operations {
+			got = append(got, op.Key)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q is read, not %q: %+v", name, got, c.want, d.Problems)
+		}
+		if found := slices.ContainsFunc(d.Problems, func(p doc.Problem) bool { return strings.Contains(p.Message, cmp.Or(c.problem, "has no method")) }); found != (c.problem != "") {
+			t.Errorf("%s: %+v", name, d.Problems)
+		}
+	}
+	if op := read(t, "# API\n\n## One thing [/things/{id}]\n\n### Read it [GET]\n").Operations[0]; op.Summary != "Read it" || !slices.Equal(op.Tags, []string{"One thing"}) {
+		t.Errorf("%+v", op)
+	}
+}
+
+// TestUnsendableMethods: no tool is made of a request whose method OpenAPI documents and
+// pages cannot name; a problem names it.
+func TestUnsendableMethods(t *testing.T) {
+	t.Parallel()
+	methods := []string{"TRACE", "PROPFIND", "CONNECT", "PURGE", "MKCOL", "get it", "", "QUERY", "DEL"}
+	var items, entries, commands []string
+	for i, m := range methods {
+		items = append(items, fmt.Sprintf(`{"name":"Item %d","request":{"method":%q,"url":"https://shop.test/v1/p%d"}}`, i, m, i))
+		if m != "" {
+			entries = append(entries, fmt.Sprintf(`{"request":{"method":%q,"url":"https://shop.test/v1/p%d"},"response":{"status":200,"content":{"mimeType":"application/json"}}}`, m, i))
+			commands = append(commands, fmt.Sprintf("curl -X '%s' https://shop.test/v1/p%d", m, i))
+		}
+	}
+	for format, text := range map[doc.Format]string{
+		doc.Postman: `{"info":{"name":"Shop","schema":"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},"item":[` + strings.Join(items, ",") + `]}`,
+		doc.HAR:     `{"log":{"version":"1.2","entries":[` + strings.Join(entries, ",") + `]}}`,
+		doc.Curl:    strings.Join(commands, "\n"),
+	} {
+		d, err := doc.Read(t.Context(), doc.Source{Text: []byte(text)}, nil, Readers()...)
+		if err != nil || d.Format != format {
+			t.Fatal(format, err)
+		}
+		var got []string
+		for _, op := range d.Operations {
+			got = append(got, op.Key)
+		}
+		want := []string{"GET /p6", "QUERY /p7", "DELETE /p8"}
+		if format != doc.Postman {
+			want = want[1:]
+		}
+		for i := range want {
+			want[i] = strings.Replace(want[i], "/", "/v1/", 1)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", format, got)
+		}
+		for i, m := range methods[:6] {
+			if format == doc.HAR && m == "CONNECT" || format == doc.Curl && m == "get it" {
+				continue // browsers send CONNECT by themselves, and curl's option takes one word
+			}
+			path := fmt.Sprintf("https://shop.test/v1/p%d", i)
+			if !slices.ContainsFunc(d.Problems, func(p doc.Problem) bool {
+				return p.Code == doc.UnknownMethod && p.At.Line > 0 && strings.Contains(p.Message, strings.ToUpper(m)) && strings.Contains(p.Message, path) && (format != doc.Postman || strings.Contains(p.Message, fmt.Sprintf("Item %d", i)))
+			}) {
+				t.Errorf("%s: nothing says why %s %s is no tool: %+v", format, m, path, d.Problems)
+			}
+		}
+	}
+}
+
 // TestNone: what is no document says why not, by every reader.
 func TestNone(t *testing.T) {
 	t.Parallel()
@@ -208,8 +293,8 @@ func TestNone(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q was read as %s", text, d.Format)
 		}
-		if slices.ContainsFunc(d.Tried, func(a doc.Attempt) bool { return a.Reason == "" }) {
-			t.Errorf("%q: %+v", text, d.Tried)
+		if slices.ContainsFunc(d.Attempts, func(a doc.Attempt) bool { return a.Reason == "" }) {
+			t.Errorf("%q: %+v", text, d.Attempts)
 		}
 	}
 }
@@ -250,7 +335,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, op := range d.Operations {
-			if op.At.Line < 1 || op.Method == "" || !strings.HasPrefix(op.Path, "/") && op.Field == nil {
+			if op.At.Line < 1 || op.Method == "" || !strings.HasPrefix(op.Path, "/") && op.GraphQL == nil {
 				t.Errorf("%+v", op)
 			}
 		}

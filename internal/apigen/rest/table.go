@@ -18,7 +18,7 @@ import (
 // A parameter may be in path, query, header, body or form. docs/apis.md
 // describes the format for users.
 func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
-	root, problems := in.Tree()
+	root, problems := in.ParseTree()
 	list := root.List("operations")
 	if list == nil || root.Get("openapi") != nil {
 		return nil, "it has no list of operations"
@@ -31,7 +31,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 			continue
 		}
-		method, path := normalizeMethod(n.Get("method").Str()), n.Get("path").Str()
+		method, path := normalizeMethod(n.Get("method").ScalarText()), n.Get("path").ScalarText()
 		if method == "" || path == "" {
 			problems = append(problems, doc.Problem{
 				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
@@ -44,7 +44,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 			continue
 		}
-		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").Str(), "/"), name: n.Get("summary").Str(), description: n.Get("description").Str(), at: n.At}
+		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").ScalarText(), "/"), name: n.Get("summary").ScalarText(), description: n.Get("description").ScalarText(), at: n.At}
 		for _, tag := range n.List("tags") {
 			r.tags = append(r.tags, tag.Text)
 		}
@@ -67,7 +67,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(all) == 0 {
 		return nil, "no operation has a method and a path"
 	}
-	d := makeDocument(doc.Table, root.Get("title").Str(), all, problems)
+	d := makeDocument(doc.Table, root.Get("title").ScalarText(), all, problems)
 	for _, op := range d.Operations {
 		op.Inferred = false
 	}
@@ -77,8 +77,8 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 // tableParam adds one parameter to r. It returns a problem if the parameter is
 // invalid.
 func tableParam(r *request, n *doc.Node) *doc.Problem {
-	f := requestField{name: n.Get("name").Str(), description: n.Get("description").Str(), shape: shapeOfType(schemaType(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
-	where := n.Get("in").Str()
+	f := requestField{name: n.Get("name").ScalarText(), description: n.Get("description").ScalarText(), shape: shapeOfType(schemaType(n.Get("type").ScalarText())), required: n.Get("required").IsTrue(), at: n.At}
+	where := n.Get("in").ScalarText()
 	known := func(list []requestField) bool {
 		return slices.ContainsFunc(list, func(h requestField) bool { return h.name == f.name })
 	}

@@ -49,9 +49,10 @@ func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unre
 	return u
 }
 
-// programMentions are endpoints that a line of a program names in another way than
-// pages do: fetch(url, {method: "PUT"}) and HTTPie's http PUT host/path.
-func programMentions(text string) []endpointMention {
+// looseMentions are endpoints that a line names in a way that no request is made of:
+// fetch(url, {method: "PUT"}) and HTTPie's http PUT host/path in a program, "`/users`
+// supports GET" in a sentence, and the address of a socket.
+func looseMentions(text string) []endpointMention {
 	var found []endpointMention
 	add := func(method, path string) {
 		one := endpointMention{methods: splitMethods(method)}
@@ -64,12 +65,18 @@ func programMentions(text string) []endpointMention {
 	if m := patterns().httpie.FindStringSubmatch(text); m != nil {
 		add(m[1], "https://"+m[2])
 	}
+	if m := patterns().pathAccepts.FindStringSubmatch(text); m != nil {
+		add(m[2], m[1])
+	}
+	if m := patterns().socketCall.FindStringSubmatch(text); m != nil {
+		add(m[1], m[2])
+	}
 	return found
 }
 
 // checkLine checks one line of the text.
 func (u *unreadLines) checkLine(text string, line int) {
-	for _, m := range append(findMentions(text), programMentions(text)...) {
+	for _, m := range append(findMentions(text), looseMentions(text)...) {
 		u.in.Meter().Spend(20)
 		for _, method := range m.methods {
 			for _, path := range m.paths {

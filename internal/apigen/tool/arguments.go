@@ -51,7 +51,7 @@ func (b *builder) collectArguments(op *doc.Operation) *argumentSet {
 	for i := range op.Params {
 		p := &op.Params[i]
 		one := argument{param: p, required: p.Required, plan: call.Arg{
-			Key: p.Name, Place: call.Place(p.In), Style: p.Style, Explode: p.Explode, Reserved: p.Reserved, Media: p.Media,
+			Key: p.Name, Place: call.Place(p.In), Style: p.Style, Explode: p.Explode, AllowReserved: p.AllowReserved, Media: p.Media,
 		}}
 		if p.In == doc.InVariable {
 			one.plan.Style, one.plan.Explode = "", false
@@ -59,7 +59,7 @@ func (b *builder) collectArguments(op *doc.Operation) *argumentSet {
 		one.plan.Scheme = b.tokenScheme(op, p.In, p.Name)
 		a.arguments = append(a.arguments, one)
 	}
-	if op.Body != nil && op.Field == nil {
+	if op.Body != nil && op.GraphQL == nil {
 		b.addBodyArguments(op, a)
 	}
 	a.assignNames()
@@ -76,9 +76,9 @@ func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 	}
 	kind := bodyKind(content.Media)
 	a.bodySchema, a.bodyText = b.followRefs(content.Schema), op.Body.Description
-	if a.bodySchema == nil && content.Item != nil {
-		a.bodySchema = &doc.Node{Kind: doc.Object, At: content.Item.At, Members: []doc.Member{
-			{Key: "type", Value: &doc.Node{Kind: doc.String, Text: "array"}}, {Key: "items", Value: content.Item},
+	if a.bodySchema == nil && content.ItemSchema != nil {
+		a.bodySchema = &doc.Node{Kind: doc.Object, At: content.ItemSchema.At, Members: []doc.Member{
+			{Key: "type", Value: &doc.Node{Kind: doc.String, Text: "array"}}, {Key: "items", Value: content.ItemSchema},
 		}}
 	}
 	media := content.Media
@@ -91,7 +91,7 @@ func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 	required, _ := s["required"].([]string)
 	// If the document does not say whether the body is required, required
 	// fields decide.
-	must := op.Body.Required || !op.Body.Declared && len(required) > 0
+	must := op.Body.Required || !op.Body.DeclaresRequired && len(required) > 0
 	a.body = &call.Body{Media: media, Required: must && op.Method != http.MethodGet && op.Method != http.MethodHead}
 	isForm := kind == kindForm || kind == kindMultipart
 	if isForm && (s["anyOf"] != nil || s["properties"] == nil) {
@@ -108,7 +108,7 @@ func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 	}
 	if !flat {
 		file := kind == kindBytes || b.isFile(a.bodySchema) && kind > kindJSONLike
-		a.arguments = append(a.arguments, argument{required: must, isFile: file, plan: call.Arg{Key: "body", Place: call.Whole, File: file}})
+		a.arguments = append(a.arguments, argument{required: must, isFile: file, plan: call.Arg{Key: "body", Place: call.WholeBody, File: file}})
 		return
 	}
 	for _, name := range sortedKeys(fields) {
@@ -164,7 +164,7 @@ func (b *builder) planFormField(one *argument, content *doc.Content, name string
 	field := b.findProperty(content.Schema, name)
 	one.isFile = kind == kindMultipart && (b.isFile(field) || b.isFile(b.followRefs(field).Get("items")))
 	one.plan.File = one.isFile
-	one.plan.Reserved = e.Reserved
+	one.plan.AllowReserved = e.AllowReserved
 	if e.Style != "" || e.Explode != nil {
 		if kind == kindForm || e.Style != "" {
 			one.plan.Style = e.Style
@@ -238,7 +238,7 @@ func (a *argumentSet) assignNames() {
 	taken, next := map[string]bool{}, map[string]int{}
 	for i := range a.arguments {
 		p := &a.arguments[i].plan
-		if count[p.Name] > 1 && p.Place != call.Whole {
+		if count[p.Name] > 1 && p.Place != call.WholeBody {
 			place := string(p.Place)
 			if p.Place == call.Field {
 				place = "body"

@@ -89,7 +89,7 @@ func (c *compiler) compileNode(n *doc.Node, depth int) schema {
 	}
 	c.nodeCount++
 	c.meter.Spend(4)
-	c.unresolvedRef = c.unresolvedRef || n.Lost()
+	c.unresolvedRef = c.unresolvedRef || n.IsUnresolved()
 	if n.Kind != doc.Object {
 		if n.Kind == doc.Bool && n.Text == "false" {
 			return schema{"not": schema{}}
@@ -125,7 +125,7 @@ func arrayItems(n *doc.Node) []*doc.Node {
 // compileRef compiles a reference. Keywords beside $ref count too, as JSON
 // Schema 2020-12 says.
 func (c *compiler) compileRef(n *doc.Node, depth int) schema {
-	to, err := c.schemas.Resolve(n.Get("$ref").Str(), n)
+	to, err := c.schemas.Resolve(n.Get("$ref").ScalarText(), n)
 	if err != nil {
 		return schema{}
 	}
@@ -135,9 +135,9 @@ func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 	// A cycle becomes a definition. Keywords beside the reference are dropped,
 	// except the description of the place.
 	case c.cycles.isCyclic(to) && !c.inlineCycles:
-		out = schema{"$ref": "#/$defs/" + c.nameDef(to, n.Get("$ref").Str())}
+		out = schema{"$ref": "#/$defs/" + c.nameDef(to, n.Get("$ref").ScalarText())}
 		if d := beside.Get("description"); d != nil {
-			if s := c.textCache.cleanText(d.Str(), c.maxText); s != "" {
+			if s := c.textCache.cleanText(d.ScalarText(), c.maxText); s != "" {
 				out["description"] = s
 			}
 		}
@@ -266,7 +266,7 @@ func (c *compiler) isTooDeep(n *doc.Node, depth int) bool {
 // compileTruncated returns the type of a schema alone.
 func (c *compiler) compileTruncated(n *doc.Node) schema {
 	c.truncated = true
-	t := n.Get("type").Str()
+	t := n.Get("type").ScalarText()
 	switch {
 	case t == "array" || t == "" && n.Get("items") != nil:
 		return schema{"type": "array"}
@@ -298,7 +298,7 @@ func (c *compiler) compileKeywords(n *doc.Node, depth int) schema {
 				out[m.Key] = json.Number(m.Value.Text)
 			}
 		case "uniqueItems":
-			if m.Value.True() {
+			if m.Value.IsTrue() {
 				out[m.Key] = true
 			}
 		case "required":
@@ -306,9 +306,9 @@ func (c *compiler) compileKeywords(n *doc.Node, depth int) schema {
 				out[m.Key] = list
 			}
 		case "pattern":
-			c.compilePattern(out, m.Value.Str())
+			c.compilePattern(out, m.Value.ScalarText())
 		case "format", "contentEncoding", "contentMediaType":
-			if s := m.Value.Str(); s != "" && len(s) <= 64 {
+			if s := m.Value.ScalarText(); s != "" && len(s) <= 64 {
 				out[m.Key] = s
 			}
 		case "default":
@@ -365,9 +365,9 @@ func (c *compiler) compileCommonKeyword(out schema, m doc.Member, n *doc.Node, d
 			}
 		}
 	case "description":
-		c.setDescription(out, c.textCache.cleanText(m.Value.Str(), c.maxTextAt(depth)))
+		c.setDescription(out, c.textCache.cleanText(m.Value.ScalarText(), c.maxTextAt(depth)))
 	case "title":
-		if s := c.textCache.cleanText(m.Value.Str(), c.maxTextAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
+		if s := c.textCache.cleanText(m.Value.ScalarText(), c.maxTextAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
 			out["description"] = s
 		}
 	}
@@ -477,10 +477,10 @@ func (c *compiler) isFlagged(n *doc.Node, mark string, hops int) bool {
 		return false
 	}
 	if f := n.Get(mark); f != nil {
-		return f.True()
+		return f.IsTrue()
 	}
 	if ref := n.Get("$ref"); ref != nil {
-		if to, err := c.schemas.Resolve(ref.Str(), n); err == nil {
+		if to, err := c.schemas.Resolve(ref.ScalarText(), n); err == nil {
 			return c.isFlagged(to, mark, hops+1)
 		}
 	}
@@ -557,7 +557,7 @@ func isPortablePattern(pattern string) bool {
 // compileEnum sets the enum: each value once, in the type of the schema. Of a
 // list that is too long it shows some values and accepts all.
 func (c *compiler) compileEnum(out schema, n *doc.Node, values []*doc.Node) {
-	isText := n.Get("type").Str() == "string" || slices.Contains(stringItems(n.Get("type")), "string")
+	isText := n.Get("type").ScalarText() == "string" || slices.Contains(stringItems(n.Get("type")), "string")
 	var list []any
 	seen := map[string]bool{}
 	for _, v := range values {
@@ -668,7 +668,7 @@ func isUsableNumber(s string) bool {
 
 // compileDefault returns a default if it fits its type and is short.
 func compileDefault(n, v *doc.Node) (any, bool) {
-	t := n.Get("type").Str()
+	t := n.Get("type").ScalarText()
 	fits := map[doc.Kind][]string{
 		doc.String: {"string"}, doc.Number: {"number", "integer"}, doc.Bool: {"boolean"}, doc.Array: {"array"}, doc.Object: {"object"},
 	}[v.Kind]
@@ -684,7 +684,7 @@ func compileDefault(n, v *doc.Node) (any, bool) {
 // stringItems returns the elements of a list that are not empty strings.
 func stringItems(n *doc.Node) (list []string) {
 	for _, one := range arrayItems(n) {
-		if s := one.Str(); s != "" {
+		if s := one.ScalarText(); s != "" {
 			list = append(list, s)
 		}
 	}

@@ -73,7 +73,7 @@ func (c *cycleFinder) refTargets(n *doc.Node, found []*doc.Node) []*doc.Node {
 	for _, m := range n.Members {
 		switch m.Key {
 		case "$ref":
-			if to, err := c.schemas.Resolve(m.Value.Str(), n); err == nil {
+			if to, err := c.schemas.Resolve(m.Value.ScalarText(), n); err == nil {
 				found = append(found, to)
 			}
 		case "properties", "patternProperties", "dependentSchemas":

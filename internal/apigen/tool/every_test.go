@@ -27,7 +27,7 @@ func TestProperty2EveryEndpointHasATool(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		tools, _ := tool.Build(d, tool.Options{Server: "s", Base: "https://api.example.com"})
+		tools, _ := tool.Build(d, tool.Options{Server: "s", BaseURL: "https://api.example.com"})
 		for _, key := range want {
 			i := slices.IndexFunc(tools, func(x tool.Tool) bool { return x.Key == key })
 			if i < 0 {

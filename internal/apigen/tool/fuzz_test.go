@@ -26,8 +26,8 @@ func FuzzBuild(f *testing.F) {
 		if err != nil {
 			return
 		}
-		first, _ := tool.Build(d, tool.Options{Server: "s", Base: "https://a.example"})
-		again, _ := tool.Build(d, tool.Options{Server: "s", Base: "https://a.example"})
+		first, _ := tool.Build(d, tool.Options{Server: "s", BaseURL: "https://a.example"})
+		again, _ := tool.Build(d, tool.Options{Server: "s", BaseURL: "https://a.example"})
 		named := map[string]bool{}
 		for i := range first {
 			x := &first[i]
@@ -40,8 +40,8 @@ func FuzzBuild(f *testing.F) {
 			}
 			named[x.Name] = true
 			for _, p := range junctor.Profiles() {
-				if !json.Valid(tool.Apply(p, x.Input)) {
-					t.Errorf("%s: %s", p, tool.Apply(p, x.Input))
+				if !json.Valid(tool.ApplyProfile(p, x.Input)) {
+					t.Errorf("%s: %s", p, tool.ApplyProfile(p, x.Input))
 				}
 			}
 		}

@@ -53,7 +53,7 @@ func (b *builder) chooseContent(contents []doc.Content) *doc.Content {
 	best, rank := -1, 0
 	for i, c := range contents {
 		r := bodyKind(c.Media) * 10
-		if c.Schema == nil && c.Item == nil {
+		if c.Schema == nil && c.ItemSchema == nil {
 			// A content with a schema is easier to fill in.
 			r += 100
 		}
@@ -84,7 +84,7 @@ func (b *builder) followRefs(n *doc.Node) *doc.Node {
 		if ref == nil {
 			return n
 		}
-		to, err := b.doc.Schemas.Resolve(ref.Str(), n)
+		to, err := b.doc.Schemas.Resolve(ref.ScalarText(), n)
 		if err != nil {
 			return nil
 		}
@@ -94,19 +94,21 @@ func (b *builder) followRefs(n *doc.Node) *doc.Node {
 }
 
 // isArray reports whether a schema describes an array.
-func (b *builder) isArray(n *doc.Node) bool { return b.followRefs(n).Get("type").Str() == "array" }
+func (b *builder) isArray(n *doc.Node) bool {
+	return b.followRefs(n).Get("type").ScalarText() == "array"
+}
 
 // isFile reports whether a schema stands for the bytes of a file.
 func (b *builder) isFile(n *doc.Node) bool {
 	n = b.followRefs(n)
-	t := n.Get("type").Str()
+	t := n.Get("type").ScalarText()
 	if slices.Contains(stringItems(n.Get("type")), "string") {
 		t = "string"
 	}
 	if t != "string" && t != "" || n == nil {
 		return false
 	}
-	return n.Get("format").Str() == "binary" || n.Get("contentMediaType") != nil && n.Get("contentEncoding") == nil
+	return n.Get("format").ScalarText() == "binary" || n.Get("contentMediaType") != nil && n.Get("contentEncoding") == nil
 }
 
 // hasFile reports whether an object has a property that is a file or a list of

@@ -58,13 +58,13 @@ func (b *builder) outputSchema(op *doc.Operation) (out schema, wrapped bool) {
 // isObject reports whether a schema describes an object, judged by its own
 // keywords.
 func (b *builder) isObject(n *doc.Node) bool {
-	return n.Get("type").Str() == "object" || n.Get("properties") != nil
+	return n.Get("type").ScalarText() == "object" || n.Get("properties") != nil
 }
 
 // findPaging finds the argument that asks for the next page, by the usual
 // names. A cursor is preferred to a page number, and that to an offset.
 func (b *builder) findPaging(op *doc.Operation, a *argumentSet) *call.Paging {
-	if op.Method != http.MethodGet && op.Method != "QUERY" && op.Field == nil {
+	if op.Method != http.MethodGet && op.Method != "QUERY" && op.GraphQL == nil {
 		return nil
 	}
 	for _, kind := range []struct {

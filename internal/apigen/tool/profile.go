@@ -13,10 +13,10 @@ import (
 // maxCycleRepeats is how often a cycle is followed for clients without $defs.
 const maxCycleRepeats = 3
 
-// Apply returns a canonical schema in the form that clients of a profile
+// ApplyProfile returns a canonical schema in the form that clients of a profile
 // accept. The result depends on the arguments only, so that callers can cache
 // it by digest. A schema that cannot be decoded is returned unchanged.
-func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
+func ApplyProfile(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 	if p == junctor.ProfileNone || p == junctor.ProfileClaude || len(canonical) == 0 {
 		return canonical
 	}

@@ -33,8 +33,8 @@ func TestProfiles(t *testing.T) {
 		c: {oneOf: [{type: object, required: [kind, a], properties: {kind: {const: x}, a: {type: string}}}, {type: object, required: [kind, b], properties: {kind: {const: y}, b: {type: integer}}}]},
 		s: {anyOf: [{type: string}, {type: integer}]}}}`)+"components: {schemas: {T: {type: object, required: [n], properties: {n: {type: string}, t: {$ref: '#/components/schemas/T'}}}}}\n", tool.Options{})["POST /a"]
 	for _, p := range junctor.Profiles() {
-		out := tool.Apply(p, x.Input)
-		if string(out) != string(tool.Apply(p, x.Input)) {
+		out := tool.ApplyProfile(p, x.Input)
+		if string(out) != string(tool.ApplyProfile(p, x.Input)) {
 			t.Errorf("%s gives different bytes", p)
 		}
 		var root map[string]any
@@ -51,7 +51,7 @@ func TestProfiles(t *testing.T) {
 		Properties map[string]json.RawMessage
 		Required   []string
 	}
-	if err := json.Unmarshal(tool.Apply(junctor.ProfileOpenAI, x.Input), &root); err != nil || len(root.Required) != len(root.Properties) {
+	if err := json.Unmarshal(tool.ApplyProfile(junctor.ProfileOpenAI, x.Input), &root); err != nil || len(root.Required) != len(root.Properties) {
 		t.Errorf("%v: %v", err, root.Required)
 	}
 	if got := string(root.Properties["c"]); got != `{"additionalProperties":false,"properties":{"a":{"type":["string","null"]},"b":{"type":["integer","null"]},"kind":{"enum":["x","y"],"type":"string"}},"required":["a","b","kind"],"type":["object","null"]}` {

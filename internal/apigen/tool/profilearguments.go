@@ -9,12 +9,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Take returns the arguments that a client of a profile means by those that it
+// NormalizeArguments returns the arguments that a client of a profile means by those that it
 // sends. Under the OpenAI profile every property is required, and such clients
 // send null for a property that they leave out. Take removes these nulls,
 // except for properties that the canonical schema requires. Everything else
 // stays unchanged.
-func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte {
+func NormalizeArguments(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte {
 	if p != junctor.ProfileOpenAI || !bytes.Contains(arguments, []byte("null")) {
 		return arguments
 	}

@@ -36,11 +36,11 @@ func TestTake(t *testing.T) {
 		{"what nobody knows", `{"id":"1","other":null,"size":null}`, `{"id":"1","other":null}`},
 		{"no object", `null`, `null`},
 	} {
-		if got := string(tool.Take(junctor.ProfileOpenAI, []byte(schema), []byte(c.given))); got != c.want {
+		if got := string(tool.NormalizeArguments(junctor.ProfileOpenAI, []byte(schema), []byte(c.given))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		for _, p := range []junctor.Profile{junctor.ProfileNone, junctor.ProfileClaude, junctor.ProfileGemini} {
-			if got := string(tool.Take(p, []byte(schema), []byte(c.given))); got != c.given {
+			if got := string(tool.NormalizeArguments(p, []byte(schema), []byte(c.given))); got != c.given {
 				t.Errorf("%s: %s changes them: %s", c.name, p, got)
 			}
 		}

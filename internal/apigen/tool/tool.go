@@ -4,7 +4,7 @@
 // requests. The same document always gives the same bytes, so that a changed
 // tool means a changed document.
 //
-// apigen calls [Build] when a document is imported, and [Apply] and [Take] when
+// apigen calls [Build] when a document is imported, and [ApplyProfile] and [NormalizeArguments] when
 // tools are listed and called for a client of a profile.
 //
 // Read the files in this order:
@@ -50,15 +50,15 @@ type Tool struct {
 	ID   string   `json:"id,omitempty"`
 	Tags []string `json:"tags,omitempty"`
 	// Words are the words of the path, for search and roles.
-	Words      []string `json:"words,omitempty"`
+	PathWords  []string `json:"words,omitempty"`
 	Deprecated bool     `json:"deprecated,omitempty"`
 	Inferred   bool     `json:"inferred,omitempty"`
 	// Truncated is set if Input describes less than the document does.
 	Truncated bool `json:"truncated,omitempty"`
-	// Incomplete says why the tool cannot be called. Such a tool is shown to
+	// Incomplete is why the tool cannot be called. Such a tool is shown to
 	// users only, never to clients.
 	Incomplete []doc.Code `json:"incomplete,omitempty"`
-	// Partial says what is unknown of a tool that can be called.
+	// Partial is what is unknown of a tool that can be called.
 	Partial []doc.Code   `json:"partial,omitempty"`
 	At      doc.Position `json:"at"`
 	Plan    call.Plan    `json:"plan"`
@@ -90,10 +90,10 @@ type Options struct {
 	Server string
 	// Names are the former names of tools by Key. An operation keeps its name,
 	// since clients refer to it.
-	Names map[string]string
+	FormerNames map[string]string
 	// Base is the URL of the API if the user entered one. Operations without a
 	// server are then callable.
-	Base string
+	BaseURL string
 
 	// Meter bounds the work; nil bounds nothing. If the budget is used up,
 	// Build panics with a value for Meter.Run.
@@ -120,14 +120,14 @@ type toolAnnotations struct {
 // that cannot be called included. The problems are losses, such as a schema
 // that was too large.
 func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
-	b := builder{doc: d, texts: textCache{}, meter: o.Meter, cycles: newCycleFinder(d.Schemas, o.Meter), names: assignNames(d.Operations, o.Server, o.Names), outputBytes: outputBudget(len(d.Operations)), baseURL: o.Base}
+	b := builder{doc: d, texts: textCache{}, meter: o.Meter, cycles: newCycleFinder(d.Schemas, o.Meter), names: assignNames(d.Operations, o.Server, o.FormerNames), outputBytes: outputBudget(len(d.Operations)), baseURL: o.BaseURL}
 	tools := make([]Tool, 0, len(d.Operations))
 	made := map[string]bool{}
 	for _, op := range d.Operations {
 		// A document may have a path twice. One tool is built of it.
 		if !made[op.Key] {
 			made[op.Key] = true
-			b.meter.At(op.Key)
+			b.meter.SetSubject(op.Key)
 			b.meter.Spend(20)
 			tools = append(tools, b.buildTool(op))
 		}
@@ -170,9 +170,9 @@ type builder struct {
 func (b *builder) buildTool(op *doc.Operation) Tool {
 	// Readers other than that of OpenAPI do not check the size of single
 	// operations.
-	if why := op.TooLarge(); why != "" {
+	if why := op.SizeProblem(); why != "" {
 		b.problems = append(b.problems, doc.Problem{
-			At: op.At, Severity: doc.Error, Code: doc.TooLarge, Key: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
+			At: op.At, Severity: doc.Error, Code: doc.TooLarge, OperationKey: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
 		})
 		// The operation is replaced by one without parameters, so that users
 		// still see it.
@@ -180,7 +180,7 @@ func (b *builder) buildTool(op *doc.Operation) Tool {
 	}
 	t := Tool{
 		Name: b.names[op.Key], Key: op.Key, Title: makeTitle(op, b.names[op.Key]), Description: makeDescription(op), Annotations: encodeJSON(annotateOperation(op, b.names[op.Key])),
-		ID: op.ID, Tags: op.Tags, Words: splitWords(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
+		ID: op.ID, Tags: op.Tags, PathWords: splitWords(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
 		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incompleteCodes(op), Partial: slices.Clone(op.Partial), At: op.At,
 	}
 	out, wrapped := b.outputSchema(op)
@@ -197,14 +197,14 @@ func (b *builder) buildTool(op *doc.Operation) Tool {
 	}
 	t.Plan = call.Plan{
 		Method: op.Method, Base: b.ownServer(op), Path: op.Path, Query: op.Query, Args: a.callArgs(), Body: a.body,
-		Accept: acceptedMedia(op), Security: securityNeeds(op), Wrapped: wrapped, Paging: b.findPaging(op, a),
+		Accept: acceptedMedia(op), Security: securityNeeds(op), WrapsResult: wrapped, Paging: b.findPaging(op, a),
 	}
-	if f := op.Field; f != nil {
-		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, Select: f.Returns}
+	if f := op.GraphQL; f != nil {
+		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, SelectType: f.ReturnType}
 	}
 	if t.Truncated {
 		b.problems = append(b.problems, doc.Problem{
-			At: op.At, Severity: doc.Hint, Code: doc.SchemaTruncated, Key: op.Key,
+			At: op.At, Severity: doc.Hint, Code: doc.SchemaTruncated, OperationKey: op.Key,
 			Message: "The arguments are larger than a tool may be; optional parts are described less, and are still taken.",
 			Remedy:  "Nothing has to be done. A smaller request body in the document is easier for models.",
 		})
@@ -260,7 +260,7 @@ func makeDescription(op *doc.Operation) string {
 func annotateOperation(op *doc.Operation, name string) toolAnnotations {
 	a := toolAnnotations{OpenWorld: true}
 	no, yes := false, true
-	if f := op.Field; f != nil {
+	if f := op.GraphQL; f != nil {
 		a.ReadOnly, a.Idempotent = !f.Mutation, !f.Mutation
 		if f.Mutation {
 			a.Destructive = &no
@@ -303,18 +303,18 @@ func (b *builder) incompleteCodes(op *doc.Operation) []doc.Code {
 
 // securityNeeds returns the alternatives to authenticate. nil means that the
 // document says nothing; one empty alternative means that it requires nothing.
-func securityNeeds(op *doc.Operation) [][]call.Need {
-	if !op.Secured {
+func securityNeeds(op *doc.Operation) [][]call.SecurityRequirement {
+	if !op.DeclaresSecurity {
 		return nil
 	}
 	if len(op.Security) == 0 {
-		return [][]call.Need{{}}
+		return [][]call.SecurityRequirement{{}}
 	}
-	list := make([][]call.Need, len(op.Security))
+	list := make([][]call.SecurityRequirement, len(op.Security))
 	for i, alternative := range op.Security {
-		list[i] = []call.Need{}
+		list[i] = []call.SecurityRequirement{}
 		for _, r := range alternative {
-			list[i] = append(list[i], call.Need{Scheme: r.Scheme, Scopes: r.Scopes})
+			list[i] = append(list[i], call.SecurityRequirement{Scheme: r.Scheme, Scopes: r.Scopes})
 		}
 	}
 	return list

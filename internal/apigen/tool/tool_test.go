@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
   /e: {get: {operationId: Same, responses: {}}}
   /f: {get: {operationId: `+long+`, responses: {}}}
   /g: {get: {operationId: 日本, responses: {}}}
-`), tool.Options{Server: "shop", Names: map[string]string{"GET /b": "kept"}})
+`), tool.Options{Server: "shop", FormerNames: map[string]string{"GET /b": "kept"}})
 	got := map[string]string{}
 	for key, x := range all {
 		got[key] = x.Name
@@ -116,7 +116,7 @@ func TestCycles(t *testing.T) {
 	if string(x.Input) != want {
 		t.Errorf("%s", x.Input)
 	}
-	if flat := string(tool.Apply(junctor.ProfileNoDefs, x.Input)); strings.Contains(flat, "$") || strings.Count(flat, `"name"`) < 3 {
+	if flat := string(tool.ApplyProfile(junctor.ProfileNoDefs, x.Input)); strings.Contains(flat, "$") || strings.Count(flat, `"name"`) < 3 {
 		t.Errorf("without definitions: %s", flat)
 	}
 }
@@ -174,7 +174,7 @@ func TestAnnotationsAndAnswers(t *testing.T) {
 		"DELETE /a": `{"destructiveHint":true,"idempotentHint":true,"openWorldHint":true}  false`,
 	} {
 		x := all[key]
-		if got := fmt.Sprintf("%s %s %t", x.Annotations, x.Output, x.Plan.Wrapped); got != want {
+		if got := fmt.Sprintf("%s %s %t", x.Annotations, x.Output, x.Plan.WrapsResult); got != want {
 			t.Errorf("%s: %s", key, got)
 		}
 	}

@@ -1,10 +1,13 @@
-// Package dashboard is the built-in server that shows the gateway itself: one
-// tool that tells a model how things stand, and the App that shows it to people
-// and keeps it fresh. It is written with package mcpapps, as any App can be; it
-// stands on package builtin, and app gives it the calls and servers to show.
+// Package dashboard is the built-in server that shows the state of the gateway:
+// one tool that describes it to a model, and an App that shows it to users and
+// refreshes itself. It is written with package mcpapps, as any App can be. It
+// uses package builtin, and app provides the calls and servers to show.
 //
-// What it shows is what the caller may see: to those who may read the record of
-// calls, everybody's on the servers that they may know of; to all others their own.
+// It shows what the caller may see. Callers that may read the audit log see
+// everybody's calls on the servers that they may know. All others see their own
+// calls.
+//
+// dashboard.go has the server and its tools, figures.go the numbers.
 package dashboard
 
 import (
@@ -22,32 +25,33 @@ import (
 // ID is the server's id.
 const ID = "dashboard"
 
-// pageURI is the address of the App's page.
+// pageURI is the URI of the App's page.
 const pageURI = "ui://live.html"
 
 const instructions = `Shows how this gateway is doing: calls per second, how long they take, what fails, which servers work. Call show when somebody asks how the gateway or a server behind it is doing.`
 
 //go:embed live.html
-var files embed.FS
+var pageFiles embed.FS
 
-// Source is where the figures come from.
+// Source provides the data.
 type Source interface {
-	// Calls gives the calls since a time that match and that the principal may know
-	// of, newest first, without what it may not read of them, and says whether
-	// these are all.
+	// Calls returns the calls since a time that match and that the principal
+	// may know, newest first, without the parts that it may not read. all says
+	// whether these are all.
 	Calls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) (calls []junctor.Call, all bool, err error)
-	// Servers gives the servers that the principal may know of.
+	// Servers returns the servers that the principal may know.
 	Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error)
 }
 
-// Options are what the server is made of.
+// Options of the server. Source and Now are required.
 type Options struct {
 	Source Source
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-type board struct {
+// figureTool runs both tools of the server.
+type figureTool struct {
 	Options
 }
 
@@ -60,10 +64,10 @@ func New(o Options) (*builtin.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{o}
+	b := &figureTool{o}
 	view := &mcpapps.View{
 		URI: pageURI, Name: "live", Title: "Gateway dashboard", Description: "Calls, latency, errors and servers of this gateway, live.",
-		Page: mcpapps.File(files, "live.html"), Meta: mcpapps.ResourceMeta{PrefersBorder: new(true)},
+		Page: mcpapps.File(pageFiles, "live.html"), Meta: mcpapps.ResourceMeta{PrefersBorder: new(true)},
 	}
 	readOnly := &builtin.Annotations{ReadOnly: new(true), Idempotent: new(true), OpenWorld: new(false)}
 	return s, errors.Join(
@@ -71,22 +75,26 @@ func New(o Options) (*builtin.Server, error) {
 		builtin.AddAppTool(s, mcpapps.ToolMeta{ResourceURI: view.URI}, builtin.Tool{
 			Name: "show", Title: "Show the dashboard", Annotations: readOnly,
 			Description: "Shows how the gateway is doing: calls per second, latency, errors, the state of every server, and the newest calls. Opens a live view where the client can show one.",
-		}, b.show),
-		builtin.AddAppTool(s, mcpapps.ToolMeta{Visibility: []mcpapps.Visibility{mcpapps.App}}, builtin.Tool{
-			Name: poll, Title: "Refresh the dashboard", Annotations: readOnly,
+		}, b.showFigures),
+		builtin.AddAppTool(s, mcpapps.ToolMeta{Visibility: []mcpapps.Visibility{mcpapps.VisibleToApp}}, builtin.Tool{
+			Name: pollTool, Title: "Refresh the dashboard", Annotations: readOnly,
 			Description: "The dashboard's figures of this moment, for its page.",
-		}, b.show),
+		}, b.showFigures),
 	)
 }
 
-// poll is the tool that the page calls again and again.
-const poll = "poll"
+// pollTool is the tool that the page calls to refresh itself.
+const pollTool = "poll"
 
-type window struct {
+// showInput are the arguments of both tools.
+type showInput struct {
 	Minutes int `json:"minutes,omitempty" jsonschema:"how many minutes to look back, 1 to 60; 5 unless said otherwise"`
 }
 
-func (b *board) show(ctx context.Context, call *builtin.Call, in window) (mcpapps.Reply[Figures], error) {
+// showFigures returns the figures as text for a model and as data for the page.
+// Its own calls are left out, since a page that polls would otherwise fill the
+// figures.
+func (b *figureTool) showFigures(ctx context.Context, call *builtin.Call, in showInput) (mcpapps.Reply[Figures], error) {
 	if in.Minutes == 0 {
 		in.Minutes = 5
 	}
@@ -103,15 +111,16 @@ func (b *board) show(ctx context.Context, call *builtin.Call, in window) (mcpapp
 	}
 	now := b.Now()
 	since := now.Add(-time.Duration(in.Minutes) * time.Minute)
+	// Source has already limited the calls to those that p may know.
 	everybody := p.Has(junctor.ScopeAuditRead)
 	calls, all, err := b.Source.Calls(ctx, p, since, func(c *junctor.Call) bool {
-		itself := c.ID == call.ID() || c.Server == ID && c.Name == poll
-		return !itself && (everybody || isBy(p, c))
+		itself := c.ID == call.ID() || c.Server == ID && c.Name == pollTool
+		return !itself && (everybody || isOwnCall(p, c))
 	})
 	if err != nil {
 		return mcpapps.Reply[Figures]{}, err
 	}
-	f := sum(p, calls, since, now, all)
+	f := summarizeCalls(p, calls, since, now, all)
 	f.Everybody = everybody
 	f.addServers(servers, calls)
 	return mcpapps.Reply[Figures]{Text: f.String(), Data: f}, nil

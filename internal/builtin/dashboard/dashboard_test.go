@@ -45,7 +45,7 @@ func (record) Servers(context.Context, *junctor.Principal) ([]junctor.Server, er
 
 func call(ago time.Duration, server, name string, status junctor.Status, took time.Duration, by string) junctor.Call {
 	return junctor.Call{
-		ID: fmt.Sprint(ago), Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: server, Name: name,
+		ID: fmt.Sprint(ago), Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: server, Name: name,
 		Issuer: junctor.IssuerKey, Subject: by, Status: status, Start: now().Add(-ago), Duration: took,
 	}
 }
@@ -61,7 +61,7 @@ func some() record {
 	}}
 }
 
-func board(t testing.TB, source dashboard.Source) *builtin.Server {
+func figureTool(t testing.TB, source dashboard.Source) *builtin.Server {
 	t.Helper()
 	s, err := dashboard.New(dashboard.Options{Source: source, Now: now})
 	if err != nil {
@@ -93,9 +93,9 @@ func ask(t *testing.T, s *builtin.Server, p *junctor.Principal, tool, arguments 
 	return a
 }
 
-func TestFiguresForWhoMayReadTheRecord(t *testing.T) {
+func TestFiguresForReadersOfTheRecord(t *testing.T) {
 	t.Parallel()
-	a := ask(t, board(t, some()), principal(junctor.ScopeAuditRead), "show", `{}`)
+	a := ask(t, figureTool(t, some()), principal(junctor.ScopeAuditRead), "show", `{}`)
 	f := a.Data
 	if f.Calls != 4 || f.Running != 1 || f.Failed != 1 || f.Refused != 1 || !f.Everybody || f.Seconds != 300 || f.MaxMS != 30 || len(f.Newest) != 4 {
 		t.Errorf("%+v", f)
@@ -111,14 +111,14 @@ func TestFiguresForWhoMayReadTheRecord(t *testing.T) {
 			t.Errorf("%q is not in %q", want, a.Content[0].Text)
 		}
 	}
-	if longer := ask(t, board(t, some()), principal(junctor.ScopeAdmin), "poll", `{"minutes":15}`).Data; longer.Calls != 5 || longer.Seconds != 900 {
+	if longer := ask(t, figureTool(t, some()), principal(junctor.ScopeAdmin), "poll", `{"minutes":15}`).Data; longer.Calls != 5 || longer.Seconds != 900 {
 		t.Errorf("15 minutes: %+v", longer)
 	}
 }
 
 func TestOthersSeeTheirOwnCallsAlone(t *testing.T) {
 	t.Parallel()
-	a := ask(t, board(t, some()), principal(junctor.ScopeToolsCall), "show", `{"minutes":5}`)
+	a := ask(t, figureTool(t, some()), principal(junctor.ScopeToolsCall), "show", `{"minutes":5}`)
 	if a.Data.Calls != 2 || a.Data.Everybody || !strings.HasPrefix(a.Content[0].Text, "Your calls") {
 		t.Errorf("%+v", a)
 	}
@@ -129,7 +129,7 @@ func TestOthersSeeTheirOwnCallsAlone(t *testing.T) {
 	}
 	stranger := principal(junctor.ScopeAuditRead)
 	stranger.Tenant = "elsewhere"
-	if f := ask(t, board(t, some()), stranger, "show", `{}`).Data; f.Calls != 0 {
+	if f := ask(t, figureTool(t, some()), stranger, "show", `{}`).Data; f.Calls != 0 {
 		t.Errorf("another tenant sees %+v", f)
 	}
 }
@@ -138,7 +138,7 @@ func TestOthersSeeTheirOwnCallsAlone(t *testing.T) {
 func TestACallDoesNotCountItself(t *testing.T) {
 	t.Parallel()
 	r := some()
-	res, err := board(t, r).Do(t.Context(), &catalog.Request{Kind: junctor.KindTool, CallID: r.calls[0].ID, Name: "show", Arguments: []byte(`{}`), Principal: principal(junctor.ScopeAdmin)}, nil)
+	res, err := figureTool(t, r).Do(t.Context(), &catalog.Request{Kind: junctor.KindTool, CallID: r.calls[0].ID, Name: "show", Arguments: []byte(`{}`), Principal: principal(junctor.ScopeAdmin)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestACallDoesNotCountItself(t *testing.T) {
 func TestMinutesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, minutes := range []string{`-1`, `61`} {
-		if a := ask(t, board(t, some()), principal(), "show", `{"minutes":`+minutes+`}`); !a.IsError {
+		if a := ask(t, figureTool(t, some()), principal(), "show", `{"minutes":`+minutes+`}`); !a.IsError {
 			t.Errorf("%s: %+v", minutes, a)
 		}
 	}
@@ -162,7 +162,7 @@ func TestFiguresOfACutRecord(t *testing.T) {
 	t.Parallel()
 	r := some()
 	r.calls, r.cut = r.calls[:5], true
-	if f := ask(t, board(t, r), principal(junctor.ScopeAuditRead), "show", `{}`).Data; f.Seconds != 5 || f.PerSecond != 4.0/5 {
+	if f := ask(t, figureTool(t, r), principal(junctor.ScopeAuditRead), "show", `{}`).Data; f.Seconds != 5 || f.PerSecond != 4.0/5 {
 		t.Errorf("%v calls per second over %v s", f.PerSecond, f.Seconds)
 	}
 }
@@ -179,7 +179,7 @@ func TestPartsAddUp(t *testing.T) {
 			r.calls = append(r.calls, call(ago, rapid.SampledFrom([]string{"demo", "map"}).Draw(rt, "server"), "x",
 				rapid.SampledFrom(statuses).Draw(rt, "status"), time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(rt, "took")), "me"))
 		}
-		f := ask(t, board(t, r), principal(junctor.ScopeAdmin), "show", `{"minutes":10}`).Data
+		f := ask(t, figureTool(t, r), principal(junctor.ScopeAdmin), "show", `{"minutes":10}`).Data
 		calls, bad, byServer := 0, 0, 0
 		for _, s := range f.Series {
 			calls, bad = calls+s.Calls, bad+s.Bad
@@ -199,7 +199,7 @@ func TestPartsAddUp(t *testing.T) {
 // The page is one file, with the bridge in it, and wants nothing of the network.
 func TestThePage(t *testing.T) {
 	t.Parallel()
-	s := board(t, some())
+	s := figureTool(t, some())
 	offer, err := s.Offer(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestThePage(t *testing.T) {
 		}
 		meta[tool.Name] = mcpapps.ParseToolMeta(def.Meta)
 	}
-	if m := meta["poll"]; m.Visible(mcpapps.Model) || !m.Visible(mcpapps.App) || m.ResourceURI != "" {
+	if m := meta["poll"]; m.IsVisibleTo(mcpapps.VisibleToModel) || !m.IsVisibleTo(mcpapps.VisibleToApp) || m.ResourceURI != "" {
 		t.Errorf("poll has %+v", m)
 	}
 	uri := meta["show"].ResourceURI
@@ -232,7 +232,7 @@ func TestThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mcpappstest.Check(page); err != nil {
+	if err := mcpappstest.CheckPage(page); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(page.HTML, "function mcpApp") || page.Meta.CSP != nil || page.Meta.PrefersBorder == nil {
@@ -240,7 +240,7 @@ func TestThePage(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsSaid(t *testing.T) {
+func TestMissingValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	if _, err := dashboard.New(dashboard.Options{}); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Error(err)

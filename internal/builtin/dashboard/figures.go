@@ -9,7 +9,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Figures are what the dashboard shows.
+// Figures are the numbers that the dashboard shows.
 type Figures struct {
 	At        time.Time `json:"at"`
 	Seconds   float64   `json:"seconds" jsonschema:"the time that is summed up"`
@@ -27,7 +27,7 @@ type Figures struct {
 	Newest    []Recent  `json:"newest"`
 }
 
-// Slice is a part of the time.
+// Slice is one part of the time series.
 type Slice struct {
 	At      time.Time `json:"at" jsonschema:"its beginning"`
 	Calls   int       `json:"calls"`
@@ -36,7 +36,7 @@ type Slice struct {
 	MeanMS  float64   `json:"mean_ms"`
 }
 
-// Server is a server and what it had to do.
+// Server is a server with the numbers of its calls.
 type Server struct {
 	ID     string  `json:"id"`
 	Title  string  `json:"title"`
@@ -48,76 +48,79 @@ type Server struct {
 	MeanMS float64 `json:"mean_ms"`
 }
 
-// Recent is one call.
+// Recent is one call in the list of the newest.
 type Recent struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"at"`
-	Server string    `json:"server"`
-	Name   string    `json:"name"`
-	Door   string    `json:"door"`
-	By     string    `json:"by"`
-	Status string    `json:"status"`
-	MS     float64   `json:"ms"`
-	Reason string    `json:"reason,omitempty"`
+	ID         string    `json:"id"`
+	At         time.Time `json:"at"`
+	Server     string    `json:"server"`
+	Name       string    `json:"name"`
+	EntryPoint string    `json:"entry_point"`
+	By         string    `json:"by"`
+	Status     string    `json:"status"`
+	MS         float64   `json:"ms"`
+	Reason     string    `json:"reason,omitempty"`
 }
 
 const (
-	parts      = 60 // parts of the time
-	mostNewest = 12
+	seriesSlices = 60 // length of the time series
+	maxNewest    = 12
 )
 
-// sum makes figures of calls, newest first. Where they are not all, the time
-// that is summed up begins with the oldest of them.
-func sum(p *junctor.Principal, calls []junctor.Call, since, now time.Time, all bool) Figures {
+// summarizeCalls computes figures of calls, which are sorted newest first. If
+// these are not all calls since the given time, the period begins with the
+// oldest of them, so that the rates stay correct.
+func summarizeCalls(p *junctor.Principal, calls []junctor.Call, since, now time.Time, all bool) Figures {
 	if n := len(calls); n > 0 && !all && calls[n-1].Start.After(since) {
 		since = calls[n-1].Start
 	}
 	length := max(now.Sub(since), time.Second)
-	f := Figures{At: now.UTC(), Seconds: length.Seconds(), Series: make([]Slice, parts), Newest: []Recent{}, Servers: []Server{}}
-	part := length / parts
+	f := Figures{At: now.UTC(), Seconds: length.Seconds(), Series: make([]Slice, seriesSlices), Newest: []Recent{}, Servers: []Server{}}
+	part := length / seriesSlices
 	for i := range f.Series {
 		f.Series[i] = Slice{At: since.Add(time.Duration(i) * part).UTC(), Seconds: part.Seconds()}
 	}
-	totals := make([]time.Duration, parts)
-	ended := make([]int, parts)
+	totals := make([]time.Duration, seriesSlices)
+	ended := make([]int, seriesSlices)
 	var took []time.Duration
 	for i := range calls {
 		c := &calls[i]
-		at := min(max(int(c.Start.Sub(since)/part), 0), parts-1)
+		// The clocks of replicas differ slightly: keep every call inside the
+		// series.
+		at := min(max(int(c.Start.Sub(since)/part), 0), seriesSlices-1)
 		f.Calls++
 		f.Series[at].Calls++
-		switch kindOf(c.Status) {
-		case runs:
+		switch outcomeOf(c.Status) {
+		case outcomeRunning:
 			f.Running++
-		case failed:
+		case outcomeFailed:
 			f.Failed++
 			f.Series[at].Bad++
-		case refused:
+		case outcomeRefused:
 			f.Refused++
 			f.Series[at].Bad++
-		case fine:
+		case outcomeSuccess:
 		}
-		if k := kindOf(c.Status); k == fine || k == failed {
+		if k := outcomeOf(c.Status); k == outcomeSuccess || k == outcomeFailed {
 			took = append(took, c.Duration)
 			totals[at] += c.Duration
 			ended[at]++
 		}
-		if i < mostNewest {
-			f.Newest = append(f.Newest, recent(p, c))
+		if i < maxNewest {
+			f.Newest = append(f.Newest, newRecent(p, c))
 		}
 	}
 	for i := range f.Series {
-		f.Series[i].MeanMS = mean(totals[i], ended[i])
+		f.Series[i].MeanMS = meanMillis(totals[i], ended[i])
 	}
 	f.PerSecond = float64(f.Calls) / f.Seconds
 	slices.Sort(took)
 	if n := len(took); n > 0 {
-		f.MedianMS, f.P95MS, f.MaxMS = millis(took[n/2]), millis(took[min(n*95/100, n-1)]), millis(took[n-1])
+		f.MedianMS, f.P95MS, f.MaxMS = toMillis(took[n/2]), toMillis(took[min(n*95/100, n-1)]), toMillis(took[n-1])
 	}
 	return f
 }
 
-// addServers adds what servers there are and what they had to do.
+// addServers adds the servers with the numbers of their calls.
 func (f *Figures) addServers(servers []junctor.Server, calls []junctor.Call) {
 	for _, s := range servers {
 		line := Server{ID: s.ID, Title: s.Title, Mode: string(s.Mode), State: string(s.State), Error: s.LastError}
@@ -129,28 +132,28 @@ func (f *Figures) addServers(servers []junctor.Server, calls []junctor.Call) {
 				continue
 			}
 			line.Calls++
-			k := kindOf(c.Status)
-			if k == failed {
+			k := outcomeOf(c.Status)
+			if k == outcomeFailed {
 				line.Failed++
 			}
-			if k == fine || k == failed {
+			if k == outcomeSuccess || k == outcomeFailed {
 				total += c.Duration
 				ended++
 			}
 		}
-		line.MeanMS = mean(total, ended)
+		line.MeanMS = meanMillis(total, ended)
 		f.Servers = append(f.Servers, line)
 	}
 }
 
-// String is the figures for who reads and does not look.
+// String describes the figures for a model.
 func (f Figures) String() string {
 	var b strings.Builder
 	whose := "Calls"
 	if !f.Everybody {
 		whose = "Your calls"
 	}
-	fmt.Fprintf(&b, "%s of the last %s: %d (%.2f per second), %d failed, %d refused, %d running.", whose, span(f.Seconds), f.Calls, f.PerSecond, f.Failed, f.Refused, f.Running)
+	fmt.Fprintf(&b, "%s of the last %s: %d (%.2f per second), %d failed, %d refused, %d running.", whose, formatSeconds(f.Seconds), f.Calls, f.PerSecond, f.Failed, f.Refused, f.Running)
 	if f.MaxMS > 0 {
 		fmt.Fprintf(&b, " They took %.1f ms in the median, %.1f ms at the 95th percentile, %.1f ms at most.", f.MedianMS, f.P95MS, f.MaxMS)
 	}
@@ -163,57 +166,62 @@ func (f Figures) String() string {
 	return b.String()
 }
 
-func span(seconds float64) string {
+// formatSeconds formats a duration.
+func formatSeconds(seconds float64) string {
 	return (time.Duration(seconds) * time.Second).String()
 }
 
-type kind int
+// outcome is the status of a call, as far as the figures distinguish it.
+type outcome int
 
 const (
-	runs kind = iota
-	fine
-	failed
-	refused
+	outcomeRunning outcome = iota
+	outcomeSuccess
+	outcomeFailed
+	outcomeRefused
 )
 
-func kindOf(s junctor.Status) kind {
+// outcomeOf classifies the status of a call.
+func outcomeOf(s junctor.Status) outcome {
 	switch s {
 	case junctor.StatusRunning:
-		return runs
+		return outcomeRunning
 	case junctor.StatusSuccess:
-		return fine
+		return outcomeSuccess
 	case junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid:
-		return refused
+		return outcomeRefused
 	default:
-		return failed
+		return outcomeFailed
 	}
 }
 
-func recent(p *junctor.Principal, c *junctor.Call) Recent {
+// newRecent converts a call. It calls the principal itself "you".
+func newRecent(p *junctor.Principal, c *junctor.Call) Recent {
 	by := c.Issuer + ":" + c.Subject
 	switch {
-	case isBy(p, c):
+	case isOwnCall(p, c):
 		by = "you"
 	case c.Agent != "":
 		by = c.Agent
 	}
 	return Recent{
-		ID: c.ID, At: c.Start.UTC(), Server: c.Server, Name: c.Name, Door: string(c.Door), By: by,
-		Status: string(c.Status), MS: millis(c.Duration), Reason: c.Reason,
+		ID: c.ID, At: c.Start.UTC(), Server: c.Server, Name: c.Name, EntryPoint: string(c.EntryPoint), By: by,
+		Status: string(c.Status), MS: toMillis(c.Duration), Reason: c.Reason,
 	}
 }
 
-// isBy says whether a call is the principal's own.
-func isBy(p *junctor.Principal, c *junctor.Call) bool {
+// isOwnCall reports whether the principal made a call.
+func isOwnCall(p *junctor.Principal, c *junctor.Call) bool {
 	return c.Issuer == p.Issuer && c.Subject == p.Subject
 }
 
-func mean(total time.Duration, n int) float64 {
+// meanMillis returns a mean in milliseconds; 0 if n is 0.
+func meanMillis(total time.Duration, n int) float64 {
 	if n == 0 {
 		return 0
 	}
-	return millis(total / time.Duration(n))
+	return toMillis(total / time.Duration(n))
 }
 
-// millis is a duration in milliseconds, to the microsecond.
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+// toMillis converts a duration to milliseconds, with microseconds as decimals.
+func toMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,7 +1,7 @@
-// Package demo is the built-in server that a fresh instance has: a few small
-// tools, resources and prompts that need nothing else and show one thing each.
-// It stands on package builtin, and app attaches it to the catalog like any
-// other server.
+// Package demo is the built-in server of a fresh instance: a few small tools,
+// resources and prompts that need nothing else and each show one feature of
+// MCP. It uses package builtin, and package servers attaches it like
+// any other server. Read demo.go first, then tools.go, prompts.go and resources.go.
 package demo
 
 import (

@@ -233,8 +233,13 @@ func TestOffer(t *testing.T) {
 			name += "*"
 		}
 		check(name, d.JSON)
-		parsed, err := builtin.ParseTool(d.JSON)
-		if err != nil || parsed.Annotations == nil || parsed.Version != d.Version {
+		var parsed struct {
+			Annotations map[string]any `json:"annotations"`
+			Meta        struct {
+				Version string `json:"junctor/version"`
+			} `json:"_meta"`
+		}
+		if err := json.Unmarshal(d.JSON, &parsed); err != nil || parsed.Annotations == nil || parsed.Meta.Version != d.Version {
 			t.Errorf("%s: %+v, %v", d.Name, parsed, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/builtin"
 )
 
+// readme is the text of demo://readme.
 const readme = `# The demo server
 
 | tool | what it shows |
@@ -28,6 +29,8 @@ demo://greeting/{name} is a template.
 Prompts: greet and review, whose arguments can be completed.
 `
 
+// addResources adds a static text, a resource that changes, an image and a
+// template.
 func addResources(s *builtin.Server) error {
 	logo, err := drawLogo()
 	if err != nil {
@@ -43,7 +46,7 @@ func addResources(s *builtin.Server) error {
 			URI: "demo://clock", Name: "clock", Title: "Clock",
 			Description: "The time on this machine, in UTC, at the moment it is read.",
 			MIMEType:    "text/plain",
-		}, clock),
+		}, readClock),
 		s.AddResource(builtin.Resource{
 			URI: "demo://logo", Name: "logo", Title: "Logo",
 			Description: "Two lines that a junctor joins, as a small picture.",
@@ -53,20 +56,22 @@ func addResources(s *builtin.Server) error {
 			URITemplate: "demo://greeting/{name}", Name: "greeting", Title: "Greeting",
 			Description: "A greeting for whoever is named.",
 			MIMEType:    "text/plain", TTL: time.Hour, Public: true,
-			Complete: map[string]builtin.CompleteFunc{"name": builtin.OneOf(names()...)},
-		}, greeting),
+			Complete: map[string]builtin.CompleteFunc{"name": builtin.OneOf(sampleNames()...)},
+		}, readGreeting),
 	)
 }
 
-func clock(context.Context, *builtin.Call, string) ([]builtin.Contents, error) {
+// readClock reads demo://clock.
+func readClock(context.Context, *builtin.Call, string) ([]builtin.Contents, error) {
 	return []builtin.Contents{{Text: time.Now().UTC().Format(time.RFC3339Nano)}}, nil
 }
 
-func greeting(_ context.Context, _ *builtin.Call, _ string, vars map[string]string) ([]builtin.Contents, error) {
+// readGreeting reads demo://greeting/{name}.
+func readGreeting(_ context.Context, _ *builtin.Call, _ string, vars map[string]string) ([]builtin.Contents, error) {
 	return []builtin.Contents{{Text: "Hello, " + vars["name"] + "!"}}, nil
 }
 
-// drawLogo paints two lines and the link between them.
+// drawLogo draws two lines and the link between them, as a PNG.
 func drawLogo() ([]byte, error) {
 	const size = 32
 	img := image.NewNRGBA(image.Rect(0, 0, size, size))

@@ -16,50 +16,56 @@ import (
 )
 
 const (
-	credentialsJSON = "credentials_json" // the argument, as messages name it
+	argCredentials = "credentials_json" // name of the argument, for messages
 
-	defaultTokenURI = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, not a credential
-	maxCredential   = 64 << 10
+	defaultTokenURI    = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, not a credential
+	maxCredentialBytes = 64 << 10
 )
 
-// credential is what a call shows to Cloud Vision: an API key, or a service
-// account for which a token must be got first.
+// credential is what a call authenticates with at Cloud Vision: an API key, or
+// a service account, for which a token must be obtained first.
 type credential struct {
 	apiKey  seal.Secret
-	account *account
+	account *serviceAccount
 }
 
-// account is a service account, with the key that signs for it still as text.
-type account struct {
+// serviceAccount is a service account, with its private key still as text.
+type serviceAccount struct {
 	email, keyID string
 	tokenURI     string
 	key          seal.Secret
-	digest       [sha256.Size]byte // of the whole credential: its name in the cache
+	digest       [sha256.Size]byte // of the whole credential: its key in the cache of tokens
 }
 
-// parseCredential reads a service account's JSON, {"api_key": "…"}, or a key as
-// it is. Its errors say what is wrong with the form and repeat nothing.
+// parseCredential parses the JSON of a service account, {"api_key": "…"}, or an
+// API key. Its errors describe the form and repeat nothing of the credential.
 func parseCredential(text string, base *url.URL) (credential, error) {
 	text = strings.TrimSpace(text)
 	switch {
-	case len(text) > maxCredential:
+	case len(text) > maxCredentialBytes:
 		return credential{}, errors.New("it is too long for a credential")
 	case strings.HasPrefix(text, "{"):
-		return parseObject(text, base)
+		return parseCredentialJSON(text, base)
+	// A path is a common mistake. The server never reads a credential from a
+	// caller's path.
 	case strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".json"):
 		return credential{}, errors.New("it looks like the name of a file: give the file's contents")
 	}
-	return apiKey(text)
+	return newAPIKey(text)
 }
 
-func apiKey(key string) (credential, error) {
+// newAPIKey checks the form of an API key.
+func newAPIKey(key string) (credential, error) {
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) || key == "" {
 		return credential{}, errors.New("it is neither the JSON of a service account nor an API key, which is one word of letters, digits, - and _")
 	}
 	return credential{apiKey: seal.NewSecret(key)}, nil
 }
 
-func parseObject(text string, base *url.URL) (credential, error) {
+// parseCredentialJSON parses a credential that is a JSON object. A token_uri
+// must be https, or the same origin as base, which the operator configured: the
+// signed assertion is sent there.
+func parseCredentialJSON(text string, base *url.URL) (credential, error) {
 	var o struct {
 		APIKey       string `json:"api_key"`
 		Type         string `json:"type"`
@@ -68,12 +74,12 @@ func parseObject(text string, base *url.URL) (credential, error) {
 		PrivateKeyID string `json:"private_key_id"`
 		TokenURI     string `json:"token_uri"`
 	}
-	if json.Unmarshal([]byte(text), &o) != nil { // its text would quote the input
+	if json.Unmarshal([]byte(text), &o) != nil { // the error is dropped, since it would quote the credential
 		return credential{}, errors.New("it is not valid JSON, or a member is not a text: copy the file's contents whole")
 	}
 	switch {
 	case o.APIKey != "":
-		return apiKey(o.APIKey)
+		return newAPIKey(o.APIKey)
 	case o.Type != "" && o.Type != "service_account":
 		return credential{}, errors.New(`its type must be "service_account": create a key for a service account in the Google Cloud console`)
 	case o.ClientEmail == "" || o.PrivateKey == "":
@@ -86,14 +92,14 @@ func parseObject(text string, base *url.URL) (credential, error) {
 	if err != nil || u.Hostname() == "" || u.User != nil || (u.Scheme != "https" && (u.Scheme != base.Scheme || u.Host != base.Host)) {
 		return credential{}, errors.New("its token_uri must be an https URL, as Google wrote it")
 	}
-	return credential{account: &account{
+	return credential{account: &serviceAccount{
 		email: o.ClientEmail, keyID: o.PrivateKeyID, tokenURI: o.TokenURI,
 		key: seal.NewSecret(o.PrivateKey), digest: sha256.Sum256([]byte(text)),
 	}}, nil
 }
 
-// signer reads the private key.
-func (a *account) signer() (*rsa.PrivateKey, error) {
+// parseKey parses the private key, in PKCS #8 or PKCS #1 form.
+func (a *serviceAccount) parseKey() (*rsa.PrivateKey, error) {
 	bad := errors.New("its private_key is not an RSA key in PEM form: copy the file's contents whole, with the \\n in the key")
 	block, _ := pem.Decode([]byte(a.key.Reveal()))
 	if block == nil {
@@ -112,10 +118,11 @@ func (a *account) signer() (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// badCredential blames the argument, or the one that is stored.
-func badCredential(why error, stored bool) error {
+// newCredentialError is the error for a malformed credential: about the
+// argument, or about the one that the operator stored.
+func newCredentialError(why error, stored bool) error {
 	if stored {
 		return junctor.Errorf(junctor.CodeUpstream, "the credential %s that is stored for server %s cannot be used: %s; the operator must store another", VisionCredential, ID, why.Error())
 	}
-	return unfit(junctor.CodeInvalid, credentialsJSON, why.Error())
+	return newArgumentError(junctor.CodeInvalid, argCredentials, why.Error())
 }

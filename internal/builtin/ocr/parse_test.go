@@ -94,7 +94,7 @@ func FuzzVisionAnswer(f *testing.F) {
 	f.Add(429, "99999999999", []byte(`{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"9999999h"}]}}`))
 	f.Add(400, "", []byte(`{"error":{"message":"the SECRET API key"}}`))
 	f.Fuzz(func(t *testing.T, status int, retry string, body []byte) {
-		got, err := (&answer{status: status, retryAfter: retry, body: body}).text("SECRET")
+		got, err := (&visionResponse{status: status, retryAfter: retry, body: body}).readText("SECRET")
 		if err == nil {
 			if status != http.StatusOK {
 				t.Errorf("status %d became %+v", status, got)

@@ -25,9 +25,9 @@ func TestPipesAndSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	im := &images{roots: []string{root, "/dev"}}
+	im := &imageLoader{roots: []string{root, "/dev"}}
 	for _, path := range []string{pipe, socket, "/dev/null", "/dev/zero"} {
-		_, err := im.load(t.Context(), path)
+		_, err := im.loadImage(t.Context(), path)
 		wantRefused(t, resultOf(nil), err, junctor.CodeInvalid, "image_path", "device")
 	}
 }

@@ -14,33 +14,36 @@ import (
 )
 
 const (
-	program      = "tesseract"
-	maxTSV       = 16 << 20
-	engineMemory = 2 << 30 // a small file can unpack to an image that no machine has room for
+	tesseractProgram = "tesseract"
+	maxTSVBytes      = 16 << 20
+	engineMemory     = 2 << 30 // per process: a small file can unpack to a huge image
 )
 
-// engine reads images with the tesseract of this machine. As many run at a time
-// as there are processors; the others wait their turn.
-type engine struct {
-	images *images
-	log    *slog.Logger
-	turns  chan struct{}
-	memory uint64 // what each may take, in bytes
+// tesseractEngine reads images with the tesseract of this machine. At most as
+// many processes run at a time as there are processors; further calls wait.
+type tesseractEngine struct {
+	images      *imageLoader
+	log         *slog.Logger
+	slots       chan struct{}
+	memoryLimit uint64 // of each process, in bytes
 }
 
-// newEngine fails while tesseract is not installed.
-func newEngine(ctx context.Context, im *images, log *slog.Logger) (*engine, error) {
-	if _, err := proc.Run(ctx, command(nil, "--version"), proc.Limits{Output: maxTSV}); err != nil {
-		return nil, engineFailure(err)
+// newTesseractEngine returns an unavailable error if tesseract is not
+// installed.
+func newTesseractEngine(ctx context.Context, im *imageLoader, log *slog.Logger) (*tesseractEngine, error) {
+	if _, err := proc.Run(ctx, tesseractCommand(nil, "--version"), proc.Limits{Output: maxTSVBytes}); err != nil {
+		return nil, newEngineError(err)
 	}
-	return &engine{images: im, log: log, turns: make(chan struct{}, runtime.GOMAXPROCS(0)), memory: engineMemory}, nil
+	return &tesseractEngine{images: im, log: log, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), memoryLimit: engineMemory}, nil
 }
 
-func command(image []byte, args ...string) proc.Command {
+// tesseractCommand is a command line of tesseract, with the image on its
+// standard input.
+func tesseractCommand(image []byte, args ...string) proc.Command {
 	c := proc.Command{
-		Path: program, Args: args,
-		// One thread each, since several run beside each other, and numbers with
-		// a point whatever the machine's language is.
+		Path: tesseractProgram, Args: args,
+		// One thread each, since several processes run in parallel, and numbers with a
+		// decimal point in every locale.
 		Env: []string{"OMP_THREAD_LIMIT=1", "LC_ALL=C"},
 	}
 	if image != nil {
@@ -49,37 +52,38 @@ func command(image []byte, args ...string) proc.Command {
 	return c
 }
 
-func (e *engine) read(ctx context.Context, _ *builtin.Call, in tesseractInput) (Text, error) {
+// readImage is the tool tesseract_ocr.
+func (e *tesseractEngine) readImage(ctx context.Context, _ *builtin.Call, in tesseractInput) (Text, error) {
 	if in.Language == "" {
 		in.Language = "eng"
 	}
-	// The schema says it as well; but this text becomes an argument of a program.
+	// The schema checks it as well, but this text becomes an argument of a program.
 	if ok, _ := regexp.MatchString(`^[a-z_]{2,}(\+[a-z_]{2,})*$`, in.Language); !ok {
-		return Text{}, unfit(junctor.CodeInvalid, "language", "use tesseract's codes, such as eng, deu or chi_sim; several are joined with +")
+		return Text{}, newArgumentError(junctor.CodeInvalid, "language", "use tesseract's codes, such as eng, deu or chi_sim; several are joined with +")
 	}
-	image, err := e.images.load(ctx, in.ImagePath)
+	image, err := e.images.loadImage(ctx, in.ImagePath)
 	if err != nil {
 		return Text{}, err
 	}
 	select {
-	case e.turns <- struct{}{}:
-		defer func() { <-e.turns }()
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
 	case <-ctx.Done():
 		return Text{}, ctx.Err()
 	}
-	// The image goes in and the text comes out by pipes: nothing touches the disk.
-	res, err := proc.Run(ctx, command(image, "stdin", "stdout", "-l", in.Language, "-c", "tessedit_create_tsv=1"),
-		proc.Limits{Output: maxTSV, Memory: e.memory})
+	// Image and text go through pipes: nothing is written to the disk.
+	res, err := proc.Run(ctx, tesseractCommand(image, "stdin", "stdout", "-l", in.Language, "-c", "tessedit_create_tsv=1"),
+		proc.Limits{Output: maxTSVBytes, Memory: e.memoryLimit})
 	if err != nil {
-		return Text{}, engineFailure(err)
+		return Text{}, newEngineError(err)
 	}
 	if missing := missingLanguages(res.Stderr); len(missing) > 0 {
-		return Text{}, unfit(junctor.CodeInvalid, "language", "tesseract has no data for "+strings.Join(missing, ", ")+
-			": use another language, or ask the operator to install it (Debian: "+packages(missing)+")")
+		return Text{}, newArgumentError(junctor.CodeInvalid, "language", "tesseract has no data for "+strings.Join(missing, ", ")+
+			": use another language, or ask the operator to install it (Debian: "+debianPackages(missing)+")")
 	}
 	if res.Exit != 0 {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "tesseract could not read an image",
-			slog.Int("exit", res.Exit), slog.String("stderr", scrub(string(res.Stderr))))
+			slog.Int("exit", res.Exit), slog.String("stderr", scrubText(string(res.Stderr))))
 		return Text{}, junctor.Errorf(junctor.CodeUpstream, "tesseract cannot read this image: it is damaged, of an unusual kind, or too large when unpacked; save it anew as a PNG of at most 100 million pixels")
 	}
 	text, err := parseTSV(res.Stdout)
@@ -89,8 +93,9 @@ func (e *engine) read(ctx context.Context, _ *builtin.Call, in tesseractInput) (
 	return text, nil
 }
 
-func engineFailure(err error) error {
-	switch junctor.CodeOf(err) { //nolint:exhaustive // the others hold as they are
+// newEngineError gives an error of proc a message that says what to do.
+func newEngineError(err error) error {
+	switch junctor.CodeOf(err) { //nolint:exhaustive // the others stay as they are
 	case junctor.CodeNotFound, junctor.CodeDenied:
 		return &junctor.Error{
 			Code:    junctor.CodeUnavailable,
@@ -105,8 +110,9 @@ func engineFailure(err error) error {
 	return err
 }
 
-// missingLanguages are those that tesseract complains of. With one of several
-// missing it goes on without, and would give a text that is wrong in part.
+// missingLanguages returns the languages that tesseract could not load. If one
+// of several is missing, tesseract continues without it, and the text would be
+// partly wrong.
 func missingLanguages(stderr []byte) []string {
 	found := regexp.MustCompile(`Failed loading language '([a-z_]+)'`).FindAllSubmatch(stderr, -1)
 	missing := make([]string, len(found))
@@ -116,7 +122,8 @@ func missingLanguages(stderr []byte) []string {
 	return missing
 }
 
-func packages(languages []string) string {
+// debianPackages names the packages of languages, for a message.
+func debianPackages(languages []string) string {
 	names := make([]string, len(languages))
 	for i, l := range languages {
 		names[i] = "tesseract-ocr-" + strings.ReplaceAll(l, "_", "-")

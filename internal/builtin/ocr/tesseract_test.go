@@ -96,16 +96,16 @@ func TestTesseractRunsOutOfMemory(t *testing.T) {
 		t.Skip("only Linux bounds another process")
 	}
 	r := newRig(t, Options{})
-	e, err := newEngine(t.Context(), &images{}, r.slog())
+	e, err := newTesseractEngine(t.Context(), &imageLoader{}, r.slog())
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := tesseractInput{ImagePath: inline(draw(t, 10, "HELLO"))}
-	if got, err := e.read(t.Context(), nil, in); err != nil || got.Text != "HELLO" {
+	if got, err := e.readImage(t.Context(), nil, in); err != nil || got.Text != "HELLO" {
 		t.Fatalf("with room: %+v, %v", got, err)
 	}
-	e.memory = 48 << 20
-	if got, err := e.read(t.Context(), nil, in); junctor.CodeOf(err) != junctor.CodeUpstream || !strings.Contains(err.Error(), "too large when unpacked") {
+	e.memoryLimit = 48 << 20
+	if got, err := e.readImage(t.Context(), nil, in); junctor.CodeOf(err) != junctor.CodeUpstream || !strings.Contains(err.Error(), "too large when unpacked") {
 		t.Errorf("without: %+v, %v", got, err)
 	}
 	if !strings.Contains(r.log.String(), "tesseract could not read an image") {

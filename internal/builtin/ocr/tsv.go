@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// tesseract writes a row for every page, block, paragraph, line and word, with
-// its place, how sure it is (0 to 100, or -1), and, for words, the text.
+// The TSV output of tesseract has a row for every page, block, paragraph, line and
+// word, with its position, its confidence (0 to 100, or -1) and, for words, the text.
 const (
 	tsvHeader  = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\t"
 	tsvColumns = 12
 	wordLevel  = "5"
 )
 
-// parseTSV puts the words together to lines, with an empty line between blocks,
-// and takes the mean of how sure tesseract is of each word.
+// parseTSV joins the words to lines, with an empty line between blocks. The
+// confidence is the mean over all words.
 func parseTSV(tsv []byte) (Text, error) {
 	header, rows, _ := strings.Cut(strings.ToValidUTF8(string(tsv), "�"), "\n")
 	if !strings.HasPrefix(header, tsvHeader) {
 		return Text{}, errors.New("it does not begin with the names of its columns")
 	}
-	var sure mean
+	var sure shareMean
 	var text strings.Builder
-	var at struct{ block, line string } // where the last word stands
+	var at struct{ block, line string } // of the last word
 	n := 1
 	for row := range strings.Lines(rows) {
 		n++
@@ -44,8 +44,9 @@ func parseTSV(tsv []byte) (Text, error) {
 		if err != nil || math.IsNaN(conf) {
 			return Text{}, fmt.Errorf("row %d does not say how sure it is", n)
 		}
+		// -1 means that tesseract has no confidence for the word.
 		if conf >= 0 {
-			sure.add(conf / 100)
+			sure.addShare(conf / 100)
 		}
 		block := strings.Join(columns[1:3], " ")
 		line := strings.Join(columns[1:5], " ")
@@ -61,5 +62,5 @@ func parseTSV(tsv []byte) (Text, error) {
 		text.WriteString(word)
 		at.block, at.line = block, line
 	}
-	return Text{Text: text.String(), Confidence: sure.value(), Lines: textLines(text.String())}, nil
+	return Text{Text: text.String(), Confidence: sure.meanValue(), Lines: splitLines(text.String())}, nil
 }

@@ -34,21 +34,21 @@ const Variable = "JUNCTOR_TEST_POSTGRES"
 // ErrAbsent says that no PostgreSQL is installed.
 var ErrAbsent = errors.New("PostgreSQL is not installed: apt-get install postgresql, or set " + Variable + " to the URL of a server")
 
-// errShort says that the tests were asked to start no other program.
+// errShort means that the tests were asked to start no other program.
 var errShort = fmt.Errorf("with -short no server is started: %w", ErrAbsent)
 
 // Server is a running PostgreSQL.
 type Server struct {
-	admin string // URL of the database postgres
-	dir   string
-	bin   string
-	port  int
-	uid   uint32 // whose the server is; 0 is whoever runs the test
-	gid   uint32
-	cmd   *exec.Cmd
-	done  chan struct{} // closed when cmd has ended
-	safe  bool
-	made  atomic.Int64
+	admin         string // URL of the database postgres
+	dir           string
+	bin           string
+	port          int
+	uid           uint32 // whose the server is; 0 is whoever runs the test
+	gid           uint32
+	cmd           *exec.Cmd
+	done          chan struct{} // closed when cmd has ended
+	safe          bool
+	databaseCount atomic.Int64
 }
 
 // Options change how a server of one's own runs.
@@ -62,7 +62,7 @@ func Start(o Options) (*Server, error) {
 	if testing.Short() {
 		return nil, errShort
 	}
-	bin, err := programs()
+	bin, err := findPrograms()
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +71,18 @@ func Start(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{dir: dir, bin: bin, safe: o.Safe}
-	if err := s.start(); err != nil {
+	if err := s.initializeCluster(); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	return s, nil
 }
 
-// programs finds the folder of the newest installed version.
-func programs() (string, error) {
+// findPrograms finds the folder of the newest installed version.
+func findPrograms() (string, error) {
 	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb", "/opt/homebrew/opt/postgresql*/bin/initdb"} {
 		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
-			return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+			return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return versionInPath(a) - versionInPath(b) })), nil
 		}
 	}
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -91,7 +91,7 @@ func programs() (string, error) {
 	return "", ErrAbsent
 }
 
-func version(path string) int {
+func versionInPath(path string) int {
 	for part := range strings.SplitSeq(path, "/") {
 		if n, err := strconv.Atoi(strings.TrimPrefix(part, "pgsql-")); err == nil {
 			return n
@@ -100,21 +100,21 @@ func version(path string) int {
 	return 0
 }
 
-func (s *Server) start() error {
-	if err := s.giveAway(); err != nil {
+func (s *Server) initializeCluster() error {
+	if err := s.changeOwner(); err != nil {
 		return err
 	}
 	data := filepath.Join(s.dir, "data")
-	initdb := s.command("initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	initdb := s.newCommand("initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	return s.run()
+	return s.startProcess()
 }
 
-// giveAway makes another user the owner where this one is root, as whom
+// changeOwner makes another user the owner where this one is root, as whom
 // PostgreSQL does not run.
-func (s *Server) giveAway() error {
+func (s *Server) changeOwner() error {
 	if os.Getuid() != 0 {
 		return nil
 	}
@@ -134,16 +134,16 @@ func (s *Server) giveAway() error {
 	return os.Chown(s.dir, int(uid), int(gid))
 }
 
-func (s *Server) command(program string, args ...string) *exec.Cmd {
+func (s *Server) newCommand(program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, program), args...) //nolint:gosec // the installed program
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	cmd.SysProcAttr = s.attributes()
+	cmd.SysProcAttr = s.processAttributes()
 	return cmd
 }
 
-// run starts the server on the data that is there, and waits until it answers.
-func (s *Server) run() error {
+// startProcess starts the server on the data that is there, and waits until it answers.
+func (s *Server) startProcess() error {
 	if s.port == 0 {
 		port, err := freePort()
 		if err != nil {
@@ -165,7 +165,7 @@ func (s *Server) run() error {
 		return err
 	}
 	defer log.Close()
-	cmd, done := s.command("postgres", args...), make(chan struct{})
+	cmd, done := s.newCommand("postgres", args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return err
@@ -175,11 +175,11 @@ func (s *Server) run() error {
 		_ = cmd.Wait() // it is told to end
 		close(done)
 	}()
-	return s.answer()
+	return s.waitUntilReady()
 }
 
-// answer waits until the server takes connections.
-func (s *Server) answer() error {
+// waitUntilReady waits until the server takes connections.
+func (s *Server) waitUntilReady() error {
 	db, err := sql.Open("pgx", s.admin)
 	if err != nil {
 		return err
@@ -220,15 +220,15 @@ func (s *Server) Restart() error {
 }
 
 // Halt ends the server, breaking every connection; Resume starts it again.
-func (s *Server) Halt() { s.signal(syscall.SIGINT) }
+func (s *Server) Halt() { s.endWithSignal(syscall.SIGINT) }
 
 // Kill ends the server without giving it time for anything.
-func (s *Server) Kill() { s.signal(syscall.SIGQUIT) }
+func (s *Server) Kill() { s.endWithSignal(syscall.SIGQUIT) }
 
 // Resume starts a server that was halted or killed.
-func (s *Server) Resume() error { return s.run() }
+func (s *Server) Resume() error { return s.startProcess() }
 
-func (s *Server) signal(sig syscall.Signal) {
+func (s *Server) endWithSignal(sig syscall.Signal) {
 	if s.cmd == nil {
 		return
 	}
@@ -239,7 +239,7 @@ func (s *Server) signal(sig syscall.Signal) {
 
 // Stop ends the server and removes its folder.
 func (s *Server) Stop() {
-	s.signal(syscall.SIGINT)
+	s.endWithSignal(syscall.SIGINT)
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir) // in the temporary folder
 	}
@@ -249,22 +249,22 @@ func (s *Server) Stop() {
 // test ends.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
-	return s.copied(t, "template0")
+	return s.copyDatabase(t, "template0")
 }
 
-// copied makes a database like another one, which nobody may be connected to.
-func (s *Server) copied(t testing.TB, from string) string {
+// copyDatabase makes a database like another one, which nobody may be connected to.
+func (s *Server) copyDatabase(t testing.TB, from string) string {
 	t.Helper()
-	name, at, err := s.create(t.Context(), from)
+	name, at, err := s.createDatabase(t.Context(), from)
 	if err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
-	t.Cleanup(func() { drop(s.admin, name) })
+	t.Cleanup(func() { dropDatabase(s.admin, name) })
 	return at
 }
 
-// create makes a database like another one, and gives its name and URL.
-func (s *Server) create(ctx context.Context, from string) (name, at string, err error) {
+// createDatabase makes a database like another one, and gives its name and URL.
+func (s *Server) createDatabase(ctx context.Context, from string) (name, at string, err error) {
 	u, err := url.Parse(s.admin)
 	if err != nil {
 		return "", "", err
@@ -274,13 +274,13 @@ func (s *Server) create(ctx context.Context, from string) (name, at string, err 
 		return "", "", err
 	}
 	defer db.Close()
-	name = fmt.Sprintf("junctor_%d_%d", os.Getpid(), s.made.Add(1))
+	name = fmt.Sprintf("junctor_%d_%d", os.Getpid(), s.databaseCount.Add(1))
 	u.Path = "/" + name
 	_, err = db.ExecContext(ctx, `CREATE DATABASE `+name+` TEMPLATE `+from)
 	return name, u.String(), err
 }
 
-func drop(admin, name string) {
+func dropDatabase(admin, name string) {
 	db, err := sql.Open("pgx", admin)
 	if err != nil {
 		return
@@ -305,7 +305,7 @@ type Pool struct {
 func (p *Pool) Main(m *testing.M) int {
 	code := m.Run()
 	if p.server != nil && p.seed != "" {
-		drop(p.server.admin, p.seed)
+		dropDatabase(p.server.admin, p.seed)
 	}
 	if p.server != nil && p.server.dir != "" {
 		p.server.Stop()
@@ -317,10 +317,10 @@ func (p *Pool) Main(m *testing.M) int {
 // Where there is no PostgreSQL the test is skipped, and fails where CI is set.
 func (p *Pool) Database(t testing.TB) string {
 	t.Helper()
-	return p.started(t).Database(t)
+	return p.ensureStarted(t).Database(t)
 }
 
-func (p *Pool) started(t testing.TB) *Server {
+func (p *Pool) ensureStarted(t testing.TB) *Server {
 	t.Helper()
 	p.once.Do(func() {
 		if named := os.Getenv(Variable); named != "" {
@@ -337,10 +337,10 @@ func (p *Pool) started(t testing.TB) *Server {
 // making a schema takes most of the time of a test. A pool has one open.
 func Seeded[S io.Closer](t testing.TB, p *Pool, open func(ctx context.Context, url string) (S, error)) string {
 	t.Helper()
-	server := p.started(t)
+	server := p.ensureStarted(t)
 	p.seeding.Do(func() {
 		var at string
-		if p.seed, at, p.seedErr = server.create(context.Background(), "template0"); p.seedErr != nil {
+		if p.seed, at, p.seedErr = server.createDatabase(context.Background(), "template0"); p.seedErr != nil {
 			return
 		}
 		var opened S
@@ -351,7 +351,7 @@ func Seeded[S io.Closer](t testing.TB, p *Pool, open func(ctx context.Context, u
 	if p.seedErr != nil {
 		t.Fatalf("make a database to copy: %v", p.seedErr)
 	}
-	return server.copied(t, p.seed)
+	return server.copyDatabase(t, p.seed)
 }
 
 // Need ends a test for which no server could be started: skipped where

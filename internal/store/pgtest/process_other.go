@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// attributes has nothing to ask for: elsewhere nobody runs tests as root.
-func (s *Server) attributes() *syscall.SysProcAttr { return nil }
+// processAttributes has nothing to ask for: elsewhere nobody runs tests as root.
+func (s *Server) processAttributes() *syscall.SysProcAttr { return nil }

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// dialect is how PostgreSQL differs from other databases.
+// dialect implements store.Dialect for PostgreSQL.
 type dialect struct{}
 
-// Bind numbers the placeholders.
+// Bind implements store.Dialect: it numbers the placeholders.
 func (dialect) Bind(query string) string {
 	var b strings.Builder
 	b.Grow(len(query) + 32)
@@ -32,7 +32,7 @@ func (dialect) Bind(query string) string {
 	}
 }
 
-// States of PostgreSQL, as its manual's appendix A has them.
+// SQLSTATE codes, from appendix A of PostgreSQL's manual.
 const (
 	uniqueViolation     = "23505"
 	foreignKeyViolation = "23503"
@@ -77,28 +77,29 @@ func (dialect) Wait() string { return " FOR UPDATE" }
 // Row implements store.Dialect.
 func (dialect) Row() string { return "ctid" }
 
-// Among implements store.Dialect. Of an array PostgreSQL expects few elements; a
-// join it may plan as a look at the whole table.
+// Among implements store.Dialect. For an array the planner expects few elements; it may
+// plan a join as a scan of the whole table.
 func (dialect) Among(rows string) string { return "ctid = ANY (ARRAY(" + rows + "))" }
 
-// Notify implements store.Dialect; Listen hears it.
+// Notify implements store.Dialect; Listen receives it.
 func (dialect) Notify() string { return "SELECT pg_notify('" + jobsChannel + "', '')" }
 
-// Tell implements store.Dialect; Listen hears it.
-func (dialect) Tell() string { return "SELECT pg_notify('" + peersChannel + "', ?)" }
+// Tell implements store.Dialect; Listen receives it.
+func (dialect) Tell() string { return "SELECT pg_notify('" + replicasChannel + "', ?)" }
 
 // Now implements store.Dialect.
 func (dialect) Now() string { return "(extract(epoch from clock_timestamp()) * 1000000)::bigint" }
 
-// Writers implements store.Dialect. More make groups smaller, which costs more than
-// it gains: while one waits for the disk, the other has all that came meanwhile.
+// Writers implements store.Dialect. More writers would make batches smaller, which costs
+// more than it gains: while one waits for the disk, the other takes everything that came
+// meanwhile.
 func (dialect) Writers() int { return 2 }
 
 // Code implements store.Dialect.
 func (dialect) Code(err error) junctor.Code {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
-		if lost(err) {
+		if isConnectionLost(err) {
 			return junctor.CodeUnavailable
 		}
 		return ""
@@ -122,8 +123,8 @@ func (dialect) Code(err error) junctor.Code {
 	return ""
 }
 
-// lost says that the connection broke, or none could be had.
-func lost(err error) bool {
+// isConnectionLost reports that the connection broke, or none could be made.
+func isConnectionLost(err error) bool {
 	_, connect := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
 	return connect || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
@@ -137,8 +138,8 @@ func (dialect) Busy(err error) bool {
 	return ok && (e.Code == serialization || e.Code == deadlock)
 }
 
-// reason says in plain words why a database cannot be opened.
-func reason(err error) string {
+// explainOpenError returns in plain words why a database cannot be opened.
+func explainOpenError(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case e.Code == noDatabase:
@@ -153,7 +154,7 @@ func reason(err error) string {
 			return "the server is starting or stopping"
 		}
 	}
-	if lost(err) {
+	if isConnectionLost(err) {
 		return "the server cannot be reached"
 	}
 	return "it could not be opened or brought up to date; the log says why"

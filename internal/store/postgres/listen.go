@@ -8,11 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Channels by which processes tell each other something.
+// Channels on which replicas notify each other.
 const (
-	jobsChannel    = "junctor_jobs"    // there are new jobs
-	changesChannel = "junctor_changes" // a table changed: the payload names it
-	peersChannel   = "junctor_peers"   // what processes say to each other by Store.Tell
+	jobsChannel     = "junctor_jobs"     // there are new jobs
+	changesChannel  = "junctor_changes"  // a table changed: the payload names it
+	replicasChannel = "junctor_replicas" // what processes say to each other by Store.Tell
 )
 
 const (
@@ -25,20 +25,22 @@ const (
 	listenAnswer = 5 * time.Second
 )
 
-// Listener is told what processes say that share a database, this one among
-// them. Its functions must not wait.
+// Listener receives the notifications of all replicas that share a database, including
+// this one. Its functions must not block.
 type Listener struct {
+	// Jobs is called when there may be new jobs.
 	Jobs    func()
 	Changed func(table string) // "" is any: something may have been missed
-	Said    func(text string)
+	// Said is called with each text that Store.Tell sent.
+	Said func(text string)
 }
 
-// Listen tells l over a connection of its own until ctx ends. It is a hint:
-// while the server cannot be reached nothing is heard, and once it can be again
-// l is told that anything may have happened.
+// Listen calls the functions of l over a connection of its own until ctx ends.
+// Notifications are hints: while the server cannot be reached, none arrive. After every
+// connection, Jobs and Changed("") are called, because anything may have happened before.
 func Listen(ctx context.Context, url string, l Listener) {
 	for ctx.Err() == nil {
-		_ = listen(ctx, url, l) // whoever listens looks by itself as well
+		_ = listenOnce(ctx, url, l) // whoever listens looks by itself as well
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):
@@ -46,8 +48,10 @@ func Listen(ctx context.Context, url string, l Listener) {
 	}
 }
 
-func listen(ctx context.Context, url string, l Listener) error {
-	conn, err := within(ctx, listenAnswer, func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, url) })
+// listenOnce connects, listens and passes notifications on until the connection breaks or
+// ctx ends. When nothing arrives for listenQuiet, it pings the server.
+func listenOnce(ctx context.Context, url string, l Listener) error {
+	conn, err := runWithTimeout(ctx, listenAnswer, func(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, url) })
 	if err != nil {
 		return err
 	}
@@ -56,36 +60,37 @@ func listen(ctx context.Context, url string, l Listener) error {
 		defer cancel()
 		_ = conn.Close(ctx) // it is given up either way
 	}()
-	if _, err := within(ctx, listenAnswer, func(ctx context.Context) (pgconn.CommandTag, error) {
-		return conn.Exec(ctx, "LISTEN "+jobsChannel+"; LISTEN "+changesChannel+"; LISTEN "+peersChannel)
+	if _, err := runWithTimeout(ctx, listenAnswer, func(ctx context.Context) (pgconn.CommandTag, error) {
+		return conn.Exec(ctx, "LISTEN "+jobsChannel+"; LISTEN "+changesChannel+"; LISTEN "+replicasChannel)
 	}); err != nil {
 		return err
 	}
 	l.Jobs()
 	l.Changed("")
 	for {
-		n, err := within(ctx, listenQuiet, conn.WaitForNotification)
+		n, err := runWithTimeout(ctx, listenQuiet, conn.WaitForNotification)
 		switch {
 		case err == nil:
-			l.take(n)
+			l.handleNotification(n)
 		case ctx.Err() != nil || !pgconn.Timeout(err):
 			return err
 		default:
-			if _, err := within(ctx, listenAnswer, func(ctx context.Context) (struct{}, error) { return struct{}{}, conn.Ping(ctx) }); err != nil {
+			if _, err := runWithTimeout(ctx, listenAnswer, func(ctx context.Context) (struct{}, error) { return struct{}{}, conn.Ping(ctx) }); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// within does something that may take so long.
-func within[T any](ctx context.Context, d time.Duration, do func(context.Context) (T, error)) (T, error) {
+// runWithTimeout runs do with a deadline.
+func runWithTimeout[T any](ctx context.Context, d time.Duration, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	return do(ctx)
 }
 
-func (l *Listener) take(n *pgconn.Notification) {
+// handleNotification calls the function for the channel of a notification.
+func (l *Listener) handleNotification(n *pgconn.Notification) {
 	switch n.Channel {
 	case jobsChannel:
 		l.Jobs()

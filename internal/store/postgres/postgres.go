@@ -1,6 +1,10 @@
-// Package postgres opens a store in a PostgreSQL database, which several
-// instances may share. It stands below package store, which holds the queries,
-// and only app imports it.
+// Package postgres opens a store in a PostgreSQL database, which several replicas may
+// share. It stands below package store, which has the queries, and only app imports it.
+//
+// Read postgres.go (opening, pools and the migration lock) first, then dialect.go and
+// rows.go (the SQL that differs), listen.go (notifications between replicas) and raw.go
+// (whole databases for backup). migrations/ has the schema of the store and history/ that
+// of the call history.
 package postgres
 
 import (
@@ -23,15 +27,15 @@ import (
 //go:embed migrations/*.sql history/*.sql
 var migrations embed.FS
 
-// Connections that an instance keeps at most, for the store and for the call
-// history. A server takes 100 unless told otherwise.
+// The maximum number of connections of a replica, for the store and for the call history.
+// By default a server accepts 100.
 const (
 	storeConns   = 12
 	historyConns = 3
 )
 
-// What connections are told, unless the URL says otherwise. It is no parameter of
-// the connection, as poolers do not know it.
+// Settings of every connection, unless the URL has others. They are set by a statement and
+// not as parameters of the connection, because poolers do not know those.
 const (
 	// lockTimeout bounds how long a statement waits for another writer: as long
 	// as package store is patient with other databases.
@@ -43,15 +47,15 @@ const (
 	noTimeout   = "0"
 )
 
-// migrationLock is the key of the advisory lock that a migrating instance
-// holds: "junctor" in ASCII.
-const migrationLock = 0x6a756e63746f72
+// migrationLockKey is the key of the advisory lock that a migrating replica holds:
+// "junctor" in ASCII.
+const migrationLockKey = 0x6a756e63746f72
 
-// Open opens the database that a URL or a key=value string names and brings its
-// schema up to date; instances that start together wait for each other. The
-// database must exist. Errors: invalid when the URL is not one, unavailable
-// when the server cannot be used, conflict when a newer Junctor wrote it. None
-// of them shows the URL, which may hold a password.
+// Open opens the database that a URL or a key=value string names, and migrates its schema;
+// replicas that start together wait for each other. The database has to exist. The error
+// is invalid if the URL cannot be read, unavailable if the server cannot be used, and
+// conflict if a newer Junctor wrote the database. No error shows the URL, which may hold a
+// password. The caller closes the store.
 func Open(ctx context.Context, url string) (*store.Store, error) {
 	db, err := openDatabase(ctx, url, storeConns, mainSchema())
 	if err != nil {
@@ -60,14 +64,15 @@ func Open(ctx context.Context, url string) (*store.Store, error) {
 	return store.New(db.Write, db.Read, db.Dialect), nil
 }
 
-// OpenHistory opens the tables of the call history in the same database, with
-// connections of their own, so that its writer is in nobody's way.
+// OpenHistory opens the tables of the call history in the same database, with connections
+// of their own, so that its writer does not block the store.
 func OpenHistory(ctx context.Context, url string) (store.Database, error) {
 	return openDatabase(ctx, url, historyConns, historySchema())
 }
 
+// openDatabase opens a pool and migrates its schema. One pool serves reads and writes.
 func openDatabase(ctx context.Context, url string, conns int, schema store.Schema) (store.Database, error) {
-	db, err := pool(url, conns, idleTimeout)
+	db, err := openPool(url, conns, idleTimeout)
 	if err != nil {
 		return store.Database{}, err
 	}
@@ -77,9 +82,9 @@ func openDatabase(ctx context.Context, url string, conns int, schema store.Schem
 	return store.Database{Write: db, Read: db, Dialect: dialect{}}, nil
 }
 
-// pool opens a pool of connections; none is made until the first use. idle is how
-// long one of them may do nothing within a transaction.
-func pool(url string, conns int, idle string) (*sql.DB, error) {
+// openPool opens a pool of connections; none is made until the first use. idle is how long
+// a connection may be idle within a transaction.
+func openPool(url string, conns int, idle string) (*sql.DB, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's own words can quote parts of the URL.
@@ -109,20 +114,22 @@ func pool(url string, conns int, idle string) (*sql.DB, error) {
 	return db, nil
 }
 
-func mainSchema() store.Schema    { return schema("migrations", store.VersionTable) }
-func historySchema() store.Schema { return schema("history", store.HistoryVersionTable) }
+// mainSchema and historySchema are the migrations of the store and of the call history.
+func mainSchema() store.Schema    { return newSchema("migrations", store.VersionTable) }
+func historySchema() store.Schema { return newSchema("history", store.HistoryVersionTable) }
 
-func schema(folder, table string) store.Schema {
+// newSchema returns the migrations in an embedded folder.
+func newSchema(folder, table string) store.Schema {
 	files, err := fs.Sub(migrations, folder)
 	if err != nil {
 		files = embed.FS{} // the name is no path: a mistake that every test sees
 	}
-	return store.Schema{Files: files, Format: goose.DialectPostgres, Table: table, Lock: lock}
+	return store.Schema{Files: files, Format: goose.DialectPostgres, Table: table, Lock: lockMigrations}
 }
 
-// lock takes the advisory lock in a transaction of its own: it ends with it,
-// even where a pooler hands out another session for each transaction.
-func lock(ctx context.Context, db *sql.DB) (release func(), err error) {
+// lockMigrations takes the advisory lock in a transaction of its own. The lock ends with
+// the transaction, even where a pooler gives each transaction another session.
+func lockMigrations(ctx context.Context, db *sql.DB) (release func(), err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -133,16 +140,17 @@ func lock(ctx context.Context, db *sql.DB) (release func(), err error) {
 		release()
 		return nil, err
 	}
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLockKey)); err != nil {
 		release()
 		return nil, err
 	}
 	return release, nil
 }
 
-// openError says why the database could not be opened.
+// openError returns the error for a database that could not be opened, with the reason and
+// without the URL.
 func openError(ctx context.Context, err error) error {
-	code, why := junctor.CodeUnavailable, reason(err)
+	code, why := junctor.CodeUnavailable, explainOpenError(err)
 	switch e := junctor.AsError(err); {
 	case ctx.Err() != nil:
 		code, why = junctor.CodeOf(ctx.Err()), "the start was given up while waiting for it"

@@ -45,8 +45,8 @@ func open(t testing.TB, url string) *store.Store {
 	return st
 }
 
-// raw opens the database as any other program would.
-func raw(t testing.TB, url string) *sql.DB {
+// openRaw opens the database as any other program would.
+func openRaw(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	newer := server.Database(t)
 	open(t, newer)
-	if _, err := raw(t, newer).ExecContext(t.Context(), `INSERT INTO schema_version (version_id, is_applied) VALUES (99999, true)`); err != nil {
+	if _, err := openRaw(t, newer).ExecContext(t.Context(), `INSERT INTO schema_version (version_id, is_applied) VALUES (99999, true)`); err != nil {
 		t.Fatal(err)
 	}
 	absent := newer[:strings.LastIndex(newer, "/")] + "/absent?sslmode=disable"
@@ -122,7 +122,7 @@ func TestRefused(t *testing.T) {
 func TestOpenGivenUp(t *testing.T) {
 	t.Parallel()
 	url := server.Database(t)
-	tx, err := raw(t, url).BeginTx(t.Context(), nil)
+	tx, err := openRaw(t, url).BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestLockedByAnother(t *testing.T) {
 	if err := put(t.Context(), `1`); err != nil {
 		t.Fatal(err)
 	}
-	tx, err := raw(t, url).BeginTx(t.Context(), nil)
+	tx, err := openRaw(t, url).BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestEveryTableHasTenantID(t *testing.T) {
 	t.Parallel()
 	url := server.Database(t)
 	open(t, url)
-	rows, err := raw(t, url).QueryContext(t.Context(), `SELECT t.tablename, COUNT(c.column_name) FROM pg_tables t
+	rows, err := openRaw(t, url).QueryContext(t.Context(), `SELECT t.tablename, COUNT(c.column_name) FROM pg_tables t
 		LEFT JOIN information_schema.columns c ON c.table_schema = t.schemaname AND c.table_name = t.tablename
 			AND c.column_name = 'tenant_id' AND c.is_nullable = 'NO'
 		WHERE t.schemaname = 'public' AND t.tablename <> 'schema_version' GROUP BY t.tablename`)

@@ -11,7 +11,7 @@ import (
 func TestZippedRowsAreLookedUp(t *testing.T) {
 	t.Parallel()
 	url := server.Database(t)
-	db, d := raw(t, url), open(t, url).Database().Dialect
+	db, d := openRaw(t, url), open(t, url).Database().Dialect
 	for _, statement := range []string{
 		`CREATE TABLE things (id TEXT COLLATE "C" PRIMARY KEY, n BIGINT NOT NULL)`,
 		`INSERT INTO things SELECT 'thing ' || i, 0 FROM generate_series(1, 5000) AS i`,

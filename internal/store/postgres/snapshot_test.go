@@ -18,7 +18,7 @@ func TestSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := server.Database(t)
-	if _, err := raw(t, url).ExecContext(t.Context(), string(script)); err != nil {
+	if _, err := openRaw(t, url).ExecContext(t.Context(), string(script)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := postgres.Raw(t.Context(), url)
@@ -44,4 +44,15 @@ func TestRecordsBecomePages(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = old.Close() })
 	storetest.Paged(t, old, func() *store.Store { return open(t, at) })
+}
+
+func TestRoomsRenamed(t *testing.T) {
+	t.Parallel()
+	at := server.Database(t)
+	old, err := postgres.Raw(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = old.Close() })
+	storetest.RoomsRenamed(t, old, func() *store.Store { return open(t, at) })
 }

@@ -17,7 +17,7 @@ func TestAddingAuditAllocatesLittle(t *testing.T) {
 	line := `{"a":"` + strings.Repeat("b", 350) + `"}`
 	records := make([]store.AuditRecord, size)
 	for i := range records {
-		records[i] = store.AuditRecord{Node: "n", Hash: fmt.Sprintf("%064x", i), Line: line}
+		records[i] = store.AuditRecord{Replica: "n", Hash: fmt.Sprintf("%064x", i), Line: line}
 	}
 	seq := uint64(0)
 	add := func() {

@@ -10,10 +10,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// dialect is how SQLite differs from other databases.
+// dialect implements store.Dialect for SQLite.
 type dialect struct{}
 
-// Bind has nothing to do: question marks are SQLite's own.
+// Bind implements store.Dialect: question marks are SQLite's own placeholders.
 func (dialect) Bind(query string) string { return query }
 
 // Code implements store.Dialect.
@@ -28,7 +28,7 @@ func (dialect) Code(err error) junctor.Code {
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return junctor.CodeNotFound
 	}
-	switch primary(e) {
+	switch primaryCode(e) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
 		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		return junctor.CodeUnavailable
@@ -40,10 +40,10 @@ func (dialect) Code(err error) junctor.Code {
 // begin, so nothing has been done when this comes up.
 func (dialect) Busy(err error) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && primary(e) == sqlite3.SQLITE_BUSY
+	return errors.As(err, &e) && primaryCode(e) == sqlite3.SQLITE_BUSY
 }
 
-// Stuck implements store.Dialect.
+// Stuck implements store.Dialect: by the state, over which SQLite's index is.
 func (dialect) Stuck(state string) string {
 	switch state {
 	case "held", "dead":
@@ -75,10 +75,10 @@ func (dialect) Row() string { return "rowid" }
 // Among implements store.Dialect.
 func (dialect) Among(rows string) string { return "rowid IN (" + rows + ")" }
 
-// Notify implements store.Dialect: processes that share the file look now and then.
+// Notify implements store.Dialect: processes that share the file poll it.
 func (dialect) Notify() string { return "" }
 
-// Tell implements store.Dialect: one process has the file.
+// Tell implements store.Dialect: a SQLite instance has no other replicas.
 func (dialect) Tell() string { return "" }
 
 // Now implements store.Dialect.
@@ -87,11 +87,11 @@ func (dialect) Now() string { return "CAST(unixepoch('subsec') * 1000000 AS INTE
 // Writers implements store.Dialect.
 func (dialect) Writers() int { return 1 }
 
-// primary is the error's code without the extension that says more.
-func primary(e *sqlite.Error) int { return e.Code() & 0xff }
+// primaryCode returns the code of an error without its extension.
+func primaryCode(e *sqlite.Error) int { return e.Code() & 0xff }
 
-// reason says in plain words why a file cannot be opened.
-func reason(err error) string {
+// explainOpenError returns in plain words why a file cannot be opened.
+func explainOpenError(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "its folder does not exist"
@@ -99,7 +99,7 @@ func reason(err error) string {
 		return "this user may not read and write it"
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch primary(e) {
+		switch primaryCode(e) {
 		case sqlite3.SQLITE_NOTADB:
 			return "the file is not a SQLite database"
 		case sqlite3.SQLITE_CORRUPT:

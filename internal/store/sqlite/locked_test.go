@@ -19,7 +19,7 @@ func TestLockedByAnother(t *testing.T) {
 	if err := st.PutSetting(t.Context(), "a", json.RawMessage(`1`)); err != nil {
 		t.Fatal(err)
 	}
-	other, err := raw(t, path).Conn(t.Context())
+	other, err := openRaw(t, path).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		}
 	}
 	var verdict string
-	if err := raw(t, path).QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&verdict); err != nil || verdict != "ok" {
+	if err := openRaw(t, path).QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&verdict); err != nil || verdict != "ok" {
 		t.Errorf("integrity: %q, %v", verdict, err)
 	}
 }

@@ -1,6 +1,10 @@
-// Package sqlite opens a store in one SQLite file: the driver that needs
-// nothing else to be started. It stands below package store, which holds the
-// queries, and only app imports it.
+// Package sqlite opens a store in one SQLite file. It is the default driver, which
+// requires no other program. It stands below package store, which has the queries, and
+// only app imports it.
+//
+// Read sqlite.go (opening and the pools) first, then dialect.go and rows.go (the SQL that
+// differs) and raw.go (whole databases for backup). migrations/ has the schema of the
+// store and history/ that of the call history.
 package sqlite
 
 import (
@@ -25,20 +29,19 @@ import (
 //go:embed migrations/*.sql history/*.sql
 var migrations embed.FS
 
-// readers is how many reads may run at a time. They do not wait for the writer,
-// nor it for them.
-const readers = 4
+// maxReaders is how many reads may run at the same time. Readers and the writer do not
+// wait for each other.
+const maxReaders = 4
 
-// busyTimeout is how long, in milliseconds, one attempt to write waits for the
-// writer of another process; package store makes several. SQLite does not hear
-// of a context that ends while it waits, so this is also how late a write can
-// notice.
+// busyTimeout is how long, in milliseconds, one attempt to write waits for the writer of
+// another process; package store makes several attempts. SQLite does not notice that a
+// context ends while it waits, so this also bounds how late a write notices it.
 const busyTimeout = "100"
 
-// Open opens the database at path, which is made when it is not there, and
-// brings its schema up to date. The file is readable by its owner only. Several
-// processes may have it open. Errors: unavailable when the file cannot be used,
-// conflict when a newer Junctor wrote it.
+// Open opens the database at path, creates it if it does not exist, and migrates its
+// schema. The file is readable by its owner only. Several processes may have it open. The
+// error is unavailable if the file cannot be used, and conflict if a newer Junctor wrote
+// it. The caller closes the store.
 func Open(ctx context.Context, path string) (*store.Store, error) {
 	db, err := openDatabase(ctx, path, mainSchema())
 	if err != nil {
@@ -47,41 +50,45 @@ func Open(ctx context.Context, path string) (*store.Store, error) {
 	return store.New(db.Write, db.Read, db.Dialect), nil
 }
 
-// OpenHistory opens the file of the call history in the same way: a file of its
-// own, so that its writer is in nobody's way.
+// OpenHistory opens the file of the call history in the same way. It is a separate file,
+// so that its writer does not block that of the store.
 func OpenHistory(ctx context.Context, path string) (store.Database, error) {
 	return openDatabase(ctx, path, historySchema())
 }
 
+// openDatabase opens a file with its two pools, one connection for writes and several for
+// reads, and migrates its schema in between.
 func openDatabase(ctx context.Context, path string, schema store.Schema) (store.Database, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return store.Database{}, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: the path makes no sense here: %w", path, err)
 	}
-	write, err := openWriter(path)
+	write, err := createWriter(path)
 	if err != nil {
 		return store.Database{}, openError(path, err)
 	}
 	if err := store.Migrate(ctx, write, dialect{}, schema); err != nil {
 		return store.Database{}, openError(path, errors.Join(err, write.Close()))
 	}
-	read, err := pool(path, readers, url.Values{"_query_only": {"on"}})
+	read, err := openPool(path, maxReaders, url.Values{"_query_only": {"on"}})
 	if err != nil {
 		return store.Database{}, openError(path, errors.Join(err, write.Close()))
 	}
 	return store.Database{Write: write, Read: read, Dialect: dialect{}}, nil
 }
 
-// openWriter makes the file where there is none, and opens it for one writer.
-func openWriter(path string) (*sql.DB, error) {
-	if err := private(path); err != nil {
+// createWriter creates the file if it does not exist, and opens it for one writer.
+func createWriter(path string) (*sql.DB, error) {
+	if err := createPrivateFile(path); err != nil {
 		return nil, err
 	}
-	return writer(path)
+	return openWriter(path)
 }
 
-func writer(path string) (*sql.DB, error) {
-	return pool(path, 1, url.Values{
+// openWriter opens the pool for writes. It has one connection, because SQLite has one
+// writer.
+func openWriter(path string) (*sql.DB, error) {
+	return openPool(path, 1, url.Values{
 		"_txlock":       {"immediate"}, // a transaction that reads first must not find itself unable to write
 		"_journal_mode": {"WAL"},
 		"_synchronous":  {"NORMAL"}, // survives kill -9; a power cut may cost the last commits, never the file
@@ -89,10 +96,12 @@ func writer(path string) (*sql.DB, error) {
 	})
 }
 
-func mainSchema() store.Schema    { return schema("migrations", store.VersionTable) }
-func historySchema() store.Schema { return schema("history", store.HistoryVersionTable) }
+// mainSchema and historySchema are the migrations of the store and of the call history.
+func mainSchema() store.Schema    { return newSchema("migrations", store.VersionTable) }
+func historySchema() store.Schema { return newSchema("history", store.HistoryVersionTable) }
 
-func schema(folder, table string) store.Schema {
+// newSchema returns the migrations in an embedded folder.
+func newSchema(folder, table string) store.Schema {
 	files, err := fs.Sub(migrations, folder)
 	if err != nil {
 		files = embed.FS{} // the name is no path: a mistake that every test sees
@@ -100,9 +109,9 @@ func schema(folder, table string) store.Schema {
 	return store.Schema{Files: files, Format: goose.DialectSQLite3, Table: table}
 }
 
-// private makes the file with mode 0600, and takes group and others out of the
-// mode of one that was there. SQLite gives its side files the same mode.
-func private(path string) error {
+// createPrivateFile creates the file with mode 0600, and removes the rights of group and
+// others from an existing one. SQLite gives its side files the same mode.
+func createPrivateFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -118,13 +127,13 @@ func private(path string) error {
 	return nil
 }
 
-// keepIdle is how long one of several connections is kept that nobody uses: each
-// holds about a megabyte, and one that is missed is open again in a millisecond or
-// two. A single one stays: with the last one SQLite takes its side files away.
-const keepIdle = 20 * time.Second
+// idleTimeout is how long an unused reader is kept. Each connection holds about a
+// megabyte, and opening one takes a millisecond or two. The single writer stays open:
+// SQLite deletes its side files with the last connection.
+const idleTimeout = 20 * time.Second
 
-// pool opens a pool of connections; none is made until the first use.
-func pool(path string, size int, params url.Values) (*sql.DB, error) {
+// openPool opens a pool of connections; none is made until the first use.
+func openPool(path string, size int, params url.Values) (*sql.DB, error) {
 	params.Set("_busy_timeout", busyTimeout)
 	// Pages that a connection keeps, in KiB. Records are written in their order, and
 	// the system has the file in memory anyway; the usual 2 MiB for each connection
@@ -145,14 +154,15 @@ func pool(path string, size int, params url.Values) (*sql.DB, error) {
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	if size > 1 {
-		db.SetConnMaxIdleTime(keepIdle)
+		db.SetConnMaxIdleTime(idleTimeout)
 	}
 	return db, nil
 }
 
-// openError says which file could not be opened, and why.
+// openError returns the error for a file that could not be opened, with its path and the
+// reason.
 func openError(path string, err error) error {
-	code, why := junctor.CodeUnavailable, reason(err)
+	code, why := junctor.CodeUnavailable, explainOpenError(err)
 	if e := junctor.AsError(err); e.Code != junctor.CodeInternal {
 		code, why = e.Code, e.Message
 	}

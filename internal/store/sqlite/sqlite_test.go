@@ -39,8 +39,8 @@ func open(t testing.TB, path string) *store.Store {
 	return st
 }
 
-// raw opens the file as any other program would.
-func raw(t testing.TB, path string) *sql.DB {
+// openRaw opens the file as any other program would.
+func openRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 	}
 	newer := filepath.Join(folder, "newer.db")
 	open(t, newer)
-	if _, err := raw(t, newer).ExecContext(t.Context(), `INSERT INTO schema_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
+	if _, err := openRaw(t, newer).ExecContext(t.Context(), `INSERT INTO schema_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]struct {
@@ -154,7 +154,7 @@ func TestEveryTableHasTenantID(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "junctor.db")
 	open(t, path)
-	rows, err := raw(t, path).QueryContext(t.Context(), `SELECT m.name, COUNT(c.name) FROM sqlite_schema m
+	rows, err := openRaw(t, path).QueryContext(t.Context(), `SELECT m.name, COUNT(c.name) FROM sqlite_schema m
 		LEFT JOIN pragma_table_info(m.name) c ON c.name = 'tenant_id' AND c."notnull" = 1
 		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'schema_version' GROUP BY m.name`)
 	if err != nil {
@@ -182,7 +182,7 @@ func TestFileIsInWALMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "junctor.db")
 	open(t, path)
 	var mode string
-	if err := raw(t, path).QueryRowContext(t.Context(), `PRAGMA journal_mode`).Scan(&mode); err != nil || mode != "wal" {
+	if err := openRaw(t, path).QueryRowContext(t.Context(), `PRAGMA journal_mode`).Scan(&mode); err != nil || mode != "wal" {
 		t.Errorf("journal mode %q, %v", mode, err)
 	}
 }

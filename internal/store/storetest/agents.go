@@ -26,8 +26,8 @@ func agentTests() map[string]func(*trial) {
 	ignoreTimes := cmpopts.IgnoreFields(junctor.Agent{}, "CreatedAt", "UpdatedAt")
 	servers := func(t *trial) {
 		st := t.open().For(junctor.DefaultTenant)
-		_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
-		_ = must(st.AddServer(t.Context(), admission.Stored(brought("files"))))(t)
+		_ = must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
+		_ = must(st.AddServer(t.Context(), admission.Stored(upstreamServer("files"))))(t)
 	}
 	return map[string]func(*trial){
 		"agents/what was added is there": func(t *trial) {
@@ -142,14 +142,14 @@ func agentTests() map[string]func(*trial) {
 			if len(got.Tools) != 1 || got.Tools[0].Server != "files" || len(got.Resources)+len(got.Prompts) != 0 {
 				t.Errorf("after its server is gone: %+v", got)
 			}
-			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
 			if again := must(st.Agent(t.Context(), "qa-bot"))(t); len(again.Tools) != 1 {
 				t.Errorf("a new server of the old name brought grants back: %+v", again)
 			}
 		},
 		"agents/a deleted one leaves no way in": func(t *trial) {
 			servers(t)
-			var m made
+			var m fixtures
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
 			for _, name := range []string{"gone", "other"} {

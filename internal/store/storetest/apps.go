@@ -12,7 +12,7 @@ func appTests() map[string]func(*trial) {
 		"approvals/the last word counts": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			_ = must(mine.AddServer(t.Context(), admission.Stored(brought("map"))))(t)
+			_ = must(mine.AddServer(t.Context(), admission.Stored(upstreamServer("map"))))(t)
 			first := junctor.AppApproval{Server: "map", Resource: "ui://a/b.html", Digest: "d1", By: "user:u", At: moment(1)}
 			second := junctor.AppApproval{Server: "map", Resource: "ui://a/b.html", Digest: "d2", By: "user:v", At: moment(2)}
 			_, err := mine.Approval(t.Context(), "map", "ui://a/b.html")

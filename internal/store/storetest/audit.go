@@ -11,23 +11,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func record(node string, seq uint64) store.AuditRecord {
-	return store.AuditRecord{Node: node, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq)}
+func record(replica string, seq uint64) store.AuditRecord {
+	return store.AuditRecord{Replica: replica, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq)}
 }
 
-func records(node string, from, to uint64) []store.AuditRecord {
+func records(replica string, from, to uint64) []store.AuditRecord {
 	var list []store.AuditRecord
 	for seq := from; seq <= to; seq++ {
-		list = append(list, record(node, seq))
+		list = append(list, record(replica, seq))
 	}
 	return list
 }
 
-// stored reads a node's records back.
-func stored(t *trial, st *store.Store, node string, after uint64) []store.AuditRecord {
+// stored reads a replica's records back.
+func stored(t *trial, st *store.Store, replica string, after uint64) []store.AuditRecord {
 	t.Helper()
 	var list []store.AuditRecord
-	for r, err := range st.AuditRecords(t.Context(), node, after) {
+	for r, err := range st.AuditRecords(t.Context(), replica, after) {
 		ok(t, err)
 		list = append(list, r)
 	}
@@ -78,7 +78,7 @@ func auditTests() map[string]func(*trial) {
 			ok(t, st.AddAudit(t.Context(), nil))
 			ok(t, st.AddAudit(t.Context(), records("b", 1, 3)))
 			ok(t, st.AddAudit(t.Context(), records("a", 1, 600)))
-			odd := store.AuditRecord{Node: "a", Seq: 601, Hash: "h", Line: strings.Repeat("x", 40_000)}
+			odd := store.AuditRecord{Replica: "a", Seq: 601, Hash: "h", Line: strings.Repeat("x", 40_000)}
 			ok(t, st.AddAudit(t.Context(), []store.AuditRecord{odd}))
 			if diff := cmp.Diff(append(records("a", 1, 600), odd), stored(t, st, "a", 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -89,8 +89,8 @@ func auditTests() map[string]func(*trial) {
 			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 601 {
 				t.Errorf("%d are shipped", n)
 			}
-			if nodes := must(st.AuditNodes(t.Context()))(t); cmp.Diff([]string{"a", "b"}, nodes) != "" {
-				t.Errorf("nodes %v", nodes)
+			if replicas := must(st.AuditReplicas(t.Context()))(t); cmp.Diff([]string{"a", "b"}, replicas) != "" {
+				t.Errorf("replicas %v", replicas)
 			}
 			for range st.AuditRecords(t.Context(), "a", 0) {
 				break // leaving early holds nothing
@@ -112,8 +112,8 @@ func auditTests() map[string]func(*trial) {
 			// What could not be read back as it was is not taken.
 			fails(t, st.AddAudit(t.Context(), append(records("a", 501, 502), records("b", 503, 503)...)), junctor.CodeInvalid)
 			fails(t, st.AddAudit(t.Context(), append(records("a", 502, 502), records("a", 501, 501)...)), junctor.CodeInvalid)
-			fails(t, st.AddAudit(t.Context(), []store.AuditRecord{{Node: "a", Seq: 501, Hash: "h", Line: "two\nlines"}}), junctor.CodeInvalid)
-			fails(t, st.AddAudit(t.Context(), []store.AuditRecord{{Node: "a", Seq: 501, Hash: "two words", Line: "x"}}), junctor.CodeInvalid)
+			fails(t, st.AddAudit(t.Context(), []store.AuditRecord{{Replica: "a", Seq: 501, Hash: "h", Line: "two\nlines"}}), junctor.CodeInvalid)
+			fails(t, st.AddAudit(t.Context(), []store.AuditRecord{{Replica: "a", Seq: 501, Hash: "two words", Line: "x"}}), junctor.CodeInvalid)
 			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 500 {
 				t.Errorf("a refused batch left %d", n)
 			}
@@ -144,25 +144,25 @@ func auditTests() map[string]func(*trial) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if n := len(stored(t, st, "b", 0)); n != 5 {
-				t.Errorf("another node has %d left", n)
+				t.Errorf("another replica has %d left", n)
 			}
 		},
-		"audit/nodes ship at once": func(t *trial) {
+		"audit/replicas ship at once": func(t *trial) {
 			stores := []*store.Store{t.open(), t.open()}
 			var wg sync.WaitGroup
 			for n, st := range stores {
 				wg.Go(func() {
 					for from := uint64(1); from < 400; from += 40 {
-						if err := st.AddAudit(t.Context(), records(fmt.Sprint("node", n), from, from+39)); err != nil {
-							t.Errorf("node %d: %v", n, err)
+						if err := st.AddAudit(t.Context(), records(fmt.Sprint("replica", n), from, from+39)); err != nil {
+							t.Errorf("replica %d: %v", n, err)
 						}
 					}
 				})
 			}
 			wg.Wait()
 			for n := range stores {
-				if got := stored(t, stores[0], fmt.Sprint("node", n), 0); len(got) != 400 {
-					t.Errorf("node %d has %d records", n, len(got))
+				if got := stored(t, stores[0], fmt.Sprint("replica", n), 0); len(got) != 400 {
+					t.Errorf("replica %d has %d records", n, len(got))
 				}
 			}
 		},

@@ -11,11 +11,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// brought is a server with something in every member.
-func brought(id string) junctor.Server {
+// upstreamServer is a server with something in every member.
+func upstreamServer(id string) junctor.Server {
 	return junctor.Server{
 		ID: id, Tenant: junctor.DefaultTenant, Mode: junctor.ModeBYO, Title: "Notes", State: junctor.StateActive,
-		Owner: "key:k1", Private: true, Credential: "conn-1", Trusted: true, Declared: "/etc/junctor.yaml", Found: "eip155:1:0xab/42",
+		Owner: "key:k1", Private: true, Credential: "conn-1", Trusted: true, Declared: "/etc/junctor.yaml", Discovered: "eip155:1:0xab/42",
 		Connection: junctor.Connection{
 			Transport: junctor.TransportHTTP, URL: "https://example.com/mcp", Command: []string{"a", "b c", "é"},
 			Env: map[string]string{"A": junctor.Masked}, Cwd: "/srv",
@@ -32,25 +32,25 @@ func connectionTests() map[string]func(*trial) {
 		"connections/what was added is there": func(t *trial) {
 			first := t.open()
 			st := first.For(junctor.DefaultTenant)
-			added := must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t).Row()
-			if diff := cmp.Diff(brought("notes"), added, ignoreTimes); diff != "" {
+			added := must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t).Row()
+			if diff := cmp.Diff(upstreamServer("notes"), added, ignoreTimes); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if added.CreatedAt.IsZero() || !added.UpdatedAt.Equal(added.CreatedAt) {
 				t.Errorf("times: %+v", added)
 			}
-			off := brought("off")
+			off := upstreamServer("off")
 			off.State = junctor.StateInactive
 			if got := must(st.AddServer(t.Context(), admission.Stored(off)))(t).Row(); got.State != junctor.StateInactive {
 				t.Errorf("added switched off: %+v", got)
 			}
-			_, err := st.AddServer(t.Context(), admission.Stored(brought("notes")))
+			_, err := st.AddServer(t.Context(), admission.Stored(upstreamServer("notes")))
 			fails(t, err, junctor.CodeConflict)
-			_, err = st.AddServer(t.Context(), admission.Stored(brought("No_Id")))
+			_, err = st.AddServer(t.Context(), admission.Stored(upstreamServer("No_Id")))
 			fails(t, err, junctor.CodeInvalid)
-			_, err = first.For("nobody").AddServer(t.Context(), admission.Stored(brought("notes")))
+			_, err = first.For("nobody").AddServer(t.Context(), admission.Stored(upstreamServer("notes")))
 			fails(t, err, junctor.CodeInternal) // it was judged for another tenant
-			nobodys := brought("notes")
+			nobodys := upstreamServer("notes")
 			nobodys.Tenant = "nobody"
 			_, err = first.For("nobody").AddServer(t.Context(), admission.Stored(nobodys))
 			fails(t, err, junctor.CodeNotFound)
@@ -67,7 +67,7 @@ func connectionTests() map[string]func(*trial) {
 		},
 		"connections/of two changes one wins": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			was := must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t).Row()
+			was := must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t).Row()
 			one, two := was, was
 			one.Title, one.Credential, one.URL, one.State = "One", "conn-2", "https://example.org/mcp", junctor.StateInactive
 			two.Title = "Two"
@@ -90,7 +90,7 @@ func connectionTests() map[string]func(*trial) {
 		},
 		"connections/what was seen": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
 			_, err := st.SeenServer(t.Context(), "notes")
 			fails(t, err, junctor.CodeNotFound)
 			at := time.UnixMicro(1234567890).UTC()
@@ -108,7 +108,7 @@ func connectionTests() map[string]func(*trial) {
 			fails(t, err, junctor.CodeNotFound)
 			fails(t, st.SawServer(t.Context(), "other", store.SeenServer{At: at}), junctor.CodeNotFound)
 			ok(t, st.RemoveServer(t.Context(), "notes"))
-			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
 			_, err = st.SeenServer(t.Context(), "notes")
 			fails(t, err, junctor.CodeNotFound)
 		},

@@ -20,7 +20,7 @@ func consent(id, user, client string) junctor.Consent {
 }
 
 // token makes a token of its own.
-func (m *made) token(kind store.TokenKind, consent, family string) store.ConsentToken {
+func (m *fixtures) token(kind store.TokenKind, consent, family string) store.ConsentToken {
 	n := m.n.Add(1)
 	t := store.ConsentToken{
 		Kind: kind, Consent: consent, Family: family, Scopes: []junctor.Scope{junctor.ScopeToolsRead}, CreatedAt: moment(int(n)), ExpiresAt: moment(1000),
@@ -77,7 +77,7 @@ func clients(t *trial) {
 }
 
 func consentsWhole(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open()
 	def := st.For(junctor.DefaultTenant)
 	ok(t, def.CreateUser(t.Context(), user("a", "alice")))
@@ -127,7 +127,7 @@ func consentsWhole(t *trial) {
 }
 
 func tokenOnce(t *trial) {
-	var m made
+	var m fixtures
 	stores := []*store.Store{t.open(), t.open(), t.open()}
 	def := stores[0].For(junctor.DefaultTenant)
 	ok(t, def.CreateUser(t.Context(), user("a", "alice")))
@@ -174,7 +174,7 @@ func tokenOnce(t *trial) {
 }
 
 func consentsEnd(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open()
 	def := st.For(junctor.DefaultTenant)
 	ok(t, def.CreateUser(t.Context(), user("a", "alice")))

@@ -12,9 +12,9 @@ func documentTests() map[string]func(*trial) {
 		"documents/the last one is kept": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			server := brought("pets")
+			server := upstreamServer("pets")
 			server.Mode = junctor.ModeGenerated
-			server.API = &junctor.API{DocumentURL: "https://example.com/openapi.yaml", Exposure: junctor.ExposureSearch, Include: []string{"GET"}, Rate: 1.5, PollMinutes: 60}
+			server.API = &junctor.API{APISettings: junctor.APISettings{DocumentURL: "https://example.com/openapi.yaml", Exposure: junctor.ExposureSearch, Include: []string{"GET"}, Rate: 1.5, PollMinutes: 60}}
 			added := must(mine.AddServer(t.Context(), admission.Stored(server)))(t).Row()
 			if diff := cmp.Diff(server.API, added.API); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -38,7 +38,7 @@ func documentTests() map[string]func(*trial) {
 		"suggestions/the last one for a tool is kept until it is decided on": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			server := brought("pets")
+			server := upstreamServer("pets")
 			server.Mode, server.API = junctor.ModeGenerated, &junctor.API{}
 			must(mine.AddServer(t.Context(), admission.Stored(server)))(t)
 			say := func(id, tool, text string) junctor.ToolSuggestion {

@@ -11,8 +11,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// writes is every write into a tenant's part that needs nothing to be there.
-func writes(ctx context.Context, m *made, st *store.Tenant) map[string]error {
+// tenantWrites is every write into a tenant's part that needs nothing to be there.
+func tenantWrites(ctx context.Context, m *fixtures, st *store.Tenant) map[string]error {
 	_, admin := st.ReplaceAdmin(ctx, m.key("b", "admin"))
 	_, state := st.UseState(ctx, "s", moment(1))
 	return map[string]error{
@@ -24,12 +24,12 @@ func writes(ctx context.Context, m *made, st *store.Tenant) map[string]error {
 		"SaveSession":   st.SaveSession(ctx, session("s", "alice", 1)),
 		"RevokeSession": st.RevokeSession(ctx, "r", moment(1)),
 		"UseState":      state,
-		"PutSecret":     st.PutSecret(ctx, sealed("o", "n", "k")),
+		"PutSecret":     st.PutSecret(ctx, sealedSecret("o", "n", "k")),
 	}
 }
 
-// others is one read or conditional write of each kind.
-func others(ctx context.Context, st *store.Store) map[string]error {
+// instanceOperations is one read or conditional write of each kind.
+func instanceOperations(ctx context.Context, st *store.Store) map[string]error {
 	mine := st.For(junctor.DefaultTenant)
 	got := map[string]error{}
 	_, got["Store.Keys"] = st.Keys(ctx)
@@ -44,6 +44,8 @@ func others(ctx context.Context, st *store.Store) map[string]error {
 	_, got["Agents"] = mine.Agents(ctx)
 	_, got["Agent"] = mine.Agent(ctx, "a")
 	_, got["Tags"] = mine.Tags(ctx)
+	got["MergeTag"] = mine.MergeTag(ctx, junctor.ToolTag{Server: "a", Tool: "b"})
+	got["RenameTags"] = mine.RenameTags(ctx, "a", map[string]string{"b": "c"})
 	_, got["ComponentCatalogs"] = mine.ComponentCatalogs(ctx)
 	_, got["ComponentCatalogsStamp"] = mine.ComponentCatalogsStamp(ctx)
 	_, got["PutComponentCatalog"] = mine.PutComponentCatalog(ctx, "a", []byte("{}"), time.Time{})
@@ -63,7 +65,7 @@ func others(ctx context.Context, st *store.Store) map[string]error {
 	_, got["Session"] = mine.Session(ctx, "a")
 	_, got["Revoked"] = mine.Revoked(ctx, "a")
 	_, got["AuditShipped"] = st.AuditShipped(ctx, "a")
-	_, got["AuditNodes"] = st.AuditNodes(ctx)
+	_, got["AuditReplicas"] = st.AuditReplicas(ctx)
 	_, got["AuditHead"] = st.AuditHead(ctx, "a")
 	_, _, got["AuditLast"] = st.AuditLast(ctx, "a")
 	got["KeepAuditHead"] = st.KeepAuditHead(ctx, "a", 1, "{}", false)
@@ -91,10 +93,10 @@ func others(ctx context.Context, st *store.Store) map[string]error {
 func errorTests() map[string]func(*trial) {
 	return map[string]func(*trial){
 		"errors/no such tenant": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			for _, tenant := range []junctor.TenantID{"nobody", ""} {
-				for name, err := range writes(t.Context(), &m, st.For(tenant)) {
+				for name, err := range tenantWrites(t.Context(), &m, st.For(tenant)) {
 					if junctor.CodeOf(err) != junctor.CodeNotFound {
 						t.Errorf("%s for the unknown tenant %q: %v", name, tenant, err)
 					}
@@ -102,27 +104,27 @@ func errorTests() map[string]func(*trial) {
 			}
 		},
 		"errors/closed": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			ok(t, st.Close())
-			every(t, junctor.CodeUnavailable, writes(t.Context(), &m, st.For(junctor.DefaultTenant)), others(t.Context(), st))
+			wantEveryCode(t, junctor.CodeUnavailable, tenantWrites(t.Context(), &m, st.For(junctor.DefaultTenant)), instanceOperations(t.Context(), st))
 		},
 		"errors/canceled": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			every(t, junctor.CodeCanceled, writes(ctx, &m, st.For(junctor.DefaultTenant)), others(ctx, st))
+			wantEveryCode(t, junctor.CodeCanceled, tenantWrites(ctx, &m, st.For(junctor.DefaultTenant)), instanceOperations(ctx, st))
 		},
 		"errors/deadline": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 			defer cancel()
-			every(t, junctor.CodeTimeout, writes(ctx, &m, st.For(junctor.DefaultTenant)), others(ctx, st))
+			wantEveryCode(t, junctor.CodeTimeout, tenantWrites(ctx, &m, st.For(junctor.DefaultTenant)), instanceOperations(ctx, st))
 		},
 		"errors/hold nothing that is stored": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open().For(junctor.DefaultTenant)
 			k := m.key("a", "one")
 			copy(k.Hash[:], "canary-of-the-hash")
@@ -137,8 +139,8 @@ func errorTests() map[string]func(*trial) {
 	}
 }
 
-// every ends in an error where one of the results has another code.
-func every(t testing.TB, want junctor.Code, results ...map[string]error) {
+// wantEveryCode ends in an error where one of the results has another code.
+func wantEveryCode(t testing.TB, want junctor.Code, results ...map[string]error) {
 	t.Helper()
 	for _, group := range results {
 		for name, err := range group {

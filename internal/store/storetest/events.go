@@ -17,7 +17,7 @@ func (t *trial) inTx(st *store.Store, fn func(store.Statements) error) error {
 	return st.Together(t.Context(), func(on store.Statements) error { return fn(on) })
 }
 
-func happened(id, source, key string, seconds int) junctor.Event {
+func newEvent(id, source, key string, seconds int) junctor.Event {
 	return junctor.Event{
 		Tenant: junctor.DefaultTenant, ID: id, Source: source, Type: "push", Agent: "42", DedupeKey: key,
 		Data: json.RawMessage(`{"b":1,"a":"é"}`), ReceivedAt: moment(seconds), Raised: 2, Depth: 1, Faults: []string{"why"},
@@ -37,19 +37,19 @@ func eventTests() map[string]func(*trial) {
 				}))
 				return id, added
 			}
-			first := happened("e1", "github", "k1", 1)
+			first := newEvent("e1", "github", "k1", 1)
 			if id, added := add(mine, first); id != "e1" || !added {
 				t.Errorf("the first: %s, %v", id, added)
 			}
-			if id, added := add(mine, happened("e2", "github", "k1", 2)); id != "e1" || added {
+			if id, added := add(mine, newEvent("e2", "github", "k1", 2)); id != "e1" || added {
 				t.Errorf("the same key again: %s, %v", id, added)
 			}
-			second := happened("e3", "stripe", "k1", 3)
+			second := newEvent("e3", "stripe", "k1", 3)
 			second.Data, second.Agent, second.Faults = nil, "", nil
 			if _, added := add(mine, second); !added {
 				t.Error("the same key of another source is not taken")
 			}
-			if _, added := add(st.For("acme"), happened("e1", "github", "k1", 4)); !added {
+			if _, added := add(st.For("acme"), newEvent("e1", "github", "k1", 4)); !added {
 				t.Error("the same key of another tenant is not taken")
 			}
 			got := must(t.open().For(junctor.DefaultTenant).Events(t.Context(), store.EventFilter{Limit: 10}))(t)
@@ -92,7 +92,7 @@ func eventTests() map[string]func(*trial) {
 				t.Errorf("%d pruned", n)
 			}
 			fails(t, t.inTx(st, func(on store.Statements) error {
-				e := happened("e9", "s", "k", 1)
+				e := newEvent("e9", "s", "k", 1)
 				_, _, err := st.For("nobody").AddEvent(t.Context(), on, &e)
 				return err
 			}), junctor.CodeNotFound)
@@ -106,7 +106,7 @@ func eventTests() map[string]func(*trial) {
 				{Tenant: junctor.DefaultTenant, Trigger: "many", Line: "b", Event: "e2", Since: moment(2)},
 			}
 			ok(t, t.inTx(st, func(on store.Statements) error {
-				for _, e := range []junctor.Event{happened("e1", "s", "1", 1), happened("e2", "s", "2", 2)} {
+				for _, e := range []junctor.Event{newEvent("e1", "s", "1", 1), newEvent("e2", "s", "2", 2)} {
 					if _, _, err := mine.AddEvent(t.Context(), on, &e); err != nil {
 						return err
 					}
@@ -147,12 +147,12 @@ func eventTests() map[string]func(*trial) {
 				Action: junctor.Action{Server: "notes", Tool: "add", Template: json.RawMessage(`{"z":"{{id}}","a":[1]}`), Batch: 3, Attempts: 3},
 			}
 			added := must(mine.AddTrigger(t.Context(), want))(t)
-			kept(t, want, added)
-			kept(t, want, must(t.open().For(junctor.DefaultTenant).Trigger(t.Context(), "low"))(t))
+			wantEqual(t, want, added)
+			wantEqual(t, want, must(t.open().For(junctor.DefaultTenant).Trigger(t.Context(), "low"))(t))
 			_, err := mine.AddTrigger(t.Context(), want)
 			fails(t, err, junctor.CodeConflict)
 			want.Title, want.Disabled, want.UpdatedAt = "Lower", false, added.UpdatedAt
-			kept(t, want, must(mine.UpdateTrigger(t.Context(), want))(t))
+			wantEqual(t, want, must(mine.UpdateTrigger(t.Context(), want))(t))
 			if list := must(st.For("acme").Triggers(t.Context()))(t); len(list) != 0 {
 				t.Errorf("another tenant's: %+v", list)
 			}
@@ -173,26 +173,26 @@ func eventTests() map[string]func(*trial) {
 				Tenant: junctor.DefaultTenant, ID: "hooks", Path: "/hooks/hooks", Style: junctor.StyleHMAC, Title: "T", Header: "X-Sig", TypeField: "data.kind", AgentField: "data.agent", Key: "list", Declared: "f", Disabled: true,
 			}
 			added := must(mine.AddSource(t.Context(), want))(t)
-			kept(t, want, added)
-			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
-			kept(t, want, must(t.open().SourceAt(t.Context(), "hooks"))(t))
+			wantEqual(t, want, added)
+			wantEqual(t, want, must(mine.Source(t.Context(), "hooks"))(t))
+			wantEqual(t, want, must(t.open().SourceAt(t.Context(), "hooks"))(t))
 			fails(t, errorOf(mine.AddSource(t.Context(), want)), junctor.CodeConflict)
 			fails(t, errorOf(st.For("acme").Source(t.Context(), "hooks")), junctor.CodeNotFound)
 			fails(t, errorOf(st.For("acme").UpdateSource(t.Context(), want)), junctor.CodeNotFound)
 			fails(t, st.For("acme").DeleteSource(t.Context(), "hooks"), junctor.CodeNotFound)
 			want.Title, want.Disabled, want.UpdatedAt = "U", false, added.UpdatedAt
-			kept(t, want, must(mine.UpdateSource(t.Context(), want))(t))
+			wantEqual(t, want, must(mine.UpdateSource(t.Context(), want))(t))
 			// Another tenant does not learn that the id is taken here.
 			theirs := junctor.Source{Tenant: "acme", ID: "hooks", Path: "/hooks/acme/hooks", Style: junctor.StyleGitHub}
-			kept(t, theirs, must(st.For("acme").AddSource(t.Context(), theirs))(t))
+			wantEqual(t, theirs, must(st.For("acme").AddSource(t.Context(), theirs))(t))
 			theirs = must(st.For("acme").Source(t.Context(), "hooks"))(t)
-			kept(t, theirs, must(st.SourceAt(t.Context(), "acme/hooks"))(t))
-			kept(t, want, must(st.SourceAt(t.Context(), "hooks"))(t))
+			wantEqual(t, theirs, must(st.SourceAt(t.Context(), "acme/hooks"))(t))
+			wantEqual(t, want, must(st.SourceAt(t.Context(), "hooks"))(t))
 			theirs.Title = "V"
-			kept(t, theirs, must(st.For("acme").UpdateSource(t.Context(), theirs))(t))
+			wantEqual(t, theirs, must(st.For("acme").UpdateSource(t.Context(), theirs))(t))
 			ok(t, st.For("acme").DeleteSource(t.Context(), "hooks"))
 			fails(t, errorOf(st.SourceAt(t.Context(), "acme/hooks")), junctor.CodeNotFound)
-			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
+			wantEqual(t, want, must(mine.Source(t.Context(), "hooks"))(t))
 			_ = must(st.For("acme").AddSource(t.Context(), junctor.Source{ID: "other", Style: junctor.StyleGitHub}))(t)
 			if list := must(mine.Sources(t.Context()))(t); len(list) != 1 {
 				t.Errorf("mine: %+v", list)
@@ -210,7 +210,7 @@ func eventTests() map[string]func(*trial) {
 				Tenant: junctor.DefaultTenant, Name: "nightly", Cron: "0 3 * * *", Timezone: "Europe/Berlin", Type: "tick", Agent: "7", Data: json.RawMessage(`{"a":1}`), NextAt: moment(60), Declared: "f",
 			}
 			added := must(mine.PutSchedule(t.Context(), want))(t)
-			kept(t, want, added)
+			wantEqual(t, want, added)
 			if due := must(st.DueSchedules(t.Context(), moment(59)))(t); len(due) != 0 {
 				t.Errorf("too early: %+v", due)
 			}
@@ -218,7 +218,7 @@ func eventTests() map[string]func(*trial) {
 			if len(due) != 1 {
 				t.Fatalf("due: %+v", due)
 			}
-			kept(t, want, due[0])
+			wantEqual(t, want, due[0])
 			for i, first := range []bool{true, false} {
 				ok(t, t.inTx(st, func(on store.Statements) error {
 					moved, err := mine.MoveSchedule(t.Context(), on, "nightly", moment(60), moment(120))
@@ -229,9 +229,9 @@ func eventTests() map[string]func(*trial) {
 				}))
 			}
 			want.NextAt, want.LastAt = moment(120), moment(60)
-			kept(t, want, must(mine.Schedule(t.Context(), "nightly"))(t))
+			wantEqual(t, want, must(mine.Schedule(t.Context(), "nightly"))(t))
 			want.Disabled, want.NextAt, want.UpdatedAt = true, moment(180), added.UpdatedAt
-			kept(t, want, must(mine.PutSchedule(t.Context(), want))(t))
+			wantEqual(t, want, must(mine.PutSchedule(t.Context(), want))(t))
 			if due := must(st.DueSchedules(t.Context(), moment(999)))(t); len(due) != 0 {
 				t.Errorf("switched off: %+v", due)
 			}
@@ -251,8 +251,8 @@ func eventTests() map[string]func(*trial) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// kept compares all but the times of a row itself, which are the store's.
-func kept[T any](t *trial, want, got T) {
+// wantEqual compares all but the times of a row itself, which are the store's.
+func wantEqual[T any](t *trial, want, got T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool {
 		return p.Last().String() == ".CreatedAt" || p.Last().String() == ".UpdatedAt"

@@ -12,7 +12,7 @@ import (
 func keyTests() map[string]func(*trial) {
 	return map[string]func(*trial){
 		"keys/come back whole": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			full := m.key("a", "full")
@@ -36,7 +36,7 @@ func keyTests() map[string]func(*trial) {
 			fails(t, err, junctor.CodeNotFound)
 		},
 		"keys/conflicts": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			def := st.For(junctor.DefaultTenant)
@@ -52,7 +52,7 @@ func keyTests() map[string]func(*trial) {
 			ok(t, st.For("acme").CreateKey(t.Context(), m.key("a", store.AdminName))) // another tenant's own
 		},
 		"keys/revoke keeps the first time": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open().For(junctor.DefaultTenant)
 			ok(t, st.CreateKey(t.Context(), m.key("a", "one")))
 			ok(t, st.RevokeKey(t.Context(), "a", moment(10)))
@@ -63,7 +63,7 @@ func keyTests() map[string]func(*trial) {
 			fails(t, st.RevokeKey(t.Context(), "nobody", moment(10)), junctor.CodeNotFound)
 		},
 		"keys/touch only moves forward": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open().For(junctor.DefaultTenant)
 			for _, id := range []string{"a", "b", "c"} {
 				ok(t, st.CreateKey(t.Context(), m.key(id, id)))
@@ -86,7 +86,7 @@ func keyTests() map[string]func(*trial) {
 }
 
 func keyOwners(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	def := st.For(junctor.DefaultTenant)
@@ -115,7 +115,7 @@ func keyOwners(t *trial) {
 }
 
 func rotateKey(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	def := st.For(junctor.DefaultTenant)
@@ -147,7 +147,7 @@ func rotateKey(t *trial) {
 }
 
 func replaceAdmin(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open().For(junctor.DefaultTenant)
 	first := m.key("first", "whatever it is called")
 	stored := must(st.ReplaceAdmin(t.Context(), first))(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // login makes a login of its own.
-func (m *made) login(id, user string) junctor.Login {
+func (m *fixtures) login(id, user string) junctor.Login {
 	n := m.n.Add(1)
 	l := junctor.Login{ID: id, User: user, How: junctor.LoginPassword, CreatedAt: moment(int(n)), ExpiresAt: moment(1000)}
 	copy(l.Hash[:], "login "+strconv.FormatInt(n, 10))
@@ -23,7 +23,7 @@ func (m *made) login(id, user string) junctor.Login {
 func loginTests() map[string]func(*trial) {
 	return map[string]func(*trial){
 		"logins/come back whole": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			def := st.For(junctor.DefaultTenant)
 			ok(t, def.CreateUser(t.Context(), user("a", "alice")))
@@ -50,7 +50,7 @@ func loginTests() map[string]func(*trial) {
 			}
 		},
 		"logins/revoked": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			def, acme := st.For(junctor.DefaultTenant), st.For("acme")
@@ -85,7 +85,7 @@ func loginTests() map[string]func(*trial) {
 			fails(t, err, junctor.CodeNotFound)
 		},
 		"logins/touch only moves forward": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			def := st.For(junctor.DefaultTenant)
 			ok(t, def.CreateUser(t.Context(), user("a", "alice")))
@@ -103,7 +103,7 @@ func loginTests() map[string]func(*trial) {
 }
 
 func linkOnce(t *trial) {
-	var m made
+	var m fixtures
 	stores := []*store.Store{t.open(), t.open(), t.open()}
 	ok(t, stores[0].EnsureTenant(t.Context(), "acme", "Acme"))
 	ok(t, stores[0].For("acme").CreateUser(t.Context(), user("a", "alice")))
@@ -135,7 +135,7 @@ func linkOnce(t *trial) {
 }
 
 func linksRefused(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open()
 	def := st.For(junctor.DefaultTenant)
 	ok(t, def.CreateUser(t.Context(), user("a", "alice")))

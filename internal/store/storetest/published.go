@@ -15,20 +15,20 @@ func publishedTests() map[string]func(*trial) {
 		"published/tasks are their owner's":           tasksOfOwners,
 		"published/a change counts once":              taskChangesOnce,
 		"published/listed page by page":               tasksInPages,
-		"published/tasks of a dead node are lost":     lostTasks,
+		"published/tasks of a dead replica are lost":  lostTasks,
 		"published/pushes go with their task":         pushesGo,
 		"published/old tasks are swept, working stay": oldTasksSwept,
 	}
 }
 
-func helper(name string) junctor.Agent {
+func publishableAgent(name string) junctor.Agent {
 	return junctor.Agent{Name: name, Role: junctor.RoleGeneral, Owner: "user:u1", Published: true}
 }
 
-func given(id, owner string, at int) junctor.AgentTask {
+func newAgentTask(id, owner string, at int) junctor.AgentTask {
 	return junctor.AgentTask{
 		Tenant: junctor.DefaultTenant, ID: id, Agent: "bank", Owner: owner, Context: "c1", State: "TASK_STATE_WORKING", Running: true, Version: 1,
-		Body: []byte(`{"b":1,"a":"é"}`), Story: []byte(`[]`), Node: "n1", BegunAt: moment(at), At: moment(at),
+		Body: []byte(`{"b":1,"a":"é"}`), Messages: []byte(`[]`), Replica: "n1", BegunAt: moment(at), At: moment(at),
 	}
 }
 
@@ -37,11 +37,11 @@ func publishedNames(t *trial) {
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	mine, acme := st.For(junctor.DefaultTenant), st.For("acme")
 	fails(t, errorOf(st.FirstPublished(t.Context())), junctor.CodeNotFound)
-	bank := must(mine.AddAgent(t.Context(), helper("bank")))(t)
+	bank := must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
 	if !bank.Published {
 		t.Error("it is not published")
 	}
-	hidden := helper("bank")
+	hidden := publishableAgent("bank")
 	hidden.Published = false
 	theirs := must(acme.AddAgent(t.Context(), hidden))(t)
 	fails(t, errorOf(st.PublishedAgent(t.Context(), "acme.bank")), junctor.CodeNotFound)
@@ -59,7 +59,7 @@ func publishedNames(t *trial) {
 	for _, none := range []string{"acme.atm", "other.bank", ".bank", "acme.", "acme.bank.", "."} {
 		fails(t, errorOf(st.PublishedAgent(t.Context(), none)), junctor.CodeNotFound)
 	}
-	must(mine.AddAgent(t.Context(), helper("atm")))(t)
+	must(mine.AddAgent(t.Context(), publishableAgent("atm")))(t)
 	if got := must(st.FirstPublished(t.Context()))(t); got.Name != "bank" {
 		t.Errorf("first %s", got.Name)
 	}
@@ -84,13 +84,13 @@ func tasksOfOwners(t *trial) {
 	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	mine, acme := st.For(junctor.DefaultTenant), st.For("acme")
-	fails(t, mine.AddAgentTask(t.Context(), new(given("t1", "user:u1", 1))), junctor.CodeNotFound) // no agent
-	must(mine.AddAgent(t.Context(), helper("bank")))(t)
-	must(mine.AddAgent(t.Context(), helper("atm")))(t)
-	want := given("t1", "user:u1", 1)
+	fails(t, mine.AddAgentTask(t.Context(), new(newAgentTask("t1", "user:u1", 1))), junctor.CodeNotFound) // no agent
+	must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
+	must(mine.AddAgent(t.Context(), publishableAgent("atm")))(t)
+	want := newAgentTask("t1", "user:u1", 1)
 	ok(t, mine.AddAgentTask(t.Context(), &want))
-	fails(t, mine.AddAgentTask(t.Context(), new(given("t1", "user:u2", 1))), junctor.CodeConflict)
-	kept(t, want, must(t.open().For(junctor.DefaultTenant).AgentTask(t.Context(), "bank", "user:u1", "t1"))(t))
+	fails(t, mine.AddAgentTask(t.Context(), new(newAgentTask("t1", "user:u2", 1))), junctor.CodeConflict)
+	wantEqual(t, want, must(t.open().For(junctor.DefaultTenant).AgentTask(t.Context(), "bank", "user:u1", "t1"))(t))
 	for _, err := range []error{
 		errorOf(mine.AgentTask(t.Context(), "bank", "user:u2", "t1")), errorOf(mine.AgentTask(t.Context(), "atm", "user:u1", "t1")),
 		errorOf(acme.AgentTask(t.Context(), "bank", "user:u1", "t1")), acme.PutTaskPush(t.Context(), junctor.TaskPush{Task: "t1", ID: "p", Config: []byte("{}")}),
@@ -124,14 +124,14 @@ func tasksOfOwners(t *trial) {
 func taskChangesOnce(t *trial) {
 	st := t.open()
 	mine := st.For(junctor.DefaultTenant)
-	must(mine.AddAgent(t.Context(), helper("bank")))(t)
-	a := given("t1", "user:u1", 1)
+	must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
+	a := newAgentTask("t1", "user:u1", 1)
 	ok(t, mine.AddAgentTask(t.Context(), &a))
 	b := a
-	a.State, a.Running, a.At, a.Body, a.Story = "TASK_STATE_COMPLETED", false, moment(5), []byte(`{"done":true}`), []byte(`[{"role":"user"}]`)
+	a.State, a.Running, a.At, a.Body, a.Messages = "TASK_STATE_COMPLETED", false, moment(5), []byte(`{"done":true}`), []byte(`[{"role":"user"}]`)
 	ok(t, mine.UpdateAgentTask(t.Context(), &a))
 	fails(t, mine.UpdateAgentTask(t.Context(), &b), junctor.CodeConflict)
-	kept(t, a, must(mine.AgentTask(t.Context(), "bank", "user:u1", "t1"))(t))
+	wantEqual(t, a, must(mine.AgentTask(t.Context(), "bank", "user:u1", "t1"))(t))
 	if a.Version != 2 {
 		t.Errorf("version %d", a.Version)
 	}
@@ -140,9 +140,9 @@ func taskChangesOnce(t *trial) {
 func tasksInPages(t *trial) {
 	st := t.open()
 	mine := st.For(junctor.DefaultTenant)
-	must(mine.AddAgent(t.Context(), helper("bank")))(t)
+	must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
 	for n := range 7 {
-		one := given(fmt.Sprint("t", n), "user:u1", n/2) // some at the same time
+		one := newAgentTask(fmt.Sprint("t", n), "user:u1", n/2) // some at the same time
 		if n%2 == 1 {
 			one.State, one.Context = "TASK_STATE_COMPLETED", "c2"
 		}
@@ -179,10 +179,10 @@ func tasksInPages(t *trial) {
 func lostTasks(t *trial) {
 	st := t.open()
 	mine := st.For(junctor.DefaultTenant)
-	must(mine.AddAgent(t.Context(), helper("bank")))(t)
-	for id, node := range map[string]string{"t1": "n1", "t2": "n2", "t3": "n2"} {
-		one := given(id, "user:u1", 1)
-		one.Node = node
+	must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
+	for id, replica := range map[string]string{"t1": "n1", "t2": "n2", "t3": "n2"} {
+		one := newAgentTask(id, "user:u1", 1)
+		one.Replica = replica
 		one.Running = id != "t3"
 		ok(t, mine.AddAgentTask(t.Context(), &one))
 	}
@@ -194,19 +194,19 @@ func lostTasks(t *trial) {
 		return out
 	}
 	if got := ids(must(st.LostAgentTasks(t.Context(), "n1", moment(0)))(t)); !slices.Equal(got, []string{"t1"}) {
-		t.Errorf("of a node that started: %v", got)
+		t.Errorf("of a replica that started: %v", got)
 	}
 	must(st.BeatAgentTasks(t.Context(), "n1", moment(60)))(t)
 	if got := ids(must(st.LostAgentTasks(t.Context(), "", moment(30)))(t)); !slices.Equal(got, []string{"t2"}) {
-		t.Errorf("of a node that is silent: %v", got)
+		t.Errorf("of a replica that is silent: %v", got)
 	}
 }
 
 func pushesGo(t *trial) {
 	st := t.open()
 	mine := st.For(junctor.DefaultTenant)
-	must(mine.AddAgent(t.Context(), helper("bank")))(t)
-	ok(t, mine.AddAgentTask(t.Context(), new(given("t1", "user:u1", 1))))
+	must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
+	ok(t, mine.AddAgentTask(t.Context(), new(newAgentTask("t1", "user:u1", 1))))
 	for _, id := range []string{"b", "a"} {
 		ok(t, mine.PutTaskPush(t.Context(), junctor.TaskPush{Task: "t1", ID: id, Config: []byte(`{"url":"https://example.com"}`)}))
 		ok(t, mine.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: junctor.TaskPushOwner("t1"), Name: id}, KeyID: "k"}))
@@ -231,9 +231,9 @@ func pushesGo(t *trial) {
 func oldTasksSwept(t *trial) {
 	st := t.open()
 	mine := st.For(junctor.DefaultTenant)
-	must(mine.AddAgent(t.Context(), helper("bank")))(t)
+	must(mine.AddAgent(t.Context(), publishableAgent("bank")))(t)
 	for id, running := range map[string]bool{"old": false, "working": true} {
-		one := given(id, "user:u1", 1)
+		one := newAgentTask(id, "user:u1", 1)
 		one.Running = running
 		ok(t, mine.AddAgentTask(t.Context(), &one))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func sealed(owner, name, key string) store.Secret {
+func sealedSecret(owner, name, key string) store.Secret {
 	return store.Secret{
 		SecretName: store.SecretName{Owner: owner, Name: name}, KeyID: key,
 		Wrapped: []byte("\x00wrapped by " + key), Ciphertext: []byte("\xff\x00" + owner + name),
@@ -22,7 +22,7 @@ func secretTests() map[string]func(*trial) {
 	return map[string]func(*trial){
 		"secrets/put, replaced, deleted": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			one := sealed("ocr", "key", "k1")
+			one := sealedSecret("ocr", "key", "k1")
 			ok(t, st.PutSecret(t.Context(), one))
 			first := must(st.Secret(t.Context(), one.SecretName))(t)
 			if diff := cmp.Diff(one, first, noTimes); diff != "" {
@@ -31,7 +31,7 @@ func secretTests() map[string]func(*trial) {
 			if age := time.Since(first.CreatedAt); age < -time.Minute || age > time.Hour || !first.CreatedAt.Equal(first.UpdatedAt) {
 				t.Errorf("made %s, updated %s", first.CreatedAt, first.UpdatedAt)
 			}
-			two := sealed("ocr", "key", "k2")
+			two := sealedSecret("ocr", "key", "k2")
 			two.Ciphertext = nil
 			ok(t, st.PutSecret(t.Context(), two))
 			second := must(st.Secret(t.Context(), one.SecretName))(t)
@@ -41,8 +41,8 @@ func secretTests() map[string]func(*trial) {
 			if !second.CreatedAt.Equal(first.CreatedAt) || second.UpdatedAt.Before(first.UpdatedAt) {
 				t.Errorf("made %s then %s, updated %s then %s", first.CreatedAt, second.CreatedAt, first.UpdatedAt, second.UpdatedAt)
 			}
-			ok(t, st.PutSecret(t.Context(), sealed("", "lone", "k1")))
-			ok(t, st.PutSecret(t.Context(), sealed("ocr", "a", "k1")))
+			ok(t, st.PutSecret(t.Context(), sealedSecret("", "lone", "k1")))
+			ok(t, st.PutSecret(t.Context(), sealedSecret("ocr", "a", "k1")))
 			want := []store.SecretName{{Owner: "", Name: "lone"}, {Owner: "ocr", Name: "a"}, {Owner: "ocr", Name: "key"}}
 			if diff := cmp.Diff(want, must(st.SecretNames(t.Context()))(t)); diff != "" {
 				t.Errorf("names (-want +got):\n%s", diff)
@@ -51,8 +51,8 @@ func secretTests() map[string]func(*trial) {
 			fails(t, st.DeleteSecret(t.Context(), one.SecretName), junctor.CodeNotFound)
 			_, err := st.Secret(t.Context(), one.SecretName)
 			fails(t, err, junctor.CodeNotFound)
-			fails(t, st.PutSecret(t.Context(), sealed("ocr", "", "k")), junctor.CodeInvalid)
-			fails(t, st.PutSecret(t.Context(), sealed("ocr", "x", "")), junctor.CodeInvalid)
+			fails(t, st.PutSecret(t.Context(), sealedSecret("ocr", "", "k")), junctor.CodeInvalid)
+			fails(t, st.PutSecret(t.Context(), sealedSecret("ocr", "x", "")), junctor.CodeInvalid)
 		},
 		"secrets/wrapped again": rotate,
 	}
@@ -64,10 +64,10 @@ func rotate(t *trial) {
 	const each = 25
 	for n := range each {
 		for _, tenant := range []junctor.TenantID{"acme", junctor.DefaultTenant} {
-			ok(t, st.For(tenant).PutSecret(t.Context(), sealed("owner", string(rune('a'+n)), "old")))
+			ok(t, st.For(tenant).PutSecret(t.Context(), sealedSecret("owner", string(rune('a'+n)), "old")))
 		}
 	}
-	ok(t, st.For("acme").PutSecret(t.Context(), sealed("owner", "new already", "new")))
+	ok(t, st.For("acme").PutSecret(t.Context(), sealedSecret("owner", "new already", "new")))
 
 	seen, after := 0, store.TenantSecret{}
 	for {
@@ -79,7 +79,7 @@ func rotate(t *trial) {
 			seen++
 			switch seen {
 			case 1: // replaced meanwhile: what it holds now must stay
-				ok(t, st.For(sec.Tenant).PutSecret(t.Context(), sealed(sec.Owner, sec.Name, "newer")))
+				ok(t, st.For(sec.Tenant).PutSecret(t.Context(), sealedSecret(sec.Owner, sec.Name, "newer")))
 			case 2:
 				ok(t, st.For(sec.Tenant).DeleteSecret(t.Context(), sec.SecretName))
 			}

@@ -36,7 +36,7 @@ func sharedTests() map[string]func(*trial) {
 
 func manyWriters(t *trial) {
 	const writers, rounds = 8, 12
-	var m made
+	var m fixtures
 	stores := []*store.Store{t.open(), t.open()}
 	var wg sync.WaitGroup
 	for w := range writers {
@@ -102,7 +102,7 @@ func oneFirstUser(t *trial) {
 // oneAdmin sets the admin key from several stores at once: none is refused, and
 // one key is left.
 func oneAdmin(t *trial) {
-	var m made
+	var m fixtures
 	stores := []*store.Store{t.open(), t.open(), t.open()}
 	for range 5 {
 		var wg sync.WaitGroup
@@ -159,7 +159,7 @@ type contents struct {
 }
 
 func reopening(t *trial) {
-	var m made
+	var m fixtures
 	read := func(st *store.Store) contents {
 		acme := st.For("acme")
 		return contents{

@@ -21,8 +21,8 @@ type Opener func(t testing.TB) *store.Store
 func Run(t *testing.T, fresh func(t testing.TB) Opener) {
 	t.Helper()
 	for _, group := range []map[string]func(*trial){
-		tenantTests(), userTests(), loginTests(), consentTests(), keyTests(), serverTests(), connectionTests(), agentTests(), modelTests(), tagTests(), componentCatalogTests(), appTests(), documentTests(), eventTests(), workspaceTests(), publishedTests(), traceTests(), settingTests(), sessionTests(), taskTests(), instanceTests(), nodeTests(), auditTests(), secretTests(),
-		endpointTests(), versionTests(), wallTests(), timeTests(), sharedTests(), errorTests(),
+		tenantTests(), userTests(), loginTests(), consentTests(), keyTests(), serverTests(), connectionTests(), agentTests(), modelTests(), tagTests(), componentCatalogTests(), appTests(), documentTests(), eventTests(), roomTests(), publishedTests(), traceTests(), settingTests(), sessionTests(), taskTests(), instanceTests(), replicaTests(), auditTests(), secretTests(),
+		endpointTests(), versionTests(), isolationTests(), timeTests(), sharedTests(), errorTests(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -42,11 +42,11 @@ type trial struct {
 // open opens the trial's database once more.
 func (t *trial) open() *store.Store { return t.opener(t.T) }
 
-// made counts the keys that tests make, so that no two have the same hash.
-type made struct{ n atomic.Int64 }
+// fixtures counts the keys that tests make, so that no two have the same hash.
+type fixtures struct{ n atomic.Int64 }
 
 // key makes a key of its own.
-func (m *made) key(id, name string) junctor.Key {
+func (m *fixtures) key(id, name string) junctor.Key {
 	n := m.n.Add(1)
 	k := junctor.Key{
 		ID: id, Name: name, Prefix: "jct_" + strconv.FormatInt(n, 10),

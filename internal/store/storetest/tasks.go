@@ -22,7 +22,7 @@ func taskTests() map[string]func(*trial) {
 			first := t.open()
 			st := first.For(junctor.DefaultTenant)
 			fails(t, st.AddTask(t.Context(), task("a", "alice", 10)), junctor.CodeNotFound)
-			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
 			ok(t, st.AddTask(t.Context(), task("a", "alice", 10)))
 			fails(t, st.AddTask(t.Context(), task("a", "bob", 10)), junctor.CodeConflict)
 			ok(t, first.Close())
@@ -46,7 +46,7 @@ func taskTests() map[string]func(*trial) {
 		"tasks/listed by principal, and swept": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			_ = must(mine.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+			_ = must(mine.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
 			for n := range 5 {
 				ok(t, mine.AddTask(t.Context(), task(fmt.Sprint("a", n), "alice", 10+n)))
 			}

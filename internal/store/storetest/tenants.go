@@ -29,7 +29,7 @@ func tenantTests() map[string]func(*trial) {
 			fails(t, st.EnsureTenant(t.Context(), "", "x"), junctor.CodeInvalid)
 		},
 		"tenants/created once": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open()
 			acme := junctor.Tenant{ID: "acme", Name: "Acme Inc.", CreatedAt: moment(1)}
 			admin := m.key("a", store.AdminName)

@@ -12,7 +12,7 @@ import (
 func timeTests() map[string]func(*trial) {
 	return map[string]func(*trial){
 		"times/come back in UTC, in microseconds": func(t *trial) {
-			var m made
+			var m fixtures
 			st := t.open().For(junctor.DefaultTenant)
 			times := rapid.Custom(func(t *rapid.T) time.Time {
 				seconds := rapid.Int64Range(-62_135_596_800, 253_402_300_799).Draw(t, "seconds") // the years 1 to 9999

@@ -14,8 +14,8 @@ func traceTests() map[string]func(*trial) {
 		"traces/the last ones of each are kept": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			must(mine.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
-			must(mine.AddServer(t.Context(), admission.Stored(brought("other"))))(t)
+			must(mine.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
+			must(mine.AddServer(t.Context(), admission.Stored(upstreamServer("other"))))(t)
 			ok(t, mine.CreateUser(t.Context(), user("ann", "Ann")))
 			n := 0
 			add := func(server, user string, good bool) junctor.Trace {

@@ -86,7 +86,7 @@ func userTests() map[string]func(*trial) {
 
 // deleteUser takes away what is the user's, and nothing of anybody else.
 func deleteUser(t *trial) {
-	var m made
+	var m fixtures
 	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	for _, tenant := range []junctor.TenantID{junctor.DefaultTenant, "acme"} {
@@ -99,7 +99,7 @@ func deleteUser(t *trial) {
 			ok(t, in.AddLogin(t.Context(), m.login("l"+id, id)))
 			ok(t, in.AddLink(t.Context(), m.login("o"+id, id)))
 			ok(t, in.LinkUser(t.Context(), id, "https://idp", string(tenant)+id, moment(1)))
-			ok(t, in.PutSecret(t.Context(), sealed(junctor.UserOwner(id), "token", "k")))
+			ok(t, in.PutSecret(t.Context(), sealedSecret(junctor.UserOwner(id), "token", "k")))
 		}
 		ok(t, in.CreateKey(t.Context(), m.key("service", "service")))
 	}

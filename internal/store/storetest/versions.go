@@ -27,12 +27,12 @@ type versionedNoun struct {
 func versionedNouns() []versionedNoun {
 	return []versionedNoun{
 		{
-			"room", func(t *trial, rows *store.Tenant) { _ = must(rows.AddWorkspace(t.Context(), room("kitchen")))(t) },
+			"room", func(t *trial, rows *store.Tenant) { _ = must(rows.AddRoom(t.Context(), room("kitchen")))(t) },
 			func(t *trial, rows *store.Tenant) func(string) error {
-				w := must(rows.Workspace(t.Context(), "kitchen"))(t)
-				return func(label string) error { w.Name = label; return errorOf(rows.UpdateWorkspace(t.Context(), w)) }
+				w := must(rows.Room(t.Context(), "kitchen"))(t)
+				return func(label string) error { w.Name = label; return errorOf(rows.UpdateRoom(t.Context(), w)) }
 			},
-			func(t *trial, rows *store.Tenant) string { return must(rows.Workspace(t.Context(), "kitchen"))(t).Name },
+			func(t *trial, rows *store.Tenant) string { return must(rows.Room(t.Context(), "kitchen"))(t).Name },
 		},
 		{
 			"trigger", func(t *trial, rows *store.Tenant) {
@@ -86,7 +86,7 @@ func versionedNouns() []versionedNoun {
 		},
 		{
 			"server", func(t *trial, rows *store.Tenant) {
-				_ = must(rows.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+				_ = must(rows.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
 			},
 			func(t *trial, rows *store.Tenant) func(string) error {
 				v := must(rows.Server(t.Context(), "notes"))(t)
@@ -165,12 +165,12 @@ func oneOfTwoChanges(t *trial, n versionedNoun) {
 func deletedMember(t *trial) {
 	rows := t.open().For(junctor.DefaultTenant)
 	ok(t, rows.CreateUser(t.Context(), user("u1", "ada")))
-	_ = must(rows.AddWorkspace(t.Context(), room("kitchen", junctor.Member{User: "u1"})))(t)
-	w := must(rows.Workspace(t.Context(), "kitchen"))(t)
+	_ = must(rows.AddRoom(t.Context(), room("kitchen", junctor.Member{User: "u1"})))(t)
+	w := must(rows.Room(t.Context(), "kitchen"))(t)
 	ok(t, rows.DeleteUser(t.Context(), "u1", moment(9)))
 	w.Name = "Galley"
-	fails(t, errorOf(rows.UpdateWorkspace(t.Context(), w)), junctor.CodePrecondition)
-	if got := must(rows.Workspace(t.Context(), "kitchen"))(t); len(got.Members) > 0 {
+	fails(t, errorOf(rows.UpdateRoom(t.Context(), w)), junctor.CodePrecondition)
+	if got := must(rows.Room(t.Context(), "kitchen"))(t); len(got.Members) > 0 {
 		t.Errorf("the room has the members %+v again", got.Members)
 	}
 }

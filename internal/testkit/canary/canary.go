@@ -66,6 +66,7 @@ type Hit struct {
 	Offset int64
 }
 
+// String returns the place and form of the hit, without the secret.
 func (h Hit) String() string {
 	return fmt.Sprintf("%s:%d: %s, %s", h.Where, h.Offset, h.Secret, h.Form)
 }

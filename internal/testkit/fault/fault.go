@@ -49,6 +49,7 @@ func Kinds() []Kind {
 	return all
 }
 
+// String returns the name of the fault in reports.
 func (k Kind) String() string {
 	names := []string{
 		"none", "refuse", "hang", "slow headers", "slow drip", "reset before", "reset during", "reset after",

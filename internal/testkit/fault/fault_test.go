@@ -357,8 +357,8 @@ func TestAnyProtocol(t *testing.T) {
 	<-done
 }
 
-// TestServerGone shows a dead server as what it is.
-func TestServerGone(t *testing.T) {
+// TestServerUnavailable shows a dead server as what it is.
+func TestServerUnavailable(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

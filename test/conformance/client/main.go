@@ -19,9 +19,8 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
-	"github.com/junctor-mcp/junctor/internal/oauth"
+	oauthclient "github.com/junctor-mcp/junctor/internal/oauth/client"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 )
@@ -57,16 +56,16 @@ func main() {
 // memory keeps the login.
 type memory struct {
 	mu    sync.Mutex
-	grant *oauth.Grant
+	grant *oauthclient.Grant
 }
 
-func (m *memory) Load(context.Context) (*oauth.Grant, error) {
+func (m *memory) Load(context.Context) (*oauthclient.Grant, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.grant, nil
 }
 
-func (m *memory) Save(_ context.Context, g *oauth.Grant) error {
+func (m *memory) Save(_ context.Context, g *oauthclient.Grant) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.grant = g
@@ -76,11 +75,11 @@ func (m *memory) Save(_ context.Context, g *oauth.Grant) error {
 // player plays one scenario.
 type player struct {
 	given  given
-	client *oauth.Client
-	server oauth.Server
+	client *oauthclient.Client
+	server oauthclient.Server
 	keep   memory
-	known  *oauth.Registered
-	login  *oauth.Login
+	known  *oauthclient.RegisteredClient
+	login  *oauthclient.Login
 	logins int
 }
 
@@ -103,12 +102,12 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
-	p.client = &oauth.Client{HTTP: out.Client(egress.ClientOptions{}), Name: "Junctor", MetadataURL: document, Now: time.Now}
-	p.server = oauth.Server{URL: address.String(), ClientID: p.given.ClientID, Secret: seal.NewSecret(p.given.Secret), Issuer: p.given.Issuer}
-	p.login = oauth.NewLogin(p.client, &p.keep, func(context.Context) (oauth.Server, error) { return p.server, nil }, show)
+	p.client = &oauthclient.Client{HTTP: out.Client(egress.ClientOptions{}), Name: "Junctor", MetadataURL: document, Now: time.Now}
+	p.server = oauthclient.Server{URL: address.String(), ClientID: p.given.ClientID, Secret: seal.NewSecret(p.given.Secret), Issuer: p.given.Issuer}
+	p.login = oauthclient.NewLogin(p.client, &p.keep, func(context.Context) (oauthclient.Server, error) { return p.server, nil }, show)
 	up, err := upstream.New(upstream.Options{
-		ID: "suite", Transport: upstream.TransportHTTP, URL: address, Client: out.Client(egress.ClientOptions{}), Stream: out.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1}),
-		OnDemand: true, Logger: log, Header: func(ctx context.Context, _ *junctor.Principal) (http.Header, error) {
+		ID: "suite", Transport: upstream.TransportHTTP, URL: address, Client: out.Client(egress.ClientOptions{}), StreamClient: out.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1}),
+		LoginOnDemand: true, Logger: log, Header: func(ctx context.Context, _ *junctor.Principal) (http.Header, error) {
 			token, _, err := p.login.Token(ctx)
 			if token == "" {
 				return nil, err
@@ -120,7 +119,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer up.Close()
-	if err := p.through(ctx, func() error { _, err := up.Begin(ctx); return err }); err != nil {
+	if err := p.through(ctx, func() error { _, err := up.Connect(ctx); return err }); err != nil {
 		return err
 	}
 	return p.through(ctx, func() error {
@@ -137,7 +136,7 @@ func (silent) Log(string, []byte) {}
 // through makes a call, logging in where the server wants it, a few times.
 func (p *player) through(ctx context.Context, call func() error) error {
 	for {
-		wants, err := p.login.Through(ctx, challenge, call)
+		wants, err := p.login.CallWithRetry(ctx, challenge, call)
 		if wants == nil {
 			return err
 		}
@@ -150,18 +149,18 @@ func (p *player) through(ctx context.Context, call func() error) error {
 	}
 }
 
-func challenge(err error) (oauth.Challenge, bool) {
+func challenge(err error) (oauthclient.Challenge, bool) {
 	r := upstream.RefusalOf(err)
 	if r == nil {
-		return oauth.Challenge{}, false
+		return oauthclient.Challenge{}, false
 	}
-	return oauth.ParseChallenge(r.Status, []string{r.Challenge}), true
+	return oauthclient.ParseChallenge(r.Status, []string{r.Challenge}), true
 }
 
 // get gets a token as the scenario wants it: as a server's auth says it.
-func (p *player) get(ctx context.Context, wants oauth.Challenge) error {
+func (p *player) get(ctx context.Context, wants oauthclient.Challenge) error {
 	auth := junctor.Auth{Type: junctor.AuthOAuthClient, ClientID: p.given.ClientID, Issuer: p.given.Issuer}
-	with := credential.Proof{Secret: seal.NewSecret(p.given.Secret)}
+	with := oauthclient.TokenProof{Secret: seal.NewSecret(p.given.Secret)}
 	switch os.Getenv("MCP_CONFORMANCE_SCENARIO") {
 	case "auth/client-credentials-basic":
 	case "auth/client-credentials-jwt":
@@ -174,27 +173,27 @@ func (p *player) get(ctx context.Context, wants oauth.Challenge) error {
 	default:
 		return p.person(ctx, wants)
 	}
-	token, life, err := p.client.Machine(p.server.URL, show, nil)(ctx, auth, with)
+	token, life, err := p.client.NewTokenRequester(p.server.URL, show, nil)(ctx, auth, with)
 	now := time.Now()
-	return p.keepIt(ctx, &oauth.Grant{Origin: oauth.OriginOf(p.server.URL), Token: oauth.Token{Access: token.Reveal(), Got: now, Expires: now.Add(life)}, Since: now}, err)
+	return p.keepIt(ctx, &oauthclient.Grant{Origin: oauthclient.OriginOf(p.server.URL), Token: oauthclient.Token{Access: token.Reveal(), ObtainedAt: now, ExpiresAt: now.Add(life)}, Since: now}, err)
 }
 
-func (p *player) keepIt(ctx context.Context, g *oauth.Grant, err error) error {
+func (p *player) keepIt(ctx context.Context, g *oauthclient.Grant, err error) error {
 	if err != nil {
 		return err
 	}
 	p.known = &g.Client
-	defer p.login.Changed()
+	defer p.login.Invalidate()
 	return p.keep.Save(ctx, g)
 }
 
 // person logs in like one who agrees to everything at once.
-func (p *player) person(ctx context.Context, wants oauth.Challenge) error {
+func (p *player) person(ctx context.Context, wants oauthclient.Challenge) error {
 	former, err := p.keep.Load(ctx)
 	if err != nil {
 		return err
 	}
-	pending, address, trace, err := p.client.Begin(ctx, oauth.Start{Server: p.server, Redirect: redirect, Challenge: wants, Known: p.known, Former: former})
+	pending, address, trace, err := p.client.BeginLogin(ctx, oauthclient.LoginRequest{Server: p.server, Redirect: redirect, Challenge: wants, KnownClient: p.known, FormerGrant: former})
 	show(ctx, trace)
 	if err != nil {
 		return err
@@ -213,7 +212,7 @@ func (p *player) person(ctx context.Context, wants oauth.Challenge) error {
 	if err != nil {
 		return err
 	}
-	grant, trace, err := p.client.Finish(ctx, pending, back.Query())
+	grant, trace, err := p.client.FinishLogin(ctx, pending, back.Query())
 	show(ctx, trace)
 	return p.keepIt(ctx, grant, err)
 }

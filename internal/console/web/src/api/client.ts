@@ -55,7 +55,7 @@ export async function ask(method: string, path: string, body?: unknown, { signal
   } catch (err) {
     if (signal?.aborted) throw err;
     throw new Failure(
-      { code: 'unreachable', detail: 'This instance does not answer.', hint: 'Look whether it runs; this page tries again by itself.' },
+      { code: 'unreachable', detail: 'This instance does not answer.', hint: 'Check that it is running. This page retries automatically.' },
       `${method} ${path}`,
     );
   }

@@ -1,5 +1,5 @@
 import { Failure, type Problem } from './client';
-import { stream } from './events';
+import { stream } from './stream';
 
 // Passed is a step that has passed, and how long after the beginning.
 export interface Passed {
@@ -17,6 +17,6 @@ export async function follow<T>(path: string, body: unknown, signal: AbortSignal
     else if (e.name === 'result') result = data as T;
     else if (e.name === 'error') throw new Failure(data as Problem, `POST ${path}`);
   });
-  if (!result) throw new Failure({ code: 'unreachable', detail: 'The answer ended before the last step.' }, `POST ${path}`);
+  if (!result) throw new Failure({ code: 'unreachable', detail: 'The response ended before the last step.' }, `POST ${path}`);
   return result;
 }

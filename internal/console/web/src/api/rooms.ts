@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import type { RoomEvent } from '../screens/chat/agui';
 import type { Message } from '../screens/chat/room';
-import type { Deed } from '../surface/actions';
+import type { SurfaceAction } from '../surface/actions';
 import type { Problem } from '../surface/tree';
 import { ask, Failure, get, type Page, query, type Schemas, send } from './client';
-import { stream } from './events';
+import { stream } from './stream';
 
 // Rooms, as the API has them.
 
-export type Workspace = Schemas['Shown'];
+export type Room = Schemas['Details'];
 export type Member = Schemas['Member'];
-export type Policy = Workspace['policy'];
-export type RoomFields = Pick<Workspace, 'name' | 'members' | 'policy' | 'max_rounds' | 'approvals'>;
+export type Policy = Room['policy'];
+export type RoomFields = Pick<Room, 'name' | 'members' | 'policy' | 'max_rounds' | 'approvals'>;
 export type Approval = Schemas['CallApproval'];
 export type InPlay = Schemas['AgentTools'];
 
@@ -20,17 +20,17 @@ export interface Decision {
   remember: boolean;
 }
 
-const at = (id: string) => `/workspaces/${encodeURIComponent(id)}`;
+const at = (id: string) => `/rooms/${encodeURIComponent(id)}`;
 
 export const useRooms = (enabled = true) =>
   useQuery({
     queryKey: ['rooms'],
-    queryFn: ({ signal }) => get<Page<Schemas['Workspace']>>('/workspaces', signal),
+    queryFn: ({ signal }) => get<Page<Schemas['Room']>>('/rooms', signal),
     select: (p) => p.items,
     refetchInterval: 15_000,
     enabled,
   });
-export const useRoomInfo = (id: string) => useQuery({ queryKey: ['rooms', id], queryFn: ({ signal }) => get<Workspace>(at(id), signal) });
+export const useRoomInfo = (id: string) => useQuery({ queryKey: ['rooms', id], queryFn: ({ signal }) => get<Room>(at(id), signal) });
 export const useInPlay = (id: string) =>
   useQuery({
     queryKey: ['rooms', id, 'tools'],
@@ -45,9 +45,9 @@ export const useApprovals = (id: string) =>
     select: (p) => p.items,
   });
 
-export const makeRoom = (fields: RoomFields) => send<Schemas['Workspace']>('POST', '/workspaces', fields);
+export const makeRoom = (fields: RoomFields) => send<Schemas['Room']>('POST', '/rooms', fields);
 export const roomPath = at;
-export const forgetAllowed = (id: string) => send<Workspace>('PATCH', at(id), { forget: true });
+export const forgetAllowed = (id: string) => send<Room>('PATCH', at(id), { forget: true });
 export const removeRoom = (id: string) => send('DELETE', at(id));
 export const stopRun = (id: string, run: string) => send('POST', `${at(id)}/runs/${encodeURIComponent(run)}/stop`);
 
@@ -81,7 +81,7 @@ async function startRun(id: string, what: Record<string, unknown>): Promise<void
   } catch (error) {
     if (!begun) throw error;
   }
-  if (failed !== undefined) throw new Failure({ code: 'internal', detail: failed || 'The run did not begin.' }, `POST ${path}`);
+  if (failed !== undefined) throw new Failure({ code: 'internal', detail: failed || 'The run did not start.' }, `POST ${path}`);
 }
 
 export const say = (id: string, text: string, agent: string) =>
@@ -91,7 +91,7 @@ export const say = (id: string, text: string, agent: string) =>
   });
 
 // press tells an agent what a person did on its surface.
-export const press = (id: string, agent: string, action: Deed) =>
+export const press = (id: string, agent: string, action: SurfaceAction) =>
   startRun(id, {
     messages: [{ id: crypto.randomUUID(), role: 'user', content: '' }],
     forwardedProps: { agent, action },

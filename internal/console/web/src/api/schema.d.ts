@@ -952,7 +952,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Choose whose tools my default door shows
+         * Choose whose tools my default endpoint shows
          * @description Needs the scope `tools:read`.
          */
         put: operations["put-my-sources"];
@@ -1171,6 +1171,238 @@ export interface paths {
          * @description Needs the scope `admin`.
          */
         delete: operations["delete-role"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rooms that the caller is in
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["list-rooms"];
+        put?: never;
+        /**
+         * Create a room for people and agents
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["create-room"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["get-room"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a room and its messages; the records of calls stay
+         * @description Needs the scope `tools:call`.
+         */
+        delete: operations["delete-room"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a room
+         * @description Needs the scope `tools:call`.
+         */
+        patch: operations["patch-room"];
+        trace?: never;
+    };
+    "/rooms/{id}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the calls that wait for a decision
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["list-room-approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a room with all its messages
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["export-room"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a room's newest messages, or those before one, oldest first
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["list-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/messages/{message}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report surfaces of a message that could not be rendered
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["report-surface"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message to a room, or decide on the calls that a run waits for, and stream the events of the run
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["run-room"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/runs/{run}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a run; one that has ended stays as it is
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["stop-run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the messages of a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["search-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the events of a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["stream-room"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the allowed tools of the agents of a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
+        get: operations["list-room-tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2148,7 +2380,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sum up calls by tool, server, user, agent, caller, door or day
+         * Sum up calls by tool, server, user, agent, caller, entry_point or day
          * @description Needs the scope `audit:read`.
          */
         get: operations["get-usage"];
@@ -2425,254 +2657,39 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/workspaces": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the rooms that one is in
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["list-workspaces"];
-        put?: never;
-        /**
-         * Make a room for people and agents
-         * @description Needs the scope `tools:call`.
-         */
-        post: operations["create-workspace"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show a room
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["get-workspace"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a room and all that was said in it; the records of calls stay
-         * @description Needs the scope `tools:call`.
-         */
-        delete: operations["delete-workspace"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a room
-         * @description Needs the scope `tools:call`.
-         */
-        patch: operations["patch-workspace"];
-        trace?: never;
-    };
-    "/workspaces/{id}/approvals": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the calls that wait for somebody's word
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["list-room-approvals"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Export a room with all that was said in it
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["export-workspace"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/messages": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a room's newest messages, or those before one, oldest first
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["list-messages"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/messages/{message}/report": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Tell what could not be shown of a message's surfaces
-         * @description Needs the scope `tools:call`.
-         */
-        post: operations["report-surface"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/runs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Say something in a room, or answer what a run waits for, and follow what comes of it
-         * @description Needs the scope `tools:call`.
-         */
-        post: operations["run-workspace"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/runs/{run}/stop": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Stop a run; one that has ended stays as it is
-         * @description Needs the scope `tools:call`.
-         */
-        post: operations["stop-run"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Search what was said in a room
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["search-messages"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/stream": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follow what happens in a room
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["stream-workspace"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/workspaces/{id}/tools": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List what the agents of a room may use
-         * @description Needs the scope `tools:call` or `audit:read`.
-         */
-        get: operations["list-room-tools"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         API: {
+            /** @description Of an auto-generated server: where its documentation is, in place of document. */
             document_url?: string;
-            exposure?: string;
+            /**
+             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
+             * @enum {string}
+             */
+            exposure?: "auto" | "all" | "search";
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
             format?: string;
+            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
             include?: string[];
             key_in?: string;
             key_name?: string;
             login_url?: string;
-            mutations?: string;
-            /** Format: int64 */
+            /**
+             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
+             * @enum {string}
+             */
+            mutations?: "none" | "explicit" | "all";
+            /**
+             * Format: int64
+             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
+             */
             poll_minutes?: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
+             */
             rate?: number;
             title?: string;
             token_url?: string;
@@ -2705,9 +2722,13 @@ export interface components {
         };
         APIEdit: {
             category?: string;
+            /** @description In place of its own description. */
             description?: string;
+            /** @description Nobody sees the tool or can call it. */
             hide?: boolean;
+            /** @description In place of its own name. */
             name?: string;
+            /** @description The tool changes nothing: its calls need no approval and may be repeated. */
             read_only?: boolean;
             roles?: string[] | null;
             tool: string;
@@ -2867,7 +2888,7 @@ export interface components {
         AgentBody: {
             /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
             brain?: components["schemas"]["Brain"];
-            /** @description Whether it opens no door. */
+            /** @description Whether no endpoint accepts its keys. */
             disabled?: boolean;
             /** @description In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away. */
             limits?: components["schemas"]["LimitsPatch"];
@@ -2925,7 +2946,7 @@ export interface components {
         AgentTools: {
             agent: string;
             fault?: string;
-            tools: components["schemas"]["ToolCard"][];
+            tools: components["schemas"]["ToolSummary"][];
         };
         Allowance: {
             /** Format: int64 */
@@ -2935,6 +2956,11 @@ export interface components {
             remaining: number;
             /** Format: date-time */
             reset: string;
+        };
+        AllowedTool: {
+            agent: string;
+            server: string;
+            tool: string;
         };
         App: {
             approval: components["schemas"]["Approval"];
@@ -2976,54 +3002,54 @@ export interface components {
             /** @description Of an auto-generated server: add it although its document yields no tool. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
+            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
+             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
-            /** @description With stdio: the working directory. */
+            /** @description Working directory of a command. */
             cwd?: string;
             disabled?: boolean;
             /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
             document?: string;
             /** @description Of an auto-generated server: where its documentation is, in place of document. */
             document_url?: string;
-            /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
             format?: string;
-            /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
              * @enum {string}
              */
             home?: "each" | "one";
-            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
+             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, and so processes of a command, at a time; 0 is the usual number.
+             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
@@ -3032,41 +3058,41 @@ export interface components {
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
-             * @description Of a GraphQL API: which mutations become tools.
+             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
              */
             poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
             /**
              * Format: int64
-             * @description How long a call may take; 0 is the instance's own limit.
+             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
              */
             timeout_ms?: number;
             title?: string;
             /**
-             * @description Absent: http for a url, stdio for a command.
+             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description With http and sse. Its query is kept like a credential. */
+            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
              * @enum {string}
              */
             views?: "on" | "off";
@@ -3127,16 +3153,6 @@ export interface components {
             digest?: string;
             state: string;
         };
-        AskedCall: {
-            arguments?: {
-                [key: string]: unknown;
-            };
-            digest?: string;
-            id: string;
-            name: string;
-            server?: string;
-            tool?: string;
-        };
         Attempt: {
             /**
              * Format: int64
@@ -3152,68 +3168,34 @@ export interface components {
             took_ns: number;
         };
         Auth: {
-            audience?: string;
-            client_auth?: string;
-            client_id?: string;
-            grant?: string;
-            header?: string;
-            idp_client_id?: string;
-            idp_secret?: string;
-            idp_token_url?: string;
-            issuer?: string;
-            scope?: string;
-            secret?: string;
-            subject?: string;
-            subject_type?: string;
-            token_url?: string;
-            /** @enum {string} */
-            type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
-            username?: string;
-        };
-        AuthBody: {
-            /** @description Of token-exchange. */
+            /** @description With token-exchange: whom the new token is for. */
             audience?: string;
             /**
-             * @description Of oauth and oauth-client: the secret is the client's private key, in PEM, and it proves itself by what it signs.
+             * @description With oauth and oauth-client: private-key-jwt if the secret is the client's private key, in PEM, and the client proves itself by a signature.
              * @enum {string}
              */
             client_auth?: "private-key-jwt";
-            /** @description Of oauth-client; of oauth where a client was registered by hand. */
+            /** @description With oauth-client; with oauth if a client was registered by hand. */
             client_id?: string;
             /**
-             * Format: password
-             * @description Of oauth-client and oauth: the same as secret.
-             */
-            client_secret?: string;
-            /**
-             * @description Of oauth-client: what it gets its token for; absent for the client itself.
+             * @description With oauth-client: what the client gets its token for. By default for itself.
              * @enum {string}
              */
             grant?: "jwt-bearer" | "token-exchange" | "enterprise";
-            /** @description Of api-key; X-API-Key where it is absent. */
+            /** @description With api-key: the header of the key. By default X-API-Key. */
             header?: string;
-            /** @description Of enterprise: the client at the identity provider. */
+            /** @description With enterprise: the client at the identity provider. */
             idp_client_id?: string;
             /**
              * Format: password
-             * @description Of enterprise: the secret of that client; absent where it has none.
+             * @description With enterprise: the secret of that client. Without one the client is public.
              */
             idp_secret?: string;
-            /** @description Of enterprise: where the identity provider exchanges the identity token. */
+            /** @description With enterprise: where the identity provider exchanges the identity token. */
             idp_token_url?: string;
-            /** @description Of oauth and oauth-client: the only authorization server to go to. */
+            /** @description With oauth and oauth-client: the only authorization server to use. */
             issuer?: string;
-            /**
-             * Format: password
-             * @description Of api-key: the same as secret.
-             */
-            key?: string;
-            /**
-             * Format: password
-             * @description Of basic: the same as secret.
-             */
-            password?: string;
-            /** @description Of oauth-client; of oauth where others are wanted than the server names. */
+            /** @description With oauth-client; with oauth if other scopes are needed than the server names. */
             scope?: string;
             /**
              * Format: password
@@ -3222,24 +3204,91 @@ export interface components {
             secret?: string;
             /**
              * Format: password
-             * @description Of a grant: the statement, the token to exchange, or the person's identity token.
+             * @description With a grant: the assertion, the token to exchange, or the user's identity token.
              */
             subject?: string;
             /**
-             * @description Of token-exchange; an access token where it is absent.
+             * @description With token-exchange: the type of the token. By default access_token.
+             * @enum {string}
+             */
+            subject_type?: "access_token" | "id_token" | "refresh_token" | "jwt";
+            /** @description With oauth-client: where the client gets its token. */
+            token_url?: string;
+            /** @enum {string} */
+            type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
+            /** @description With basic. */
+            username?: string;
+        };
+        AuthBody: {
+            /** @description With token-exchange: whom the new token is for. */
+            audience?: string;
+            /**
+             * @description With oauth and oauth-client: private-key-jwt if the secret is the client's private key, in PEM, and the client proves itself by a signature.
+             * @enum {string}
+             */
+            client_auth?: "private-key-jwt";
+            /** @description With oauth-client; with oauth if a client was registered by hand. */
+            client_id?: string;
+            /**
+             * Format: password
+             * @description With oauth-client and oauth: the same as secret.
+             */
+            client_secret?: string;
+            /**
+             * @description With oauth-client: what the client gets its token for. By default for itself.
+             * @enum {string}
+             */
+            grant?: "jwt-bearer" | "token-exchange" | "enterprise";
+            /** @description With api-key: the header of the key. By default X-API-Key. */
+            header?: string;
+            /** @description With enterprise: the client at the identity provider. */
+            idp_client_id?: string;
+            /**
+             * Format: password
+             * @description With enterprise: the secret of that client. Without one the client is public.
+             */
+            idp_secret?: string;
+            /** @description With enterprise: where the identity provider exchanges the identity token. */
+            idp_token_url?: string;
+            /** @description With oauth and oauth-client: the only authorization server to use. */
+            issuer?: string;
+            /**
+             * Format: password
+             * @description With api-key: the same as secret.
+             */
+            key?: string;
+            /**
+             * Format: password
+             * @description With basic: the same as secret.
+             */
+            password?: string;
+            /** @description With oauth-client; with oauth if other scopes are needed than the server names. */
+            scope?: string;
+            /**
+             * Format: password
+             * @description The secret of any type; *** keeps the stored one.
+             */
+            secret?: string;
+            /**
+             * Format: password
+             * @description With a grant: the assertion, the token to exchange, or the user's identity token.
+             */
+            subject?: string;
+            /**
+             * @description With token-exchange: the type of the token. By default access_token.
              * @enum {string}
              */
             subject_type?: "access_token" | "id_token" | "refresh_token" | "jwt";
             /**
              * Format: password
-             * @description Of bearer: the same as secret.
+             * @description With bearer: the same as secret.
              */
             token?: string;
-            /** @description Of oauth-client. */
+            /** @description With oauth-client: where the client gets its token. */
             token_url?: string;
             /** @enum {string} */
             type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
-            /** @description Of basic. */
+            /** @description With basic. */
             username?: string;
         };
         Author: {
@@ -3263,13 +3312,13 @@ export interface components {
             client?: string;
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
-            /** @enum {string} */
-            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
              * Format: int64
              * @description Nanoseconds.
              */
             duration_ns?: number;
+            /** @enum {string} */
+            entry_point: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             id: string;
             issuer: string;
             /** @enum {string} */
@@ -3292,7 +3341,7 @@ export interface components {
             agent: string;
             /** Format: date-time */
             at: string;
-            call: components["schemas"]["AskedCall"];
+            call: components["schemas"]["RequestedCall"];
             /** Format: date-time */
             decided_at?: string;
             decided_by?: string;
@@ -3310,11 +3359,11 @@ export interface components {
             chain: string;
             claimed: boolean;
             description?: string;
+            /** Format: date-time */
+            discovered_at?: string;
             /** @enum {string} */
             domain?: "verified" | "unverified" | "";
             endpoint?: string;
-            /** Format: date-time */
-            found_at?: string;
             name?: string;
             problems: string[];
             proof?: string;
@@ -3426,12 +3475,12 @@ export interface components {
              * @description How far the database's clock is ahead of the asked process's.
              */
             database_clock_ms: number;
-            /** @description Every journal of which the database has records, and those of the nodes. */
+            /** @description Every journal of which the database has records, and those of the replicas. */
             journals: components["schemas"]["JournalState"][];
             /** @description Work that one does for all. */
             leases: components["schemas"]["LeaseState"][];
             /** @description Every process that was seen in the last minute. */
-            nodes: components["schemas"]["NodeState"][];
+            replicas: components["schemas"]["ReplicaState"][];
             /**
              * Format: int64
              * @description The newest migration of the database.
@@ -3635,6 +3684,26 @@ export interface components {
              */
             until?: string;
         };
+        Details: {
+            /** @enum {string} */
+            approvals: "ask" | "never";
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            last_run?: components["schemas"]["RoomRun"];
+            /** Format: int64 */
+            max_rounds: number;
+            members: components["schemas"]["Member"][];
+            name: string;
+            owner?: string;
+            /** @enum {string} */
+            policy: "addressed" | "router" | "round-robin" | "all";
+            remembered: components["schemas"]["AllowedTool"][];
+            run?: string;
+            /** Format: date-time */
+            updated_at: string;
+            updated_by?: string;
+        };
         Entry: {
             agent?: string;
             /** Format: int64 */
@@ -3644,13 +3713,13 @@ export interface components {
             client?: string;
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
-            /** @enum {string} */
-            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
              * Format: int64
              * @description Nanoseconds.
              */
             duration_ns?: number;
+            /** @enum {string} */
+            entry_point: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             id: string;
             issuer: string;
             /** @enum {string} */
@@ -3818,17 +3887,17 @@ export interface components {
              * @description Records that the database does not have yet.
              */
             lag: number;
-            /** @description The name of the node that writes it. */
-            node: string;
-            /** @description Records are being written; where the node does not run, nothing is known to be wrong. */
+            /** @description Records are being written; where the replica does not run, nothing is known to be wrong. */
             ok: boolean;
             problems?: string[];
             /**
              * Format: int64
-             * @description The last record, where the node runs.
+             * @description The last record, where the replica runs.
              */
             records?: number;
-            /** @description The node runs, and said how its journal is doing. */
+            /** @description The name of the replica that writes it. */
+            replica: string;
+            /** @description The replica runs, and said how its journal is doing. */
             writing: boolean;
         };
         Key: {
@@ -3881,7 +3950,7 @@ export interface components {
             left_ms: number;
             name: string;
             /** @description The id of the process; absent where nobody has it now. */
-            node?: string;
+            replica?: string;
         };
         LeftOut: {
             reason: string;
@@ -4007,7 +4076,7 @@ export interface components {
         MemberBody: {
             /** @description An agent, by name. Its owner brings it into a room, or an admin. */
             agent?: string;
-            /** @description Not looked at: what is read can be sent. */
+            /** @description Ignored, so that a room can be sent back as it was read. */
             name?: string;
             /** @description Or a user, by id or name. */
             user?: string;
@@ -4020,7 +4089,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             author: components["schemas"]["Author"];
-            calls?: components["schemas"]["SaidCall"][];
+            calls?: components["schemas"]["MessageCall"][];
             id: string;
             outcome?: string;
             run?: string;
@@ -4028,6 +4097,23 @@ export interface components {
                 [key: string]: unknown;
             }[];
             text: string;
+        };
+        MessageCall: {
+            arguments?: {
+                [key: string]: unknown;
+            };
+            id: string;
+            name: string;
+            record?: string;
+            result?: {
+                [key: string]: unknown;
+            };
+            result_text?: string;
+            server?: string;
+            /** @enum {string} */
+            state: "running" | "waiting" | "done" | "failed" | "denied" | "lost";
+            tool?: string;
+            view?: string;
         };
         Model: {
             base_url?: string;
@@ -4094,7 +4180,7 @@ export interface components {
         };
         MySourcesBody: {
             /**
-             * @description Whose tools the default door shows, beside the built-in ones.
+             * @description Whose tools the default endpoint shows, beside the built-in ones.
              * @enum {string}
              */
             sources: "auto-generated" | "bring-your-own" | "both";
@@ -4102,7 +4188,7 @@ export interface components {
         NewAgentBody: {
             /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
             brain?: components["schemas"]["Brain"];
-            /** @description Whether it opens no door. */
+            /** @description Whether no endpoint accepts its keys. */
             disabled?: boolean;
             /** @description In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away. */
             limits?: components["schemas"]["LimitsPatch"];
@@ -4186,55 +4272,55 @@ export interface components {
             /** @description Of an auto-generated server: add it although its document yields no tool. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
+            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
+             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
-            /** @description With stdio: the working directory. */
+            /** @description Working directory of a command. */
             cwd?: string;
             /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
             document?: string;
             /** @description Of an auto-generated server: where its documentation is, in place of document. */
             document_url?: string;
-            /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
             format?: string;
-            /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
              * @enum {string}
              */
             home?: "each" | "one";
             /** @description A lower-case letter, then up to 31 lower-case letters, digits or hyphens. */
             id: string;
-            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
+             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, and so processes of a command, at a time; 0 is the usual number.
+             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
@@ -4243,41 +4329,41 @@ export interface components {
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
-             * @description Of a GraphQL API: which mutations become tools.
+             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
              */
             poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
             /**
              * Format: int64
-             * @description How long a call may take; 0 is the instance's own limit.
+             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
              */
             timeout_ms?: number;
             title?: string;
             /**
-             * @description Absent: http for a url, stdio for a command.
+             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description With http and sse. Its query is kept like a credential. */
+            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
              * @enum {string}
              */
             views?: "on" | "off";
@@ -4328,48 +4414,12 @@ export interface components {
              */
             role?: "admin" | "developer" | "viewer";
             /**
-             * @description Whose tools the user's default door shows; absent for both.
+             * @description Whose tools the user's default endpoint shows; absent for both.
              * @enum {string}
              */
             sources?: "auto-generated" | "bring-your-own" | "both";
             /** @description How much the user may do; absent for free. */
             tier?: string;
-        };
-        NodeState: {
-            /** @description It is the one that was asked. */
-            asked: boolean;
-            /**
-             * Format: int64
-             * @description How far its clock is ahead of the asked process's.
-             */
-            clock_ms: number;
-            /** @description Of this run. */
-            id: string;
-            /** @description Of its data directory, and so of its journal. */
-            name: string;
-            /** @description Why it did not. */
-            problem?: string;
-            /** @description It answered the asked process. */
-            reachable: boolean;
-            /**
-             * @description The Redis that limits are shared through; absent where it uses none.
-             * @enum {string}
-             */
-            redis?: "ok" | "away";
-            /** @description The name of the key that it seals with. */
-            seal_key?: string;
-            /** @description The names of all keys that it opens with. */
-            seal_keys?: string[];
-            /**
-             * Format: int64
-             * @description Since when it was not seen, by the clock of the database.
-             */
-            silent_ms: number;
-            /** Format: date-time */
-            started_at: string;
-            /** @description Where the others reach it; absent where nobody knows. */
-            url?: string;
-            version: string;
         };
         Offer: {
             prompts: {
@@ -4383,9 +4433,13 @@ export interface components {
             }[];
         };
         Override: {
+            /** @description In place of its own description. */
             description?: string;
+            /** @description Nobody sees the tool or can call it. */
             hide?: boolean;
+            /** @description In place of its own name. */
             name?: string;
+            /** @description The tool changes nothing: its calls need no approval and may be repeated. */
             read_only?: boolean;
         };
         PackChoice: {
@@ -4534,6 +4588,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageRoom: {
+            items: components["schemas"]["Room"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageSchedule: {
             items: components["schemas"]["Schedule"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -4624,11 +4683,6 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
-        PageWorkspace: {
-            items: components["schemas"]["Workspace"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
-            next?: string;
-        };
         PlannedAgent: {
             /** @description What it would be called here. */
             name: string;
@@ -4680,55 +4734,55 @@ export interface components {
             /** @description Of an auto-generated server: add it although its document yields no tool. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
+            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
+             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
-            /** @description With stdio: the working directory. */
+            /** @description Working directory of a command. */
             cwd?: string;
             /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
             document?: string;
             /** @description Of an auto-generated server: where its documentation is, in place of document. */
             document_url?: string;
-            /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
             format?: string;
-            /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
              * @enum {string}
              */
             home?: "each" | "one";
             /** @description What it would be called, for messages. */
             id?: string;
-            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
+             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, and so processes of a command, at a time; 0 is the usual number.
+             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
@@ -4737,41 +4791,41 @@ export interface components {
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
-             * @description Of a GraphQL API: which mutations become tools.
+             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
              */
             poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
             /**
              * Format: int64
-             * @description How long a call may take; 0 is the instance's own limit.
+             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
              */
             timeout_ms?: number;
             title?: string;
             /**
-             * @description Absent: http for a url, stdio for a command.
+             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description With http and sse. Its query is kept like a credential. */
+            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
              * @enum {string}
              */
             views?: "on" | "off";
@@ -4836,11 +4890,6 @@ export interface components {
             /** @description Where to get the answer: an address, or words. */
             where?: string;
         };
-        Remembered: {
-            agent: string;
-            server: string;
-            tool: string;
-        };
         RemovedUser: {
             /** @description Agents that the caller owns now. Their keys work on: rotate those that the user knew. */
             agents: string[];
@@ -4851,8 +4900,54 @@ export interface components {
             /** @description The user's id. */
             user: string;
         };
+        ReplicaState: {
+            /**
+             * Format: int64
+             * @description How far its clock is ahead of the asked process's.
+             */
+            clock_ms: number;
+            /** @description Of this run. */
+            id: string;
+            /** @description Of its data directory, and so of its journal. */
+            name: string;
+            /** @description Why it did not. */
+            problem?: string;
+            /** @description It answered the asked process. */
+            reachable: boolean;
+            /**
+             * @description The Redis that limits are shared through; absent where it uses none.
+             * @enum {string}
+             */
+            redis?: "ok" | "away";
+            /** @description The name of the key that it seals with. */
+            seal_key?: string;
+            /** @description The names of all keys that it opens with. */
+            seal_keys?: string[];
+            /** @description It is the replica that answers. */
+            self: boolean;
+            /**
+             * Format: int64
+             * @description Since when it was not seen, by the clock of the database.
+             */
+            silent_ms: number;
+            /** Format: date-time */
+            started_at: string;
+            /** @description Where the others reach it; absent where nobody knows. */
+            url?: string;
+            version: string;
+        };
         ReportBody: {
             errors: components["schemas"]["SurfaceError"][];
+        };
+        RequestedCall: {
+            arguments?: {
+                [key: string]: unknown;
+            };
+            digest?: string;
+            id: string;
+            name: string;
+            server?: string;
+            tool?: string;
         };
         RewindChainInputBody: {
             /**
@@ -4865,6 +4960,65 @@ export interface components {
             name: string;
             /** @description The tenant added it; the others are always there. */
             own?: boolean;
+        };
+        Room: {
+            /** @enum {string} */
+            approvals: "ask" | "never";
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            /** Format: int64 */
+            max_rounds: number;
+            members: components["schemas"]["Member"][];
+            name: string;
+            owner?: string;
+            /** @enum {string} */
+            policy: "addressed" | "router" | "round-robin" | "all";
+            /** Format: date-time */
+            updated_at: string;
+            updated_by?: string;
+        };
+        RoomBody: {
+            /**
+             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
+             * @enum {string}
+             */
+            approvals?: "ask" | "never";
+            /**
+             * Format: int64
+             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
+             */
+            max_rounds?: number;
+            /** @description Agents speak in this order. The creator of a room is always a member. */
+            members?: components["schemas"]["MemberBody"][];
+            name?: string;
+            /**
+             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
+             * @enum {string}
+             */
+            policy?: "addressed" | "router" | "round-robin" | "all";
+        };
+        RoomPatchBody: {
+            /**
+             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
+             * @enum {string}
+             */
+            approvals?: "ask" | "never";
+            /** @description End the permanent approvals, so that agents ask again. */
+            forget?: boolean;
+            /**
+             * Format: int64
+             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
+             */
+            max_rounds?: number;
+            /** @description Agents speak in this order. The creator of a room is always a member. */
+            members?: components["schemas"]["MemberBody"][];
+            name?: string;
+            /**
+             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
+             * @enum {string}
+             */
+            policy?: "addressed" | "router" | "round-robin" | "all";
         };
         RoomRun: {
             /** Format: date-time */
@@ -4881,7 +5035,14 @@ export interface components {
             /** @enum {string} */
             state: "running" | "waiting" | "done" | "failed" | "cancelled" | "lost";
         };
-        Rotation: {
+        RotationBody: {
+            /**
+             * Format: int64
+             * @description How long the former token works on.
+             */
+            grace_seconds?: number;
+        };
+        RotationResult: {
             /** Format: int64 */
             broken?: number;
             key_id: string;
@@ -4889,13 +5050,6 @@ export interface components {
             /** Format: int64 */
             rewrapped: number;
             unused?: string[];
-        };
-        RotationBody: {
-            /**
-             * Format: int64
-             * @description How long the former token works on.
-             */
-            grace_seconds?: number;
         };
         Run: {
             /** @description The arguments of a tool or prompt. */
@@ -4919,23 +5073,6 @@ export interface components {
             server?: string;
             /** @description Which version of the tool; absent for the default. */
             version?: string;
-        };
-        SaidCall: {
-            arguments?: {
-                [key: string]: unknown;
-            };
-            id: string;
-            name: string;
-            record?: string;
-            result?: {
-                [key: string]: unknown;
-            };
-            result_text?: string;
-            server?: string;
-            /** @enum {string} */
-            state: "running" | "waiting" | "done" | "failed" | "denied" | "lost";
-            tool?: string;
-            view?: string;
         };
         SampleEvent: {
             agent?: string;
@@ -4992,31 +5129,51 @@ export interface components {
         };
         Server: {
             api?: components["schemas"]["API"];
+            /** @description How Junctor authenticates itself to the server. */
             auth?: components["schemas"]["Auth"];
+            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /** Format: date-time */
             created_at: string;
-            /** @enum {string} */
+            /**
+             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @enum {string}
+             */
             credentials?: "shared" | "per-user";
+            /** @description Working directory of a command. */
             cwd?: string;
             declared?: string;
+            discovered?: string;
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
-            found?: string;
+            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
-            home?: string;
+            /**
+             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @enum {string}
+             */
+            home?: "each" | "one";
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @enum {string}
+             */
             isolation?: "shared" | "session" | "user";
             last_error?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             */
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -5025,48 +5182,79 @@ export interface components {
             restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
+             */
             timeout_ms?: number;
             title?: string;
-            /** @enum {string} */
+            /**
+             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @enum {string}
+             */
             transport?: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
+            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
-            views?: string;
+            /**
+             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         ServerDetail: {
             api?: components["schemas"]["API"];
+            /** @description How Junctor authenticates itself to the server. */
             auth?: components["schemas"]["Auth"];
+            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /** Format: date-time */
             created_at: string;
-            /** @enum {string} */
+            /**
+             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @enum {string}
+             */
             credentials?: "shared" | "per-user";
+            /** @description Working directory of a command. */
             cwd?: string;
             declared?: string;
             /** @description Of a bring-your-own server that is switched on. */
             diagnostics?: components["schemas"]["ServerStatus"];
+            discovered?: string;
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /** @description Of the protocol it speaks: modern or legacy; absent before it has answered. */
             era?: string;
-            found?: string;
+            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
-            home?: string;
+            /**
+             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @enum {string}
+             */
+            home?: "each" | "one";
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @enum {string}
+             */
             isolation?: "shared" | "session" | "user";
             last_error?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             */
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -5077,18 +5265,29 @@ export interface components {
             restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
+             */
             timeout_ms?: number;
             title?: string;
             /** @description The names of its tools, as it calls them. */
             tools?: string[];
-            /** @enum {string} */
+            /**
+             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @enum {string}
+             */
             transport?: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
+            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
-            views?: string;
+            /**
+             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         ServerLogin: {
             client_id?: string;
@@ -5108,74 +5307,74 @@ export interface components {
             /** @description Of an auto-generated server: add it although its document yields no tool. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
+            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
+             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
-            /** @description With stdio: the working directory. */
+            /** @description Working directory of a command. */
             cwd?: string;
             /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
             document?: string;
             /** @description Of an auto-generated server: where its documentation is, in place of document. */
             document_url?: string;
-            /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
             format?: string;
-            /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
+            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
              * @enum {string}
              */
             home?: "each" | "one";
-            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
+             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, and so processes of a command, at a time; 0 is the usual number.
+             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
-             * @description Of a GraphQL API: which mutations become tools.
+             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
              */
             poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
             /**
@@ -5185,19 +5384,19 @@ export interface components {
             state?: "active" | "inactive";
             /**
              * Format: int64
-             * @description How long a call may take; 0 is the instance's own limit.
+             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
              */
             timeout_ms?: number;
             title?: string;
             /**
-             * @description Absent: http for a url, stdio for a command.
+             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description With http and sse. Its query is kept like a credential. */
+            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
              * @enum {string}
              */
             views?: "on" | "off";
@@ -5234,26 +5433,6 @@ export interface components {
             name: string;
             source: string;
             value: string;
-        };
-        Shown: {
-            /** @enum {string} */
-            approvals: "ask" | "never";
-            /** Format: date-time */
-            created_at: string;
-            id: string;
-            last_run?: components["schemas"]["RoomRun"];
-            /** Format: int64 */
-            max_rounds: number;
-            members: components["schemas"]["Member"][];
-            name: string;
-            owner?: string;
-            /** @enum {string} */
-            policy: "addressed" | "router" | "round-robin" | "all";
-            remembered: components["schemas"]["Remembered"][];
-            run?: string;
-            /** Format: date-time */
-            updated_at: string;
-            updated_by?: string;
         };
         SignInLink: {
             /** Format: date-time */
@@ -5444,13 +5623,6 @@ export interface components {
             /** @description Which version of the tool; absent for the default. */
             version?: string;
         };
-        ToolCard: {
-            has_view: boolean;
-            name: string;
-            read_only: boolean;
-            server: string;
-            title?: string;
-        };
         ToolChange: {
             after?: {
                 [key: string]: unknown;
@@ -5507,6 +5679,13 @@ export interface components {
             now: components["schemas"]["ToolFace"];
             to: components["schemas"]["ToolFace"];
             tool: string;
+        };
+        ToolSummary: {
+            has_view: boolean;
+            name: string;
+            read_only: boolean;
+            server: string;
+            title?: string;
         };
         ToolTag: {
             category?: string;
@@ -5700,13 +5879,13 @@ export interface components {
             calls: number;
             /** Format: date-time */
             day?: string;
-            /** @enum {string} */
-            door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
              * Format: int64
              * @description Nanoseconds.
              */
             duration_ns: number;
+            /** @enum {string} */
+            entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /** Format: int64 */
             errors: number;
             issuer?: string;
@@ -5931,65 +6110,6 @@ export interface components {
             tenant: string;
             /** @description The user that it is or acts for, by id. */
             user?: string;
-        };
-        Workspace: {
-            /** @enum {string} */
-            approvals: "ask" | "never";
-            /** Format: date-time */
-            created_at: string;
-            id: string;
-            /** Format: int64 */
-            max_rounds: number;
-            members: components["schemas"]["Member"][];
-            name: string;
-            owner?: string;
-            /** @enum {string} */
-            policy: "addressed" | "router" | "round-robin" | "all";
-            /** Format: date-time */
-            updated_at: string;
-            updated_by?: string;
-        };
-        WorkspaceBody: {
-            /**
-             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
-             * @enum {string}
-             */
-            approvals?: "ask" | "never";
-            /**
-             * Format: int64
-             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
-             */
-            max_rounds?: number;
-            /** @description Agents speak in this order. Who makes a room is in it. */
-            members?: components["schemas"]["MemberBody"][];
-            name?: string;
-            /**
-             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
-             * @enum {string}
-             */
-            policy?: "addressed" | "router" | "round-robin" | "all";
-        };
-        WorkspacePatchBody: {
-            /**
-             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
-             * @enum {string}
-             */
-            approvals?: "ask" | "never";
-            /** @description Ask again for what was allowed for good. */
-            forget?: boolean;
-            /**
-             * Format: int64
-             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
-             */
-            max_rounds?: number;
-            /** @description Agents speak in this order. Who makes a room is in it. */
-            members?: components["schemas"]["MemberBody"][];
-            name?: string;
-            /**
-             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
-             * @enum {string}
-             */
-            policy?: "addressed" | "router" | "round-robin" | "all";
         };
     };
     responses: never;
@@ -6577,8 +6697,8 @@ export interface operations {
                 agent?: string;
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
-                /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+                /** @description Only calls that came in through this entry point. */
+                entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls that this View made, by its id. */
@@ -6629,8 +6749,8 @@ export interface operations {
                 agent?: string;
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
-                /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+                /** @description Only calls that came in through this entry point. */
+                entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls that this View made, by its id. */
@@ -6686,8 +6806,8 @@ export interface operations {
                 agent?: string;
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
-                /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+                /** @description Only calls that came in through this entry point. */
+                entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls that this View made, by its id. */
@@ -8390,6 +8510,485 @@ export interface operations {
             };
         };
     };
+    "list-rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageRoom"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Room"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Details"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-room": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoomPatchBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Details"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-room-approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageCallApproval"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "export-room": {
+        parameters: {
+            query?: {
+                format?: "markdown" | "json";
+            };
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The room, as Markdown, or with format json as JSON. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-messages": {
+        parameters: {
+            query?: {
+                /** @description Only messages before this one, by id. */
+                before?: string;
+                /** @description How many at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageMessage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "report-surface": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+                /** @description The message's id. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "run-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Events of AG-UI 1.0. The body is its RunAgentInput, of which the last message counts, or resume; forwardedProps.agent picks who answers. The run goes on when the stream is closed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stop-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+                /** @description The run's id. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "search-messages": {
+        parameters: {
+            query?: {
+                /** @description Text to find in messages and in results of tools; case does not matter. */
+                q?: string;
+                /** @description Only messages before this one, by id. */
+                before?: string;
+                /** @description How many at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageMessage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stream-room": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events of AG-UI 1.0, of every run: of one that goes on from its beginning, then as they happen, for as long as the caller is in the room. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-room-tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageAgentTools"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     run: {
         parameters: {
             query?: never;
@@ -8604,7 +9203,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Rotation"];
+                    "application/json": components["schemas"]["RotationResult"];
                 };
             };
             /** @description Error */
@@ -10539,12 +11138,12 @@ export interface operations {
                 agent?: string;
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
-                /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+                /** @description Only calls that came in through this entry point. */
+                entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description What is summed up. */
-                by?: "tool" | "server" | "user" | "agent" | "caller" | "door" | "day";
+                by?: "tool" | "server" | "user" | "agent" | "caller" | "entry_point" | "day";
                 /** @description To the day of this time, in UTC. */
                 until?: string;
             };
@@ -11237,485 +11836,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whoami"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-workspaces": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PageWorkspace"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "create-workspace": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WorkspaceBody"];
-            };
-        };
-        responses: {
-            /** @description Created */
-            201: {
-                headers: {
-                    ETag?: string;
-                    Location?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Workspace"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "get-workspace": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Shown"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "delete-workspace": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "patch-workspace": {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
-                "If-Match"?: string;
-            };
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WorkspacePatchBody"];
-            };
-        };
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Shown"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-room-approvals": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PageCallApproval"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "export-workspace": {
-        parameters: {
-            query?: {
-                format?: "markdown" | "json";
-            };
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The room, as Markdown, or with format json as JSON. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/markdown": string;
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-messages": {
-        parameters: {
-            query?: {
-                /** @description Only messages before this one, by id. */
-                before?: string;
-                /** @description How many at most. */
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PageMessage"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "report-surface": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-                /** @description The message's id. */
-                message: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ReportBody"];
-            };
-        };
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "run-workspace": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    [key: string]: unknown;
-                };
-            };
-        };
-        responses: {
-            /** @description Events of AG-UI 1.0. The body is its RunAgentInput, of which the last message counts, or resume; forwardedProps.agent picks who answers. The run goes on when the stream is closed. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": string;
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "stop-run": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-                /** @description The run's id. */
-                run: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description No Content */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "search-messages": {
-        parameters: {
-            query?: {
-                /** @description What to look for in what was said and what tools answered, in whatever case. */
-                q?: string;
-                /** @description Only messages before this one, by id. */
-                before?: string;
-                /** @description How many at most. */
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PageMessage"];
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "stream-workspace": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events of AG-UI 1.0, of every run: of one that goes on from its beginning, then as they happen, for as long as the caller is in the room. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": string;
-                };
-            };
-            /** @description Error */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    "list-room-tools": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The room's id. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PageAgentTools"];
                 };
             };
             /** @description Error */

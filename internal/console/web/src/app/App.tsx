@@ -95,7 +95,7 @@ export function App() {
             <Route path="/chain-agents/one" component={ChainAgentPage} />
             <Route path="/settings" component={Settings} />
             <Route>
-              <Empty title="There is nothing here">The address is not one of the console's. The menu leads to everything that is.</Empty>
+              <Empty title="Page not found">This address is not a screen of the console. Choose a screen from the menu.</Empty>
             </Route>
           </Switch>
         </Suspense>

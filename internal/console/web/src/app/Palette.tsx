@@ -5,8 +5,8 @@ import { useLocation } from 'wouter';
 import type { Me } from '../api/client';
 import { useAgents, useServers, useTools } from '../api/data';
 import { matches } from '../parts/search';
-import { can } from './may';
-import { places } from './places';
+import { places } from './navigation';
+import { can } from './permissions';
 
 interface Entry {
   key: string;
@@ -31,12 +31,12 @@ export function Palette({ me, opened, close }: { me: Me; opened: boolean; close:
       title="Find"
       styles={{ header: { display: 'none' } }}
     >
-      {opened && <Finder me={me} close={close} />}
+      {opened && <PaletteSearch me={me} close={close} />}
     </Modal>
   );
 }
 
-function Finder({ me, close }: { me: Me; close: () => void }) {
+function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
   const [, navigate] = useLocation();
   const { setColorScheme } = useMantineColorScheme();
   const [text, setText] = useState('');
@@ -63,13 +63,13 @@ function Finder({ me, close }: { me: Me; close: () => void }) {
       all.push({
         key: '+agent',
         icon: <Plus size={15} />,
-        name: 'Make an agent',
+        name: 'Create an agent',
         about: 'A name, a role and its tools',
         go: to('/agents?new=1'),
       });
     all.push(
-      { key: 'dark', icon: <Moon size={15} />, name: 'Dark colours', about: '', go: () => setColorScheme('dark') },
-      { key: 'light', icon: <Sun size={15} />, name: 'Light colours', about: '', go: () => setColorScheme('light') },
+      { key: 'dark', icon: <Moon size={15} />, name: 'Dark theme', about: '', go: () => setColorScheme('dark') },
+      { key: 'light', icon: <Sun size={15} />, name: 'Light theme', about: '', go: () => setColorScheme('light') },
     );
     for (const s of servers.data ?? [])
       all.push({ key: `s ${s.id}`, icon: <ServerIcon size={15} />, name: s.id, about: `server · ${s.state}`, go: to(`/servers/${s.id}`) });
@@ -139,7 +139,7 @@ function Finder({ me, close }: { me: Me; close: () => void }) {
         className="palette-list"
         id="found"
         role="listbox"
-        aria-label="Found"
+        aria-label="Search results"
         ref={list}
         style={{ borderTop: '1px solid var(--line-soft)' }}
       >
@@ -163,7 +163,7 @@ function Finder({ me, close }: { me: Me; close: () => void }) {
             <span className="cut soft small grow">{e.about}</span>
           </button>
         ))}
-        {entries.length === 0 && <p className="soft pad">Nothing is called that.</p>}
+        {entries.length === 0 && <p className="soft pad">Nothing matches.</p>}
       </div>
     </>
   );

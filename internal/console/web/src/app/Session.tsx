@@ -53,7 +53,7 @@ export function Session({ first = false, children }: { first?: boolean; children
         closeOnClickOutside={false}
       >
         <div className="stack">
-          <p className="soft">Nothing on this page is lost. Sign in in a new tab; this one goes on by itself as soon as you are back.</p>
+          <p className="soft">This page keeps what you typed. Sign in on a new tab, and this tab continues.</p>
           <div className="acts">
             <Button component="a" href={signIn('/')} target="_blank" rel="noopener">
               Sign in

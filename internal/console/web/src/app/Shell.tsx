@@ -5,9 +5,9 @@ import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/client';
 import { useServers, useTools, useVersion } from '../api/data';
-import { can } from './may';
+import { grouped, places } from './navigation';
 import { Palette } from './Palette';
-import { grouped, places } from './places';
+import { can } from './permissions';
 
 export function Mark() {
   return (
@@ -36,7 +36,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   return (
     <div className="frame">
       <a className="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <aside className="rail">
         <Link href="/" className="brand">
@@ -45,7 +45,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <button type="button" className="find" onClick={openPalette}>
           <Search size={14} aria-hidden /> Find <kbd>{mac ? '⌘K' : 'Ctrl K'}</kbd>
         </button>
-        <Path me={me} />
+        <Navigation me={me} />
         <div className="gap" />
         <Account me={me} />
       </aside>
@@ -63,7 +63,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       {menu && (
         <Drawer opened onClose={closeMenu} size="16rem" title="Junctor">
           <div className="stack">
-            <Path me={me} />
+            <Navigation me={me} />
             <Account me={me} />
           </div>
         </Drawer>
@@ -80,9 +80,9 @@ const mac = navigator.platform.startsWith('Mac');
 
 const isAt = (location: string, path: string) => (path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`));
 
-// Path is the menu, in the order in which a call goes its way. Places of a group
+// Navigation is the menu, in the order in which a call goes its way. Places of a group
 // stand together under its name.
-function Path({ me }: { me: Me }) {
+function Navigation({ me }: { me: Me }) {
   const [location] = useLocation();
   const servers = useServers();
   const tools = useTools();
@@ -112,7 +112,7 @@ function Account({ me }: { me: Me }) {
   const schemes = [
     { value: 'light', name: 'Light', icon: Sun },
     { value: 'dark', name: 'Dark', icon: Moon },
-    { value: 'auto', name: 'As the system', icon: Monitor },
+    { value: 'auto', name: 'System', icon: Monitor },
   ] as const;
   return (
     <Menu position="top-start" width="13rem">
@@ -133,7 +133,7 @@ function Account({ me }: { me: Me }) {
         </button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Colours</Menu.Label>
+        <Menu.Label>Theme</Menu.Label>
         {schemes.map((s) => (
           <Menu.Item
             key={s.value}

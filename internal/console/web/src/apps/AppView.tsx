@@ -1,14 +1,14 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import { AppWindow, LogOut, Maximize2, Minimize2, PictureInPicture2, RotateCcw, ShieldAlert, Unplug } from 'lucide-react';
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useSyncExternalStore } from 'react';
-import { Out } from '../parts/bits';
+import { ExternalLink } from '../parts/elements';
 import { ErrorCard } from '../parts/states';
-import { Asking } from './Asking';
-import { devices, type Switches } from './context';
-import type { Running } from './running';
+import { ConfirmDialog } from './ConfirmDialog';
+import { type ContextOverrides, devices } from './context';
+import type { RunningApp } from './runningApp';
 import type { Snapshot } from './state';
 
-export const useSnapshot = (r: Running): Snapshot => useSyncExternalStore(r.subscribe, r.look);
+export const useSnapshot = (r: RunningApp): Snapshot => useSyncExternalStore(r.subscribe, r.look);
 
 // AppView is the place of a View on a screen. Its frame is put in by hand and
 // stays where it is: how large it is shown is a matter of style alone, since a
@@ -20,10 +20,10 @@ export function AppView({
   switches,
   small = false,
 }: {
-  running: Running;
+  running: RunningApp;
   title: string;
   fallback?: ReactNode; // what the tool said, for when the App does not come
-  switches?: Switches;
+  switches?: ContextOverrides;
   small?: boolean;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -71,13 +71,15 @@ export function AppView({
       />
       {waits && <Waiting s={s} small={small} />}
       {!small && <Ended running={running} s={s} fallback={fallback} />}
-      {small && hidden && s.state !== 'opening' && <p className="small soft pad">It cannot be shown now.</p>}
-      {s.question && <Asking title={title} server={s.view?.server ?? ''} question={s.question} decide={(yes) => running.decide(yes)} />}
+      {small && hidden && s.state !== 'opening' && <p className="small soft pad">The App is unavailable.</p>}
+      {s.question && (
+        <ConfirmDialog title={title} server={s.view?.server ?? ''} question={s.question} decide={(yes) => running.decide(yes)} />
+      )}
     </section>
   );
 }
 
-function Bar({ running, s, title }: { running: Running; s: Snapshot; title: string }) {
+function Bar({ running, s, title }: { running: RunningApp; s: Snapshot; title: string }) {
   const shown = s.state === 'ready' || s.state === 'silent';
   return (
     <header className="view-bar">
@@ -85,14 +87,14 @@ function Bar({ running, s, title }: { running: Running; s: Snapshot; title: stri
       <span className="cut grow">
         <b>{title}</b> {s.view && <span className="soft small">by {s.view.server}</span>}
       </span>
-      {shown && s.mode !== 'inline' && <Act name="Back into the page" icon={<Minimize2 size={15} />} act={() => running.show('inline')} />}
+      {shown && s.mode !== 'inline' && <Act name="Exit full screen" icon={<Minimize2 size={15} />} act={() => running.show('inline')} />}
       {shown && s.mode !== 'pip' && s.modes.includes('pip') && (
-        <Act name="In a corner" icon={<PictureInPicture2 size={15} />} act={() => running.show('pip')} />
+        <Act name="Picture in picture" icon={<PictureInPicture2 size={15} />} act={() => running.show('pip')} />
       )}
       {shown && s.mode !== 'fullscreen' && s.modes.includes('fullscreen') && (
-        <Act name="Over the whole window" icon={<Maximize2 size={15} />} act={() => running.show('fullscreen')} />
+        <Act name="Full screen" icon={<Maximize2 size={15} />} act={() => running.show('fullscreen')} />
       )}
-      <Act name="Open the App anew" icon={<RotateCcw size={15} />} act={() => running.again()} />
+      <Act name="Reload the App" icon={<RotateCcw size={15} />} act={() => running.again()} />
       {s.state !== 'closed' && <Act name="Close the App" icon={<LogOut size={15} />} act={() => running.leave()} />}
     </header>
   );
@@ -109,12 +111,12 @@ const Act = ({ name, icon, act }: { name: string; icon: ReactNode; act: () => vo
 const wishes: Record<string, string> = {
   camera: 'your camera',
   microphone: 'your microphone',
-  geolocation: 'where you are',
-  clipboardWrite: 'to write to your clipboard',
+  geolocation: 'your location',
+  clipboardWrite: 'write access to your clipboard',
 };
 
 // Notices are what the person should know of the View before using it.
-function Notices({ running, s }: { running: Running; s: Snapshot }) {
+function Notices({ running, s }: { running: RunningApp; s: Snapshot }) {
   const view = s.view;
   if (!view || s.state === 'failed' || s.state === 'closed') return null;
   const wanted = (view.permissions ?? []).filter((p) => !s.granted.includes(p));
@@ -123,39 +125,39 @@ function Notices({ running, s }: { running: Running; s: Snapshot }) {
       {wanted.length > 0 && (
         <Notice
           icon={<ShieldAlert size={15} aria-hidden />}
-          text={`It would like ${wanted.map((p) => wishes[p] ?? p).join(', ')}. It runs without.`}
+          text={`The App asks for ${wanted.map((p) => wishes[p] ?? p).join(', ')}. It runs without.`}
         >
           <Button size="compact-xs" variant="default" onClick={() => running.again(undefined, { allow: view.permissions ?? [] })}>
-            Allow, and open anew
+            Allow and reload
           </Button>
         </Notice>
       )}
       {view.approval.state === 'changed' && (
         <Notice
           icon={<ShieldAlert size={15} aria-hidden />}
-          text="The page is another one than was approved: it runs under the strict policy until somebody approves it again."
+          text="The page has changed since it was approved. It runs under the strict policy until it is approved again."
         />
       )}
       {s.page === 'changed' && (
-        <Notice icon={<RotateCcw size={15} aria-hidden />} text="The server has a newer page than the one you see.">
+        <Notice icon={<RotateCcw size={15} aria-hidden />} text="The server has a newer version of this page.">
           <Button size="compact-xs" variant="default" onClick={() => running.again()}>
-            Open the new one
+            Load the new version
           </Button>
         </Notice>
       )}
-      {s.page === 'gone' && (
+      {s.page === 'removed' && (
         <Notice
           icon={<Unplug size={15} aria-hidden />}
-          text="Its server or tool is no longer here. What you see stays, but does nothing more."
+          text="The server or tool of this App was removed. The page stays visible but no longer works."
         />
       )}
-      {s.trouble && s.page !== 'gone' && (
-        <Notice icon={<Unplug size={15} aria-hidden />} text={`Its server did not do what it asked: ${s.trouble}`} />
+      {s.trouble && s.page !== 'removed' && (
+        <Notice icon={<Unplug size={15} aria-hidden />} text={`The server could not complete a request of the App: ${s.trouble}`} />
       )}
       {s.state === 'silent' && (
         <Notice icon={<Unplug size={15} aria-hidden />} text="The App does not answer. It may be busy, or it has crashed.">
           <Button size="compact-xs" variant="default" onClick={() => running.again()}>
-            Open it anew
+            Reload
           </Button>
         </Notice>
       )}
@@ -175,9 +177,9 @@ const Notice = ({ icon, text, children }: { icon: ReactNode; text: string; child
 );
 
 const steps: Partial<Record<Snapshot['state'], string>> = {
-  opening: 'Its page is fetched …',
-  loading: 'Its sandbox is made …',
-  starting: 'It begins …',
+  opening: 'Loading the page…',
+  loading: 'Starting the sandbox…',
+  starting: 'Starting the App…',
 };
 
 function Waiting({ s, small }: { s: Snapshot; small: boolean }) {
@@ -186,7 +188,7 @@ function Waiting({ s, small }: { s: Snapshot; small: boolean }) {
       <div className="bone" />
       {!small && (
         <span className="small soft">
-          {steps[s.state]} {s.slow && 'This takes longer than usual; after 30 s it is given up.'}
+          {steps[s.state]} {s.slow && 'This takes longer than usual. Junctor stops waiting after 30 s.'}
         </span>
       )}
     </div>
@@ -194,7 +196,7 @@ function Waiting({ s, small }: { s: Snapshot; small: boolean }) {
 }
 
 // Ended is shown in the place of a View that is not there.
-function Ended({ running, s, fallback }: { running: Running; s: Snapshot; fallback: ReactNode }) {
+function Ended({ running, s, fallback }: { running: RunningApp; s: Snapshot; fallback: ReactNode }) {
   if (s.state === 'failed') {
     const opaque = s.view?.isolation === 'origin' && !s.app;
     return (
@@ -203,7 +205,7 @@ function Ended({ running, s, fallback }: { running: Running; s: Snapshot; fallba
         {opaque && (
           <div>
             <Button size="compact-sm" variant="default" onClick={() => running.again('opaque')}>
-              Try without an origin of its own
+              Try without its own origin
             </Button>
           </div>
         )}
@@ -217,10 +219,10 @@ function Ended({ running, s, fallback }: { running: Running; s: Snapshot; fallba
         <div className="notice" role="alert">
           <ShieldAlert size={16} aria-hidden />
           <span className="grow">
-            <b>The App left its sandbox, and was stopped.</b> It tried to go to another page; nothing was sent there.
+            <b>The App left its sandbox and was stopped.</b> It tried to open another page. Nothing was sent there.
           </span>
           <Button size="compact-sm" variant="default" onClick={() => running.again()}>
-            Open it anew
+            Reload
           </Button>
         </div>
         <Fallback>{fallback}</Fallback>
@@ -232,7 +234,7 @@ function Ended({ running, s, fallback }: { running: Running; s: Snapshot; fallba
         <div className="row">
           <span className="soft grow">The App is closed.</span>
           <Button size="compact-sm" variant="default" onClick={() => running.again()}>
-            Open it again
+            Open again
           </Button>
         </div>
         <Fallback>{fallback}</Fallback>
@@ -244,7 +246,7 @@ function Ended({ running, s, fallback }: { running: Running; s: Snapshot; fallba
 const Fallback = ({ children }: { children: ReactNode }) =>
   children ? (
     <>
-      <span className="small soft">What the tool said, without its App:</span>
+      <span className="small soft">Response of the tool, without the App:</span>
       {children}
     </>
   ) : null;
@@ -252,6 +254,6 @@ const Fallback = ({ children }: { children: ReactNode }) =>
 // Domain is what a page calls itself. It never chooses where it runs.
 export const Domain = ({ domain }: { domain: string }) => (
   <span>
-    <Out href={domain} /> <span className="soft">as it says; it runs on an origin of this instance</span>
+    <ExternalLink href={domain} /> <span className="soft">declared by the App; it runs on an origin of this instance</span>
   </span>
 );

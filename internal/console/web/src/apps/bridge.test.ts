@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bridge, type Line } from './bridge.ts';
-import { Journal } from './journal.ts';
+import { MessageLog } from './messageLog.ts';
 import { type Message, type Params, Refusal } from './protocol.ts';
 
 const hello = { appInfo: { name: 'a', version: '1' }, appCapabilities: { tools: {} }, protocolVersion: '2026-01-26' };
@@ -105,11 +105,11 @@ test('the order holds for every sequence', () => {
     const all = methods();
     const at = (name: string) => all.indexOf(`tool-${name}`);
     const times = (name: string) => all.filter((m) => m === `tool-${name}`).length;
-    const story = all.join(' ');
-    assert.ok(times('input') <= 1 && times('result') + times('cancelled') <= 1, story);
-    assert.ok(times('result') === 0 || (at('input') >= 0 && at('input') < at('result')), story);
-    assert.ok(times('input') === 0 || all.lastIndexOf('tool-input-partial') < at('input'), story);
-    for (const end of ['result', 'cancelled']) assert.ok(at(end) < 0 || at(end) === all.length - 1, story);
+    const progress = all.join(' ');
+    assert.ok(times('input') <= 1 && times('result') + times('cancelled') <= 1, progress);
+    assert.ok(times('result') === 0 || (at('input') >= 0 && at('input') < at('result')), progress);
+    assert.ok(times('input') === 0 || all.lastIndexOf('tool-input-partial') < at('input'), progress);
+    for (const end of ['result', 'cancelled']) assert.ok(at(end) < 0 || at(end) === all.length - 1, progress);
   }
 });
 
@@ -198,7 +198,7 @@ test('a View that does not answer is not waited for', async () => {
   ready();
   await bridge.close(5);
   assert.equal(bridge.phase, 'closed');
-  await assert.rejects(bridge.ask('tools/list', {}, 5), /not there/);
+  await assert.rejects(bridge.ask('tools/list', {}, 5), /not running/);
 });
 
 test('what the View owes is answered by its id, or in time', async () => {
@@ -211,7 +211,7 @@ test('what the View owes is answered by its id, or in time', async () => {
 });
 
 test('who talks much covers nothing that was stopped', () => {
-  const j = new Journal();
+  const j = new MessageLog();
   j.add({ from: 'junctor', kind: 'refused', method: '', body: 'stopped' });
   for (let i = 0; i < 5000; i++) j.add({ from: 'view', kind: 'note', method: 'notifications/message', body: { i } });
   j.add({ from: 'view', kind: 'note', method: 'x', body: 'y'.repeat(100_000) });

@@ -33,8 +33,8 @@ export interface Line {
   body?: unknown;
 }
 
-// Story is what happened to the call that a View shows.
-export interface Story {
+// CallProgress is what happened to the call that a View shows.
+export interface CallProgress {
   partial?: Params;
   input?: Params;
   result?: Params;
@@ -64,55 +64,55 @@ export class Bridge {
   private next = 1;
   private readonly waiting = new Map<Id, Waiting>(); // what the View owes us
   private readonly working = new Map<Id, { method: string; abort: AbortController }>(); // what we owe the View
-  private readonly story: Story;
+  private readonly progress: CallProgress;
   private told = { input: false, end: false };
 
-  // The story outlives the bridge: a View that is opened again is told it again.
-  constructor(post: (m: Message) => void, host: Host, story: Story = {}) {
+  // The progress outlives the bridge: a View that is opened again is told it again.
+  constructor(post: (m: Message) => void, host: Host, progress: CallProgress = {}) {
     this.post = post;
     this.host = host;
-    this.story = story;
+    this.progress = progress;
   }
 
   // What happens to the tool's call. Each is told once the View is ready.
 
   partial(args: Params) {
-    if (this.story.input || this.over()) return;
-    this.story.partial = args;
+    if (this.progress.input || this.over()) return;
+    this.progress.partial = args;
     if (this.phase === 'ready') this.note('ui/notifications/tool-input-partial', { arguments: args });
   }
 
   input(args: Params) {
-    if (this.story.input || this.over()) return;
-    this.story.input = args;
+    if (this.progress.input || this.over()) return;
+    this.progress.input = args;
     this.tell();
   }
 
   result(result: Params) {
     if (this.over()) return;
-    this.story.input ??= {};
-    this.story.result = result;
+    this.progress.input ??= {};
+    this.progress.result = result;
     this.tell();
   }
 
   cancelled(reason?: string) {
     if (this.over()) return;
-    this.story.cancelled = reason ? { reason } : {};
+    this.progress.cancelled = reason ? { reason } : {};
     this.tell();
   }
 
   private over() {
-    return this.story.result !== undefined || this.story.cancelled !== undefined;
+    return this.progress.result !== undefined || this.progress.cancelled !== undefined;
   }
 
   private tell() {
     if (this.phase !== 'ready' || this.told.end) return;
-    if (this.story.input && !this.told.input) {
+    if (this.progress.input && !this.told.input) {
       this.told.input = true;
-      this.note('ui/notifications/tool-input', { arguments: this.story.input });
+      this.note('ui/notifications/tool-input', { arguments: this.progress.input });
     }
-    if (this.story.cancelled) this.note('ui/notifications/tool-cancelled', this.story.cancelled);
-    else if (this.story.result) this.note('ui/notifications/tool-result', this.story.result);
+    if (this.progress.cancelled) this.note('ui/notifications/tool-cancelled', this.progress.cancelled);
+    else if (this.progress.result) this.note('ui/notifications/tool-result', this.progress.result);
     else return;
     this.told.end = true;
   }
@@ -127,7 +127,7 @@ export class Bridge {
 
   // ask sends the View a request and waits for its answer.
   ask(method: string, params: Params, limit: number): Promise<unknown> {
-    if (this.phase !== 'ready' && this.phase !== 'closing') return Promise.reject(new Error('The App is not there.'));
+    if (this.phase !== 'ready' && this.phase !== 'closing') return Promise.reject(new Error('The App is not running.'));
     const id = this.next++;
     return new Promise((done, fail) => {
       const timer = setTimeout(() => {
@@ -168,7 +168,7 @@ export class Bridge {
   // receive takes what came from the View.
   receive(data: unknown) {
     if (this.phase === 'closed') return;
-    if (!isObject(data) || data.jsonrpc !== '2.0') return this.refuse('', 'It is not a JSON-RPC message.');
+    if (!isObject(data) || data.jsonrpc !== '2.0') return this.refuse('', 'The message is not JSON-RPC.');
     const m = data as unknown as Message;
     const id = typeof m.id === 'string' || typeof m.id === 'number' ? m.id : undefined;
     if (typeof m.method === 'string') {
@@ -177,7 +177,7 @@ export class Bridge {
       if (id === undefined) this.heard(m.method, params);
       else void this.asked(id, m.method, params);
     } else if (id !== undefined) this.answered(id, m);
-    else this.refuse('', 'It is neither a request nor an answer.');
+    else this.refuse('', 'The message is neither a request nor a response.');
   }
 
   private refuse(method: string, why: string) {
@@ -186,7 +186,7 @@ export class Bridge {
 
   private answered(id: Id, m: Message) {
     const w = this.waiting.get(id);
-    if (!w) return this.refuse('', `It answers what was not asked (${String(id).slice(0, 40)}).`);
+    if (!w) return this.refuse('', `The response matches no request (${String(id).slice(0, 40)}).`);
     this.waiting.delete(id);
     clearTimeout(w.timer);
     if (w.method !== 'ping')
@@ -201,7 +201,8 @@ export class Bridge {
     if (method === 'ui/notifications/initialized') {
       if (this.phase !== 'greeted') return this.refuse(method, 'ui/initialize comes first, once.');
       this.become('ready');
-      if (this.story.partial && !this.story.input) this.note('ui/notifications/tool-input-partial', { arguments: this.story.partial });
+      if (this.progress.partial && !this.progress.input)
+        this.note('ui/notifications/tool-input-partial', { arguments: this.progress.partial });
       this.tell();
     } else if (method === 'notifications/cancelled') {
       const id = params.requestId as Id;
@@ -217,10 +218,10 @@ export class Bridge {
     this.host.said({ from: 'view', kind: 'request', method, body: params });
     const abort = new AbortController();
     try {
-      if (this.working.has(id)) throw new Refusal(codes.invalidRequest, 'A request with this id is still being worked on.');
+      if (this.working.has(id)) throw new Refusal(codes.invalidRequest, 'A request with this ID is still running.');
       if (method === 'ui/initialize') return this.reply(id, method, this.greet(params));
       if (this.phase === 'waiting') throw new Refusal(codes.invalidRequest, 'ui/initialize comes first.');
-      if (this.working.size >= most) throw new Refusal(codes.refused, `More than ${most} requests at a time; wait for answers.`);
+      if (this.working.size >= most) throw new Refusal(codes.refused, `More than ${most} requests at a time; wait for responses.`);
       this.working.set(id, { method, abort });
       const result = await this.host.answer(method, params, abort.signal);
       if (!abort.signal.aborted) this.reply(id, method, result ?? {});
@@ -229,7 +230,7 @@ export class Bridge {
       const error =
         err instanceof Refusal
           ? { code: err.code, message: err.message, ...(err.data === undefined ? {} : { data: err.data }) }
-          : { code: codes.refused, message: err instanceof Error ? err.message : 'It did not work.' };
+          : { code: codes.refused, message: err instanceof Error ? err.message : 'The request failed.' };
       this.send({ jsonrpc: '2.0', id, error }, method);
     } finally {
       if (this.working.get(id)?.abort === abort) this.working.delete(id);
@@ -239,8 +240,8 @@ export class Bridge {
   private greet(params: Params): Params {
     const { appInfo, appCapabilities, protocolVersion } = params;
     if (!isObject(appInfo) || typeof appInfo.name !== 'string' || !isObject(appCapabilities) || typeof protocolVersion !== 'string')
-      throw new Refusal(codes.invalidParams, 'ui/initialize wants appInfo, appCapabilities and protocolVersion.');
-    this.forget('The App began anew.');
+      throw new Refusal(codes.invalidParams, 'ui/initialize requires appInfo, appCapabilities and protocolVersion.');
+    this.forget('The App was reloaded.');
     this.app = {
       name: appInfo.name,
       version: String(appInfo.version ?? ''),

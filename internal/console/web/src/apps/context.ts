@@ -1,14 +1,14 @@
 import type { HostContext } from './protocol.ts';
 
-// Switches replace parts of the context by others, to see how an App takes them.
-export interface Switches {
+// ContextOverrides replace parts of the context by others, to see how an App takes them.
+export interface ContextOverrides {
   theme: '' | 'light' | 'dark';
   device: '' | 'phone' | 'tablet';
   locale: string; // "" is the browser's
   timeZone: string;
 }
 
-export const asItIs: Switches = { theme: '', device: '', locale: '', timeZone: '' };
+export const asItIs: ContextOverrides = { theme: '', device: '', locale: '', timeZone: '' };
 
 export const devices = {
   phone: { width: 390, height: 700, insets: { top: 47, right: 0, bottom: 34, left: 0 } },
@@ -18,7 +18,7 @@ export const devices = {
 const none = { top: 0, right: 0, bottom: 0, left: 0 };
 
 // surroundings are what is true of this browser, or what the switches say.
-export function surroundings(s: Switches, version: string): HostContext {
+export function surroundings(s: ContextOverrides, version: string): HostContext {
   const usual = Intl.DateTimeFormat().resolvedOptions();
   const device = s.device ? devices[s.device] : undefined;
   return {

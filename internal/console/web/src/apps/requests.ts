@@ -2,12 +2,12 @@ import { Failure } from '../api/client';
 import { save } from '../parts/save';
 import { rpc } from './api';
 import { fileOf, linkOf, mostBytes, mostFiles, type Offered } from './files';
+import { contentOf } from './messages';
 import { codes, type HostCapabilities, isObject, type Mode, type Params, Refusal } from './protocol';
 import type { Optional, Question, Snapshot } from './state';
-import { contentOf } from './words';
 
-// Shown is the View whose requests are answered, as it stands on the screen.
-export interface Shown {
+// ShownView is the View whose requests are answered, as it stands on the screen.
+export interface ShownView {
   look: () => Snapshot;
   set: (change: Partial<Snapshot>) => void;
   capabilities: () => HostCapabilities;
@@ -20,10 +20,10 @@ export interface Shown {
 // Requests answers what a View asks for: by asking the person, by Go, or not at
 // all.
 export class Requests {
-  private readonly on: Shown;
+  private readonly on: ShownView;
   private reply?: (yes: boolean) => void;
 
-  constructor(on: Shown) {
+  constructor(on: ShownView) {
     this.on = on;
   }
 
@@ -36,8 +36,8 @@ export class Requests {
       case 'ui/open-link': {
         this.need('openLinks', method);
         const url = linkOf(params.url);
-        if (!url) return this.declined(method, 'Only addresses of the web are opened.');
-        if (!(await this.confirm({ kind: 'link', url }, signal))) return this.declined(method, 'The person did not want to go there.');
+        if (!url) return this.declined(method, 'Only http and https links can be opened.');
+        if (!(await this.confirm({ kind: 'link', url }, signal))) return this.declined(method, 'The user declined to open the link.');
         window.open(url.href, '_blank', 'noopener,noreferrer');
         return {};
       }
@@ -45,14 +45,14 @@ export class Requests {
         this.need('downloadFile', method);
         const files = await this.files(params, signal);
         if (typeof files === 'string') return this.declined(method, files);
-        if (!(await this.confirm({ kind: 'files', files }, signal))) return this.declined(method, 'The person did not want the files.');
+        if (!(await this.confirm({ kind: 'files', files }, signal))) return this.declined(method, 'The user declined to save the files.');
         for (const f of files) save(f.name, f.body, 'application/octet-stream');
         return {};
       }
       case 'ui/message': {
         this.need('message', method);
         const content = contentOf(params.content);
-        if (!content || content.length === 0) return this.declined(method, 'It has no content that can be shown.');
+        if (!content || content.length === 0) return this.declined(method, 'The message has no content that can be shown.');
         await this.forward(method, { role: 'user', content }, signal);
         this.on.set({ messages: [...this.on.look().messages, { at: new Date(), content }].slice(-50) });
         return {};
@@ -60,7 +60,7 @@ export class Requests {
       case 'ui/update-model-context': {
         this.need('updateModelContext', method);
         const content = params.content === undefined ? [] : contentOf(params.content);
-        if (!content) throw new Refusal(codes.invalidParams, 'The content has blocks that this host does not know.');
+        if (!content) throw new Refusal(codes.invalidParams, 'The content has blocks of unknown types.');
         await this.forward(method, { ...params, ...(params.content === undefined ? {} : { content }) }, signal);
         this.on.set({ model: { at: new Date(), content, structured: params.structuredContent } });
         return {};
@@ -113,7 +113,7 @@ export class Requests {
 
   private async files(params: Params, signal: AbortSignal): Promise<Offered[] | string> {
     const contents = Array.isArray(params.contents) ? params.contents : [];
-    if (contents.length === 0 || contents.length > mostFiles) return `Between one and ${mostFiles} files can be saved at once.`;
+    if (contents.length === 0 || contents.length > mostFiles) return `An App can save 1 to ${mostFiles} files at a time.`;
     const out: Offered[] = [];
     for (const c of contents as unknown[]) {
       let resource: unknown = isObject(c) ? c.resource : undefined;
@@ -122,10 +122,10 @@ export class Requests {
         resource = read.contents?.[0];
       }
       const file = fileOf(resource);
-      if (!file) return 'What it wants to save cannot be read.';
+      if (!file) return 'A file of the App cannot be read.';
       out.push(file);
     }
-    if (out.reduce((sum, f) => sum + f.size, 0) > mostBytes) return `More than ${mostBytes / 1024 / 1024} MiB are not saved.`;
+    if (out.reduce((sum, f) => sum + f.size, 0) > mostBytes) return `The files are larger than ${mostBytes / 1024 / 1024} MiB.`;
     return out;
   }
 

@@ -1,5 +1,5 @@
 import type { View } from './api';
-import type { Switches } from './context';
+import type { ContextOverrides } from './context';
 import type { Offered } from './files';
 import type { AppInfo, Mode, Params } from './protocol';
 
@@ -35,7 +35,7 @@ export interface Snapshot {
   model?: { at: Date; content?: Params[]; structured?: unknown };
   tools: AppTool[];
   trouble: string; // why the server did not answer last
-  page: 'open' | 'changed' | 'gone';
+  page: 'open' | 'changed' | 'removed';
   took?: number; // ms from opening to ready
 }
 
@@ -55,7 +55,7 @@ export interface Settings {
   small?: boolean; // a thumbnail: it is looked at, not used
   off?: Optional[]; // capabilities that are switched off
   allow?: string[]; // permissions that the person gave
-  switches?: Switches;
+  switches?: ContextOverrides;
   approvedOnly?: boolean; // a page that nobody approved is not loaded
   within?: number; // ms after which one that has not begun is given up; 0 is the usual time
 }

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import { Copy } from './bits';
+import { Copy } from './elements';
 
 // Json shows a value with its parts told apart. It is drawn as text: nothing in
 // it can become markup.
-export function Json({ value, label = 'Copy the JSON' }: { value: unknown; label?: string }) {
+export function Json({ value, label = 'Copy JSON' }: { value: unknown; label?: string }) {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
   return (
     <div className="code">

@@ -1,5 +1,5 @@
 import { Fragment, memo, type ReactNode, useMemo } from 'react';
-import { Out, Scroll } from './bits';
+import { ExternalLink, Scroll } from './elements';
 import { Code } from './Json';
 import { type Block, markdown, mentions, type Span } from './markdown';
 
@@ -43,7 +43,7 @@ function One({ b, members }: { b: Block; members: readonly string[] }) {
         </p>
       );
     case 'code':
-      return <Code label="Copy the code">{b.text}</Code>;
+      return <Code label="Copy code">{b.text}</Code>;
     case 'quote':
       return (
         <blockquote>
@@ -112,9 +112,9 @@ const Spans = ({ of, members }: In<Span>): ReactNode =>
         return <br key={i} />;
       case 'link':
         return (
-          <Out key={i} href={s.href}>
+          <ExternalLink key={i} href={s.href}>
             <Spans of={s.of} members={members} />
-          </Out>
+          </ExternalLink>
         );
       case 'strong':
         return (

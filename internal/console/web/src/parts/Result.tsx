@@ -1,6 +1,6 @@
 import { Fragment } from 'react';
 import { Link } from 'wouter';
-import { Out, Tabs, Tag } from './bits';
+import { ExternalLink, Tabs, Tag } from './elements';
 import { Code, Json } from './Json';
 
 type Block = Record<string, unknown>;
@@ -32,7 +32,7 @@ export function Result({ result, tab, choose }: { result: Record<string, unknown
   const now = tabs.some(([k]) => k === tab) ? tab : (tabs[0]?.[0] ?? 'raw');
   return (
     <div className="stack">
-      <Tabs label="How to show the result" now={now} choose={choose} tabs={tabs} />
+      <Tabs label="View of the result" now={now} choose={choose} tabs={tabs} />
       {now === 'content' && (
         <div className="stack">
           {blocks.map((b, i) => (
@@ -56,7 +56,7 @@ export function Content({ block }: { block: Block }) {
     case 'text':
       return <Plain value={text(block.text)} />;
     case 'image':
-      if (picture(mime) && base64(data)) return <img className="picture" alt="What the tool gave" src={`data:${mime};base64,${data}`} />;
+      if (picture(mime) && base64(data)) return <img className="picture" alt="Result of the tool" src={`data:${mime};base64,${data}`} />;
       return <Json value={block} />;
     case 'audio':
       // biome-ignore lint/a11y/useMediaCaption: nobody has captions for it
@@ -66,10 +66,10 @@ export function Content({ block }: { block: Block }) {
       return (
         <div className="panel pad stack tight">
           <b>{text(block.title) || text(block.name)}</b>
-          <Out href={text(block.uri)} />
+          <ExternalLink href={text(block.uri)} />
           {/^[a-z][a-z0-9-]{0,31}\+[a-z]/.test(text(block.uri)) && (
             <Link className="link small" href={`/playground?${new URLSearchParams({ kind: 'resource', name: text(block.uri) })}`}>
-              Read it
+              Read
             </Link>
           )}
           <span className="small soft wrap">{text(block.description)}</span>

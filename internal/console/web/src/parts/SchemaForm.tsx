@@ -31,8 +31,8 @@ export function SchemaForm({
     return (
       <p className="soft">
         {kindOf(s) === 'object' && s.additionalProperties === false
-          ? 'It takes nothing.'
-          : 'Its schema names no fields: write the arguments as JSON.'}
+          ? 'It takes no arguments.'
+          : 'Its schema has no fields. Enter the arguments as JSON.'}
       </p>
     );
   return <Fields schema={s} root={schema} value={value} change={change} wrong={wrong} pointer="" />;
@@ -72,7 +72,7 @@ function Field(props: FieldProps) {
   const id = useId();
   const kind = kindOf(schema);
   // What is needed and not there yet is said by the star alone.
-  const error = wrong.find((w) => w.pointer === pointer && (value !== undefined || w.message !== 'is needed'))?.message;
+  const error = wrong.find((w) => w.pointer === pointer && (value !== undefined || w.message !== 'is required'))?.message;
   const common = { id, label: name, description: help(schema), withAsterisk: needed, error };
 
   switch (kind) {
@@ -85,7 +85,7 @@ function Field(props: FieldProps) {
           value={at < 0 ? '' : String(at)}
           onChange={(e) => change(e.currentTarget.value === '' ? undefined : all[Number(e.currentTarget.value)]?.value)}
         >
-          <option value="">{needed ? 'Choose' : 'Leave it out'}</option>
+          <option value="">{needed ? 'Choose' : 'Not set'}</option>
           {all.map((c, i) => (
             <option key={i} value={i}>
               {c.name}
@@ -214,7 +214,7 @@ function Free({ schema, value, change, wrong, pointer, name, needed }: FieldProp
     <div className="editor">
       <Textarea
         label={name}
-        description={help(schema) ?? 'As JSON.'}
+        description={help(schema) ?? 'JSON'}
         withAsterisk={needed}
         error={bad || wrong.find((w) => w.pointer === pointer && value !== undefined)?.message}
         autosize

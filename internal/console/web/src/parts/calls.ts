@@ -6,8 +6,8 @@ export const statuses = ['running', 'success', 'error', 'timeout', 'canceled', '
 // ended are those of calls that are over, and so in the history.
 export const ended = statuses.filter((s) => s !== 'running');
 
-export const doors = ['mcp', 'sse', 'stdio', 'plain', 'call', 'admin'];
-export const doorNames: Record<string, string> = {
+export const entryPoints = ['mcp', 'sse', 'stdio', 'plain', 'call', 'admin'];
+export const entryPointNames: Record<string, string> = {
   mcp: 'MCP',
   sse: 'HTTP+SSE',
   stdio: 'stdio',

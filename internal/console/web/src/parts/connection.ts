@@ -7,11 +7,11 @@ export type AuthType = AuthBody['type'];
 export const kept = '***';
 
 export const authNames: Record<AuthType, string> = {
-  none: 'It asks for nothing',
+  none: 'None',
   bearer: 'Bearer token',
   'api-key': 'API key in a header',
-  basic: 'Name and password',
-  oauth: 'People log in (OAuth)',
+  basic: 'User name and password',
+  oauth: 'User login (OAuth)',
   'oauth-client': 'Client credentials (OAuth)',
 };
 
@@ -44,10 +44,10 @@ export function authOf(d: Draft): AuthBody {
 
 // lacks says what is missing yet; "" where nothing is.
 export function lacks(d: Draft): string {
-  if (['bearer', 'api-key', 'basic'].includes(d.type) && !d.secret) return 'The secret is missing.';
-  if (d.type === 'basic' && !d.username) return 'The name is missing.';
-  if (d.type === 'oauth-client' && !d.grant && !(d.client_id && d.secret)) return 'The client and its secret are missing.';
-  if (d.type === 'oauth-client' && d.grant && !d.subject) return 'What the token is got for is missing.';
+  if (['bearer', 'api-key', 'basic'].includes(d.type) && !d.secret) return 'Enter the secret.';
+  if (d.type === 'basic' && !d.username) return 'Enter the user name.';
+  if (d.type === 'oauth-client' && !d.grant && !(d.client_id && d.secret)) return 'Enter the client ID and its secret.';
+  if (d.type === 'oauth-client' && d.grant && !d.subject) return 'Enter the subject of the token.';
   return '';
 }
 
@@ -69,3 +69,10 @@ export function parseHeaders(text: string): { headers: Record<string, string>; p
   }
   return { headers };
 }
+
+// ruleLines reads rules, one per line.
+export const ruleLines = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((r) => r.trim())
+    .filter(Boolean);

@@ -4,12 +4,12 @@ import { may, standing, targetOf } from './deliveries.ts';
 
 const lane = (state: string) => ({ lane: 'agent:42', state, jobs: 1, held: 0 });
 
-test('a delivery that waits is held back while its endpoint is left alone', () => {
+test('a waiting delivery is paused while the breaker of its endpoint is open', () => {
   assert.equal(standing({ state: 'ready', attempts: 0 }).name, 'due');
-  assert.equal(standing({ state: 'ready', attempts: 2 }).name, 'to retry');
-  assert.equal(standing({ state: 'ready', attempts: 2 }, lane('open')).name, 'held back');
-  assert.equal(standing({ state: 'waiting', attempts: 0 }, lane('stopped')).name, 'held back');
-  assert.equal(standing({ state: 'waiting', attempts: 0 }, lane('half')).name, 'in line');
+  assert.equal(standing({ state: 'ready', attempts: 2 }).name, 'retrying');
+  assert.equal(standing({ state: 'ready', attempts: 2 }, lane('open')).name, 'paused');
+  assert.equal(standing({ state: 'waiting', attempts: 0 }, lane('stopped')).name, 'paused');
+  assert.equal(standing({ state: 'waiting', attempts: 0 }, lane('half')).name, 'waiting');
   assert.equal(standing({ state: 'done', attempts: 3 }, lane('open')).name, 'delivered');
   assert.match(standing({ state: 'held', attempts: 1, held: 'authentication_failed' }).about, /authentication failed/);
 });

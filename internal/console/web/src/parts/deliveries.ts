@@ -1,4 +1,4 @@
-import type { Delivery, Endpoint } from '../api/happenings';
+import type { Delivery, Endpoint } from '../api/events';
 import { count } from './format.ts';
 
 // How deliveries and the endpoints that they go to are named for people.
@@ -6,9 +6,9 @@ import { count } from './format.ts';
 export const states: Delivery['state'][] = ['waiting', 'ready', 'leased', 'held', 'done', 'dead', 'dropped'];
 
 export const stateNames: Record<string, string> = {
-  waiting: 'in line',
+  waiting: 'waiting',
   ready: 'due',
-  leased: 'under way',
+  leased: 'running',
   held: 'held',
   done: 'delivered',
   dead: 'dead',
@@ -29,36 +29,36 @@ export function standing(d: Pick<Delivery, 'state' | 'attempts' | 'held'>, endpo
   const name = stateNames[d.state] ?? d.state;
   switch (d.state) {
     case 'done':
-      return { tone: 'good', name, about: 'The tool was called, and answered.' };
+      return { tone: 'good', name, about: 'The tool was called and answered.' };
     case 'dead':
-      return { tone: 'bad', name, about: 'It was given up; it can be replayed.' };
+      return { tone: 'bad', name, about: 'All attempts failed. It can be replayed.' };
     case 'dropped':
-      return { tone: '', name, about: 'Somebody ended it.' };
+      return { tone: '', name, about: 'It was dropped by a user.' };
     case 'held':
       return { tone: 'warn', name, about: d.held ? `Held: ${d.held.replaceAll('_', ' ')}.` : 'Held.' };
     case 'leased':
-      return { tone: 'act', name, about: 'An attempt is being made.' };
+      return { tone: 'act', name, about: 'An attempt is running.' };
   }
   if (d.held) return { tone: 'warn', name: 'held', about: `Held: ${d.held.replaceAll('_', ' ')}.` };
-  if (alone(endpoint)) return { tone: 'warn', name: 'held back', about: 'Its endpoint is left alone just now; no attempt is lost.' };
-  if (d.state === 'waiting') return { tone: '', name, about: 'It waits for the one before it, of the same agent.' };
+  if (alone(endpoint)) return { tone: 'warn', name: 'paused', about: 'The breaker of its endpoint is open. This uses up no attempt.' };
+  if (d.state === 'waiting') return { tone: '', name, about: 'It waits for an earlier delivery with the same order key.' };
   return d.attempts > 0
-    ? { tone: 'warn', name: 'to retry', about: 'An attempt failed; another follows.' }
-    : { tone: 'act', name, about: 'It is made as soon as there is room.' };
+    ? { tone: 'warn', name: 'retrying', about: 'An attempt failed. Another follows.' }
+    : { tone: 'act', name, about: 'It starts as soon as there is capacity.' };
 }
 
 export const ended = (d: Pick<Delivery, 'state'>): boolean => ['done', 'dead', 'dropped'].includes(d.state);
 
-export type Act = 'replay' | 'release' | 'hold' | 'drop';
+export type DeliveryAction = 'replay' | 'release' | 'hold' | 'drop';
 
 // sensible says which changes make sense for a delivery in a state.
-const sensible: Record<Act, Delivery['state'][]> = {
+const sensible: Record<DeliveryAction, Delivery['state'][]> = {
   replay: ['done', 'dead', 'dropped', 'held', 'ready'],
   release: ['held'],
   hold: ['waiting', 'ready', 'leased'],
   drop: ['waiting', 'ready', 'leased', 'held', 'dead'],
 };
-export const may = (act: Act, d: Pick<Delivery, 'state' | 'held'>): boolean =>
+export const may = (act: DeliveryAction, d: Pick<Delivery, 'state' | 'held'>): boolean =>
   sensible[act].includes(d.state) || (act === 'release' && !!d.held && !ended(d));
 
 // targetOf says where the name of an endpoint leads: server:demo, agent:42, an
@@ -70,10 +70,10 @@ export function targetOf(endpoint: string): { kind: string; name: string } {
 }
 
 export const breakers: Record<string, Standing> = {
-  closed: { tone: 'good', name: 'in order', about: 'It is called as deliveries come.' },
-  open: { tone: 'bad', name: 'left alone', about: 'It failed too often. One delivery is sent ahead when the pause is over.' },
-  half: { tone: 'warn', name: 'being tried', about: 'One delivery was sent ahead; the others follow when it arrives.' },
-  stopped: { tone: 'warn', name: 'stopped', about: 'Nothing is sent until somebody starts it again.' },
+  closed: { tone: 'good', name: 'healthy', about: 'Deliveries are sent as they come.' },
+  open: { tone: 'bad', name: 'breaker open', about: 'It failed too often. After a pause, one delivery tests it.' },
+  half: { tone: 'warn', name: 'testing', about: 'One delivery tests it. If it succeeds, the others follow.' },
+  stopped: { tone: 'warn', name: 'stopped', about: 'Nothing is sent until it is started again.' },
 };
 
 // many is so many deliveries.

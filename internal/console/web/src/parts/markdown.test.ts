@@ -82,12 +82,12 @@ test('links lead to the web alone, and pictures are links', () => {
 });
 
 test('absurd texts are read at once', () => {
-  const begun = performance.now();
+  const begun = process.cpuUsage(); // a busy machine takes longer, not more
   for (const part of ['>', '> ', '[', '*', '_', '`', '- ', '![', '<', '| ', '&', '(', '**a ', '\n- a\n  ', '[a](', '~~', '\\', '#', '1. '])
     assert.ok(markdown(part.repeat(20_000)).length > 0, part);
   assert.ok(markdown('a'.repeat(1_000_000)).length === 1);
-  const took = performance.now() - begun;
-  assert.ok(took < 60_000, `${took} ms`);
+  const took = process.cpuUsage(begun).user / 1000;
+  assert.ok(took < 60_000, `${took} ms of CPU time`);
 });
 
 test('a depth that nobody reads is text', () => {

@@ -23,14 +23,14 @@ export function parseMcpJson(text: string): { found: Found[]; problem?: string }
   try {
     doc = JSON.parse(text);
   } catch (err) {
-    return { found: [], problem: `This is not JSON: ${(err as Error).message}` };
+    return { found: [], problem: `Invalid JSON: ${(err as Error).message}` };
   }
-  if (!isObject(doc)) return { found: [], problem: 'An object with mcpServers is wanted.' };
+  if (!isObject(doc)) return { found: [], problem: 'Enter a JSON object with mcpServers.' };
   const mcp = isObject(doc.mcp) ? doc.mcp : {};
   const map = [doc.mcpServers, doc.servers, mcp.servers, doc.context_servers, doc].find(
     (m) => isObject(m) && Object.values(m).some((s) => isObject(s) && ('command' in s || 'url' in s || 'serverUrl' in s || 'httpUrl' in s)),
   );
-  if (!isObject(map)) return { found: [], problem: 'No servers are in it: an object with mcpServers is wanted.' };
+  if (!isObject(map)) return { found: [], problem: 'It has no servers. Enter a JSON object with mcpServers.' };
   const found = Object.entries(map).map(([name, raw]): Found => {
     const id = suggestID([name]) || 'server';
     if (!isObject(raw)) return { id, name, problem: 'is not an object' };

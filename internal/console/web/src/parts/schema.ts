@@ -119,11 +119,11 @@ export function check(value: unknown, schema: Schema, root: Schema = schema, poi
   if (typeOf(value) === 'object') {
     const object = value as Record<string, unknown>;
     for (const name of s.required ?? [])
-      if (!(name in object)) wrong.push({ pointer: `${pointer}/${escaped(name)}`, message: 'is needed' });
+      if (!(name in object)) wrong.push({ pointer: `${pointer}/${escaped(name)}`, message: 'is required' });
     for (const [name, v] of Object.entries(object)) {
       const sub = s.properties?.[name];
       if (sub) wrong.push(...check(v, sub, root, `${pointer}/${escaped(name)}`, depth + 1));
-      else if (s.additionalProperties === false) wrong.push({ pointer: `${pointer}/${escaped(name)}`, message: 'is not known here' });
+      else if (s.additionalProperties === false) wrong.push({ pointer: `${pointer}/${escaped(name)}`, message: 'is not a known field' });
     }
   }
   return wrong;

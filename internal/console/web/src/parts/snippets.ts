@@ -18,7 +18,7 @@ export interface Snippet {
 const shell = (s: string): string => `'${s.replaceAll("'", `'\\''`)}'`;
 
 // snippetsOf gives what there is for a kind. A server's own names are those of
-// its own door.
+// its own endpoint.
 export function snippetsOf(w: Wanted): Snippet[] {
   const code = [
     { key: 'go', name: 'Go', text: go(w) },
@@ -35,7 +35,7 @@ export function snippetsOf(w: Wanted): Snippet[] {
   ];
 }
 
-const door = (w: Wanted) => `${w.origin}/mcp${w.server ? `/s/${w.server}` : ''}`;
+const endpoint = (w: Wanted) => `${w.origin}/mcp${w.server ? `/s/${w.server}` : ''}`;
 
 function go(w: Wanted): string {
   const calls = {
@@ -54,7 +54,7 @@ function go(w: Wanted): string {
   return `// github.com/modelcontextprotocol/go-sdk/mcp
 client := mcp.NewClient(&mcp.Implementation{Name: "me", Version: "1"}, nil)
 session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
-	Endpoint:   ${JSON.stringify(door(w))},
+	Endpoint:   ${JSON.stringify(endpoint(w))},
 	HTTPClient: withBearer(os.Getenv("JUNCTOR_KEY")), // sets Authorization
 }, nil)
 if err != nil {
@@ -71,7 +71,7 @@ function typescript(w: Wanted): string {
     resource: `readResource({ uri: ${JSON.stringify(w.name)} })`,
   };
   return `// @modelcontextprotocol/sdk
-const transport = new StreamableHTTPClientTransport(new URL(${JSON.stringify(door(w))}), {
+const transport = new StreamableHTTPClientTransport(new URL(${JSON.stringify(endpoint(w))}), {
   requestInit: { headers: { Authorization: \`Bearer \${process.env.JUNCTOR_KEY}\` } },
 });
 const client = new Client({ name: 'me', version: '1' });

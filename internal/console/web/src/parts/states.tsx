@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { CircleSlash, Inbox } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Failure } from '../api/client';
-import { Copy } from './bits';
+import { Copy } from './elements';
 
 // What is shown in place of content: while it comes, when there is none, and
 // when it cannot be had.
@@ -36,26 +36,26 @@ const causes: Record<string, string> = {
   denied: 'Not allowed',
   not_found: 'Not found',
   invalid: 'Not valid',
-  conflict: 'In conflict with what is there',
-  precondition: 'It was changed meanwhile',
-  limited: 'Too much at once',
+  conflict: 'Conflict',
+  precondition: 'Someone else changed this',
+  limited: 'Limit reached',
   too_large: 'Too large',
   timeout: 'No answer in time',
   canceled: 'Cancelled',
-  unreachable: 'Not reached',
+  unreachable: 'Unreachable',
   upstream: 'The server failed',
-  unavailable: 'Not available now',
-  internal: 'Something went wrong here',
+  unavailable: 'Unavailable',
+  internal: 'Internal error',
 };
 
 const remedies: Record<string, string> = {
-  denied: 'Ask an admin for a role that may.',
+  denied: 'Ask an admin for a role with this permission.',
   limited: 'Wait a moment and try again.',
-  timeout: 'Try again; the server page says how the server is doing.',
-  unreachable: 'Look whether it runs, then try again.',
-  upstream: 'The server page has its last complaints.',
+  timeout: 'Try again. The page of the server shows its state.',
+  unreachable: 'Check that it is running, then try again.',
+  upstream: 'The page of the server shows its last errors.',
   unavailable: 'Try again in a moment.',
-  internal: 'The log of this instance says more.',
+  internal: 'See the log of this instance.',
 };
 
 export function ErrorCard({ error, retry, title }: { error: unknown; retry?: () => void; title?: string }) {
@@ -67,7 +67,7 @@ export function ErrorCard({ error, retry, title }: { error: unknown; retry?: () 
     <section className="fault" role="alert">
       <div className="row">
         <CircleSlash size={16} color="var(--bad)" aria-hidden />
-        <h3 className="grow">{title ?? causes[problem.code] ?? 'It did not work'}</h3>
+        <h3 className="grow">{title ?? causes[problem.code] ?? 'The request failed'}</h3>
         <Copy value={report} label="Copy the report" />
         {retry && (
           <Button size="compact-sm" variant="default" onClick={retry}>
@@ -124,8 +124,8 @@ export function ErrorCard({ error, retry, title }: { error: unknown; retry?: () 
   );
 }
 
-// Shown draws what a question led to.
-export function Shown<T>({
+// QueryContent draws what a question led to.
+export function QueryContent<T>({
   query,
   children,
   rows,

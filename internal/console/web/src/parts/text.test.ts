@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventReader } from '../api/reader.ts';
+import { EventReader } from '../api/eventReader.ts';
 import { parseEnv, splitCommand, suggestID } from './command.ts';
 import { ago, bytes, span } from './format.ts';
 import { parseMcpJson } from './mcpjson.ts';
@@ -31,8 +31,8 @@ test('configurations of clients are read', () => {
   assert.deepEqual(found[0], { id: 'a-b', name: 'a b', transport: 'stdio', command: ['npx', 'x'], env: { K: 'v' }, cwd: undefined });
   assert.equal(found[1]?.transport, 'sse');
   assert.match(found[2]?.problem ?? '', /neither/);
-  assert.match(parseMcpJson('{').problem ?? '', /not JSON/);
-  assert.match(parseMcpJson('{"x":1}').problem ?? '', /No servers/);
+  assert.match(parseMcpJson('{').problem ?? '', /Invalid JSON/);
+  assert.match(parseMcpJson('{"x":1}').problem ?? '', /no servers/);
 });
 
 test('events are cut at their ends, wherever the pieces are', () => {

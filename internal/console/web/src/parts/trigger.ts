@@ -1,5 +1,5 @@
-import type { Trigger } from '../api/happenings';
-import { asJSON } from './typed.ts';
+import type { Trigger } from '../api/events';
+import { parseJSON } from './parseJSON.ts';
 
 // A trigger as it stands in the fields of its editor, and back.
 
@@ -81,10 +81,10 @@ export function draftOf(t: Partial<Pick<Trigger, 'name' | 'title' | 'match' | 'a
 function writeValue(v: unknown): string {
   if (v === undefined || v === null) return '';
   if (typeof v !== 'string') return JSON.stringify(v);
-  return v === '' || asJSON(v).problem === undefined ? JSON.stringify(v) : v;
+  return v === '' || parseJSON(v).problem === undefined ? JSON.stringify(v) : v;
 }
 export function readValue(text: string): unknown {
-  const read = asJSON(text);
+  const read = parseJSON(text);
   return read.problem === undefined ? read.value : text;
 }
 
@@ -98,7 +98,7 @@ export function bodyOf(d: Draft) {
     .split(',')
     .map((t) => t.trim())
     .filter(Boolean);
-  const template = asJSON(d.template);
+  const template = parseJSON(d.template);
   return {
     title: d.title,
     match: {
@@ -138,13 +138,13 @@ const isName = /^[a-z][a-z0-9-]{0,62}$/;
 // wrongIn is what can be told without asking. What is empty is only not ready.
 export function wrongIn(d: Draft): Wrong {
   const out: Wrong = {};
-  if (d.name && !isName.test(d.name)) out.name = 'A lower-case letter, then up to 62 lower-case letters, digits or hyphens.';
+  if (d.name && !isName.test(d.name)) out.name = 'Start with a lowercase letter, then up to 62 lowercase letters, digits or hyphens.';
   for (const f of ['min', 'max', 'batch', 'wait', 'timeout', 'attempts', 'skip', 'tries'] as const)
-    if (d[f].trim() !== '' && Number.isNaN(Number(d[f]))) out[f] = 'A number.';
-  const template = asJSON(d.template);
+    if (d[f].trim() !== '' && Number.isNaN(Number(d[f]))) out[f] = 'Enter a number.';
+  const template = parseJSON(d.template);
   if (template.problem) out.template = template.problem;
   else if (template.value !== undefined && (typeof template.value !== 'object' || template.value === null || Array.isArray(template.value)))
-    out.template = 'An object: the arguments of a tool are one.';
+    out.template = 'Enter a JSON object with the arguments of the tool.';
   return out;
 }
 

@@ -4,16 +4,16 @@ import { TerminalSquare } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Failure, type Schemas, send } from '../api/client';
-import { Head, Panel, Tabs, Tag } from '../parts/bits';
 import { guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
 import { authOf, type Draft, lacks } from '../parts/connection';
+import { Head, Panel, Tabs, Tag } from '../parts/elements';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
 import { ErrorCard, Loading } from '../parts/states';
 import { useKept } from '../parts/store';
 import { useParam } from '../parts/url';
 import { AuthFields } from './server/AuthFields';
+import { ConnectionSteps, ToolPreview, useConnectionTest } from './server/ConnectionTest';
 import { Consent } from './server/Consent';
-import { Preview, useJourney, Way } from './server/Way';
 
 const AddAPI = lazy(() => import('./api/AddAPI'));
 
@@ -34,18 +34,18 @@ export default function AddServer() {
     <>
       <Head
         title="Add a server"
-        sub="Paste a URL, a command, an mcp.json or an API’s documentation. It is reached, or read, first; what was not is not added."
+        sub="Paste a URL, a command, an mcp.json or the documentation of an API. Junctor tests the connection before it adds the server."
         crumbs={[['Servers', '/servers']]}
       />
       <Tabs
-        label="What you have"
+        label="Kind of server"
         now={how}
         choose={setHow}
         tabs={[
-          ['url', 'A URL'],
-          ['command', 'A command'],
-          ['mcp.json', 'An mcp.json'],
-          ['api', 'An API'],
+          ['url', 'URL'],
+          ['command', 'Command'],
+          ['mcp.json', 'mcp.json'],
+          ['api', 'API'],
         ]}
       />
       {how === 'api' ? (
@@ -81,15 +81,15 @@ function One({ command, text, write, paste }: OneProps) {
   const [agreed, setAgreed] = useState(false);
   const [adding, setAdding] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const { journey, go, forget } = useJourney();
+  const { test, go, forget } = useConnectionTest();
 
   const split = splitCommand(command ? text : '');
   const vars = parseEnv(env);
   const name = id || (command ? suggestID(split.words) : text ? suggestID([text]) : '');
   const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
   const given = command ? split.words.length > 0 && !split.problem && !vars.problem : /^https?:\/\/[^/]/.test(text) && !lacks(auth);
-  const ready = given && named && (!command || agreed) && !journey.busy && !adding;
-  const probe = journey.probe;
+  const ready = given && named && (!command || agreed) && !test.busy && !adding;
+  const probe = test.probe;
   // People log in once it is there, so that it may be added before.
   const later = auth.type === 'oauth' && probe?.failed === 'authentication';
   const reached = !!probe && (!probe.failed || later);
@@ -151,7 +151,7 @@ function One({ command, text, write, paste }: OneProps) {
           {command ? (
             <Textarea
               label="Environment"
-              description="NAME=value, a line each. Values are kept sealed. A value may be a reference: env:NAME, file:/path."
+              description="One NAME=value per line. Values are stored encrypted. A value can be a reference: env:NAME, file:/path."
               autosize
               minRows={2}
               placeholder="API_TOKEN=…"
@@ -175,7 +175,7 @@ function One({ command, text, write, paste }: OneProps) {
               />
               {auth.type !== 'none' && (
                 <Checkbox
-                  label="Calls are made with each user’s own credentials; these are for reading its lists"
+                  label="Make calls with each user’s own credentials. Use these only to list tools."
                   checked={perUser}
                   onChange={(e) => {
                     setPerUser(e.currentTarget.checked);
@@ -186,33 +186,33 @@ function One({ command, text, write, paste }: OneProps) {
             </>
           )}
           <TextInput
-            label="Id"
-            description="Its tools are shown as id__name."
+            label="ID"
+            description="Prefix of the tool names: id__name."
             placeholder={name || 'notes'}
             value={id}
             onChange={(e) => setID(e.currentTarget.value)}
-            error={name && !named ? 'A lower-case letter, then up to 31 lower-case letters, digits or hyphens.' : undefined}
+            error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
           />
-          <Checkbox label="Only I see it" checked={isPrivate} onChange={(e) => setPrivate(e.currentTarget.checked)} />
+          <Checkbox label="Visible only to me" checked={isPrivate} onChange={(e) => setPrivate(e.currentTarget.checked)} />
           {command && given && <Consent words={split.words} env={vars.env} checked={agreed} setChecked={setAgreed} />}
           <div className="acts">
-            <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={journey.busy} onClick={reach}>
-              Reach it
+            <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
+              Test connection
             </Button>
             <Button type="submit" disabled={!ready || !reached} loading={adding}>
               Add {name || 'it'}
             </Button>
-            {later && <span className="small soft">It wants a login: add it, then log in.</span>}
+            {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
           </div>
           {error !== null && <ErrorCard error={error} />}
         </form>
       </Panel>
       <div className="stack">
-        <Panel title="The way there" pad>
-          <Way journey={journey} command={command} secure={/^https:/i.test(text)} />
-          {journey.error ? <ErrorCard error={journey.error} /> : null}
+        <Panel title="Connection test" pad>
+          <ConnectionSteps test={test} command={command} secure={/^https:/i.test(text)} />
+          {test.error ? <ErrorCard error={test.error} /> : null}
         </Panel>
-        {probe && !probe.failed && <Preview probe={probe} />}
+        {probe && !probe.failed && <ToolPreview probe={probe} />}
       </div>
     </div>
   );
@@ -272,8 +272,8 @@ function Import({ text, write }: { text: string; write: (t: string) => void }) {
       <Panel pad>
         <div className="stack editor">
           <Textarea
-            label="The configuration of an MCP client"
-            description="Claude, Cursor, VS Code, Windsurf, Gemini: whatever has mcpServers. It stays in this page; servers are made of it."
+            label="Configuration of an MCP client"
+            description="From Claude, Cursor, VS Code, Windsurf, Gemini or another client with mcpServers. The file stays in this browser tab until you add servers."
             autosize
             minRows={10}
             maxRows={24}
@@ -285,14 +285,14 @@ function Import({ text, write }: { text: string; write: (t: string) => void }) {
           <input
             type="file"
             accept=".json,application/json"
-            aria-label="Or choose the file"
+            aria-label="Choose a file"
             onChange={(e) => e.currentTarget.files?.[0]?.text().then(read)}
           />
         </div>
       </Panel>
-      <Panel title={lines.length ? `${lines.length} found` : 'What is in it'}>
+      <Panel title={lines.length ? `${lines.length} servers` : 'Servers in the file'}>
         {lines.length === 0 ? (
-          <p className="pad soft">Paste it on the left. Nothing is added before you say so.</p>
+          <p className="pad soft">Paste the configuration on the left. You choose which servers to add.</p>
         ) : (
           <>
             <div className="rows">
@@ -328,13 +328,13 @@ function Import({ text, write }: { text: string; write: (t: string) => void }) {
             <div className="pad stack" style={{ borderTop: '1px solid var(--line-soft)' }}>
               {commands.length > 0 && (
                 <Checkbox
-                  label={`I want the machine of this instance to run exactly ${commands.length === 1 ? 'the command' : `the ${commands.length} commands`} above.`}
+                  label={`I want this instance to run exactly ${commands.length === 1 ? 'the command' : `the ${commands.length} commands`} above.`}
                   checked={agreed}
                   onChange={(e) => setAgreed(e.currentTarget.checked)}
                 />
               )}
               <Button disabled={chosen.length === 0 || (commands.length > 0 && !agreed)} loading={busy} onClick={add}>
-                Reach and add {chosen.length || ''}
+                Test and add {chosen.length || ''}
               </Button>
             </div>
           </>

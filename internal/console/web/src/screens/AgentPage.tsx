@@ -5,24 +5,24 @@ import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Agent, type Schemas, send } from '../api/client';
 import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
-import { can } from '../app/may';
+import { can } from '../app/permissions';
 import { Bars } from '../parts/Bars';
-import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
-import { useEdits, useSave } from '../parts/Conflict';
-import { home } from '../parts/doors';
+import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span, tokens } from '../parts/format';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { instanceURL } from '../parts/instanceURL';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
+import { useEdits, useSave } from '../parts/useEdits';
 import { Brain } from './agent/Brain';
-import { Published } from './agent/Published';
+import { Publication } from './agent/Publication';
 import { KeyRows } from './KeyRows';
-import { Picker } from './Picker';
+import { ToolPicker } from './ToolPicker';
 import { ToolRows } from './ToolRows';
 import { dayName, perDay, sinceOf, useSums } from './usage';
 
 export default function AgentPage({ name }: { name: string }) {
   const agent = useAgent(name);
-  return <Shown query={agent}>{(a) => <Page a={a} />}</Shown>;
+  return <QueryContent query={agent}>{(a) => <Page a={a} />}</QueryContent>;
 }
 
 function Page({ a }: { a: Agent }) {
@@ -35,7 +35,7 @@ function Page({ a }: { a: Agent }) {
     mutationFn: (body: Partial<Agent> | { brain: null }) => send('PATCH', `/agents/${a.name}`, body),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
-  const door = `${home()}/mcp/a/${a.name}`;
+  const endpoint = `${instanceURL()}/mcp/a/${a.name}`;
   return (
     <>
       <Head
@@ -43,7 +43,7 @@ function Page({ a }: { a: Agent }) {
         crumbs={[['Agents', '/agents']]}
         sub={
           <span className="row small">
-            <Tag>{a.role}</Tag> <code>{door}</code> <Copy value={door} label="Copy its door" />
+            <Tag>{a.role}</Tag> <code>{endpoint}</code> <Copy value={endpoint} label="Copy the endpoint" />
           </span>
         }
       >
@@ -58,14 +58,14 @@ function Page({ a }: { a: Agent }) {
       </Head>
       {change.error && <ErrorCard error={change.error} />}
       <Tabs
-        label="Parts of the agent"
+        label="Sections of the agent"
         now={tab}
         choose={setTab}
         tabs={[
-          ['can', `What it can do ${tools.data?.length ?? ''}`],
-          ['list', 'Its list'],
+          ['can', `Available tools ${tools.data?.length ?? ''}`],
+          ['list', 'Allowed tools'],
           ['brain', 'Brain'],
-          ['published', 'Other agents'],
+          ['published', 'Publishing'],
           ['keys', 'Keys'],
           ['limits', 'Limits'],
           ['usage', 'Usage'],
@@ -74,23 +74,23 @@ function Page({ a }: { a: Agent }) {
       />
       {tab === 'can' && (
         <Panel
-          title="Tools that it is shown and may call"
+          title="Tools that the agent sees and can call"
           acts={tools.data && <span className="small soft">about {count(tools.data.reduce((n, t) => n + tokens(t), 0))} tokens</span>}
         >
-          <Shown query={tools}>
+          <QueryContent query={tools}>
             {(all) =>
               all.length === 0 ? (
-                <Empty title="It can do nothing">Its list is empty, or what is on it is not there or not for its role.</Empty>
+                <Empty title="No tools available">No tool is allowed, or the allowed tools are unavailable or not for its role.</Empty>
               ) : (
                 <ToolRows tools={all} />
               )
             }
-          </Shown>
+          </QueryContent>
         </Panel>
       )}
       {tab === 'list' && <Grants key={a.name} a={a} may={may} />}
       {tab === 'brain' && <Brain key={a.name} a={a} may={may} takeAway={() => change.mutate({ brain: null })} busy={change.isPending} />}
-      {tab === 'published' && <Published a={a} may={may} save={(published) => change.mutate({ published })} busy={change.isPending} />}
+      {tab === 'published' && <Publication a={a} may={may} save={(published) => change.mutate({ published })} busy={change.isPending} />}
       {tab === 'keys' && <Keys a={a} />}
       {tab === 'limits' && <Limits key={a.name} a={a} may={may} />}
       {tab === 'usage' && <Usage a={a} />}
@@ -123,15 +123,15 @@ function Grants({ a, may }: { a: Agent; may: boolean }) {
   });
   return (
     <div className="stack">
-      <Picker role={a.role} grants={grants} change={set} disabled={!may} />
+      <ToolPicker role={a.role} grants={grants} change={set} disabled={!may} />
       {may && (
         <div className="acts">
           <Button disabled={same} loading={saving.busy} onClick={saving.save}>
-            Save the list
+            Save allowed tools
           </Button>
           {!same && (
             <Button variant="default" onClick={() => form.reset()}>
-              As it was
+              Reset
             </Button>
           )}
         </div>
@@ -145,10 +145,10 @@ function Grants({ a, may }: { a: Agent; may: boolean }) {
 function Keys({ a }: { a: Agent }) {
   const me = useMe().data;
   const keys = useKeys(can(me, 'keys:write'));
-  if (!can(me, 'keys:write')) return <Empty title="Keys are for developers and admins" />;
+  if (!can(me, 'keys:write')) return <Empty title="Only developers and admins can see keys" />;
   return (
     <Panel>
-      <Shown query={keys}>{(all) => <KeyRows keys={all.filter((k) => k.agent === a.name)} agent={a.name} />}</Shown>
+      <QueryContent query={keys}>{(all) => <KeyRows keys={all.filter((k) => k.agent === a.name)} agent={a.name} />}</QueryContent>
     </Panel>
   );
 }
@@ -188,15 +188,15 @@ function Limits({ a, may }: { a: Agent; may: boolean }) {
       >
         <p className="soft">
           {a.limits
-            ? 'It has limits of its own.'
-            : `It has the limits of ${a.tier ? `the tier ${a.tier}` : 'its owner’s tier'}. Numbers here take their place.`}{' '}
-          What it does counts for its owner too.
+            ? 'The agent has its own limits.'
+            : `The agent has the limits of ${a.tier ? `the tier ${a.tier}` : 'its owner’s tier'}. Values here replace them.`}{' '}
+          Its calls also count for its owner.
         </p>
         <div className="columns">
-          {field('per_second', 'Calls a second', 'On average.')}
-          {field('burst', 'At once after a pause', 'How many calls may come together.')}
-          {field('per_day', 'Calls a day', 'In UTC.')}
-          {field('concurrent', 'At the same time', 'Calls that run.')}
+          {field('per_second', 'Calls per second', 'Average rate.')}
+          {field('burst', 'Burst', 'Calls that may come together after a pause.')}
+          {field('per_day', 'Calls per day', 'Days are in UTC.')}
+          {field('concurrent', 'Concurrent calls', 'Calls that run at the same time.')}
         </div>
         {may && (
           <div className="acts">
@@ -221,22 +221,22 @@ function Usage({ a }: { a: Agent }) {
   return (
     <div className="stack" style={{ gap: '1.125rem' }}>
       <Panel title={`${count(total)} calls in ${days} days`} pad>
-        <Shown query={daily} rows={3}>
-          {(d) => <Bars buckets={perDay(d, since, days)} label={`Its calls in the last ${days} days`} name={dayName} />}
-        </Shown>
+        <QueryContent query={daily} rows={3}>
+          {(d) => <Bars buckets={perDay(d, since, days)} label={`Calls of the agent in the last ${days} days`} name={dayName} />}
+        </QueryContent>
       </Panel>
       <Panel
         acts={
           <Link className="link small" href={`/calls?agent=${a.name}`}>
-            Its calls
+            All calls
           </Link>
         }
         title="By tool"
       >
-        <Shown query={usage}>
+        <QueryContent query={usage}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title="It has called nothing yet" />
+              <Empty title="No calls yet" />
             ) : (
               <Scroll label="Usage">
                 <table className="list">
@@ -246,7 +246,7 @@ function Usage({ a }: { a: Agent }) {
                       <th className="right">Calls</th>
                       <th className="right">Failed</th>
                       <th className="right">Refused</th>
-                      <th className="right wide">95 of 100 within</th>
+                      <th className="right wide">p95</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -266,7 +266,7 @@ function Usage({ a }: { a: Agent }) {
               </Scroll>
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
     </div>
   );
@@ -296,7 +296,7 @@ function More({ a, may }: { a: Agent; may: boolean }) {
           <dd className="mono">{a.resources.join(', ') || '–'}</dd>
           <dt>Prompts</dt>
           <dd className="mono">{a.prompts.join(', ') || '–'}</dd>
-          <dt>Made</dt>
+          <dt>Created</dt>
           <dd>
             <Ago at={a.created_at} />
           </dd>
@@ -308,7 +308,7 @@ function More({ a, may }: { a: Agent; may: boolean }) {
             <>
               <dt>Declared in</dt>
               <dd>
-                <code>{a.declared}</code>: it can be changed there alone.
+                <code>{a.declared}</code>. Change it in that file.
               </dd>
             </>
           )}
@@ -316,7 +316,7 @@ function More({ a, may }: { a: Agent; may: boolean }) {
         {may && (
           <div>
             <Button color="red" variant="light" onClick={open}>
-              Delete it for good
+              Delete the agent
             </Button>
           </div>
         )}
@@ -329,9 +329,9 @@ function More({ a, may }: { a: Agent; may: boolean }) {
             if (typed === a.name) remove.mutate();
           }}
         >
-          <p className="soft">Its keys open nothing any more, and what it has open ends. Records stay.</p>
+          <p className="soft">Its keys stop working and its open sessions end. Records are kept.</p>
           <TextInput
-            label={`Type ${a.name} to go on`}
+            label={`Type ${a.name} to confirm`}
             value={typed}
             onChange={(e) => setTyped(e.currentTarget.value)}
             data-autofocus
@@ -339,7 +339,7 @@ function More({ a, may }: { a: Agent; may: boolean }) {
           />
           {remove.error && <ErrorCard error={remove.error} />}
           <Button type="submit" color="red" disabled={typed !== a.name} loading={remove.isPending}>
-            Delete it
+            Delete
           </Button>
         </form>
       </Modal>

@@ -5,12 +5,12 @@ import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Schemas, send } from '../api/client';
 import { useAgents, useMe, useRoles } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/bits';
-import { home } from '../parts/doors';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { can } from '../app/permissions';
+import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/elements';
+import { instanceURL } from '../parts/instanceURL';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
-import { Picker } from './Picker';
+import { ToolPicker } from './ToolPicker';
 
 export default function Agents() {
   const me = useMe().data;
@@ -20,12 +20,12 @@ export default function Agents() {
   const may = can(me, 'agents:write');
   const make = may && (
     <Button leftSection={<Plus size={15} />} onClick={() => setMaking('1')}>
-      Make an agent
+      Create an agent
     </Button>
   );
   return (
     <>
-      <Head title="Agents" sub="Each has a role, a list of what it may use, and a door of its own.">
+      <Head title="Agents" sub="Each agent has a role, allowed tools and its own endpoint.">
         {may && (
           <Button component={Link} href="/models" variant="default">
             Models
@@ -34,11 +34,11 @@ export default function Agents() {
         {make}
       </Head>
       <Panel>
-        <Shown query={agents}>
+        <QueryContent query={agents}>
           {(all) =>
             all.length === 0 ? (
               <Empty icon={<Bot size={28} strokeWidth={1.5} aria-hidden />} title="No agents yet" action={make}>
-                An agent sees the tools on its list and nothing else, through every door. Its keys, limits and records are its own.
+                An agent sees only its allowed tools, on every endpoint. It has its own keys, limits and records.
               </Empty>
             ) : (
               <Scroll label="Agents">
@@ -47,9 +47,9 @@ export default function Agents() {
                     <tr>
                       <th>Agent</th>
                       <th>Role</th>
-                      <th>May use</th>
+                      <th>Allowed tools</th>
                       <th className="wide">Tier</th>
-                      <th className="right wide">Made</th>
+                      <th className="right wide">Created</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -65,8 +65,8 @@ export default function Agents() {
                         <td>
                           <Tag>{a.role}</Tag>
                         </td>
-                        <td className="mono tiny cut">{a.tools.join(', ') || <span className="soft">nothing</span>}</td>
-                        <td className="wide soft">{a.limits ? 'own limits' : a.tier || 'its owner’s'}</td>
+                        <td className="mono tiny cut">{a.tools.join(', ') || <span className="soft">none</span>}</td>
+                        <td className="wide soft">{a.limits ? 'own limits' : a.tier || 'tier of its owner'}</td>
                         <td className="right wide soft">
                           <Ago at={a.created_at} />
                         </td>
@@ -77,16 +77,16 @@ export default function Agents() {
               </Scroll>
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
-      <Modal opened={making !== '' && may} onClose={() => setMaking('')} title="Make an agent" size="xl">
-        {making !== '' && <Make close={() => setMaking('')} />}
+      <Modal opened={making !== '' && may} onClose={() => setMaking('')} title="Create an agent" size="xl">
+        {making !== '' && <NewAgent close={() => setMaking('')} />}
       </Modal>
     </>
   );
 }
 
-function Make({ close }: { close: () => void }) {
+function NewAgent({ close }: { close: () => void }) {
   const cache = useQueryClient();
   const roles = useRoles();
   const [name, setName] = useState('');
@@ -96,7 +96,7 @@ function Make({ close }: { close: () => void }) {
     mutationFn: () => send<Schemas['CreatedAgent']>('POST', '/agents', { name, role, tools: grants }),
     onSuccess: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
-  if (make.data) return <Made agent={make.data} close={close} />;
+  if (make.data) return <CreatedAgent agent={make.data} close={close} />;
   return (
     <form
       className="stack"
@@ -115,7 +115,7 @@ function Make({ close }: { close: () => void }) {
           onChange={(e) => setName(e.currentTarget.value)}
           error={
             name && !/^[a-z][a-z0-9-]{0,31}$/.test(name)
-              ? 'A lower-case letter, then up to 31 lower-case letters, digits or hyphens.'
+              ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.'
               : undefined
           }
         />
@@ -126,24 +126,24 @@ function Make({ close }: { close: () => void }) {
           onChange={(e) => setRole(e.currentTarget.value)}
         />
       </div>
-      <Picker role={role} grants={grants} change={setGrants} />
+      <ToolPicker role={role} grants={grants} change={setGrants} />
       {make.error && <ErrorCard error={make.error} />}
       <div className="acts">
         <Button type="submit" disabled={!/^[a-z][a-z0-9-]{0,31}$/.test(name)} loading={make.isPending}>
-          Make it
+          Create
         </Button>
       </div>
     </form>
   );
 }
 
-function Made({ agent, close }: { agent: Schemas['CreatedAgent']; close: () => void }) {
+function CreatedAgent({ agent, close }: { agent: Schemas['CreatedAgent']; close: () => void }) {
   const [, navigate] = useLocation();
-  const door = `${home()}/mcp/a/${agent.name}`;
+  const endpoint = `${instanceURL()}/mcp/a/${agent.name}`;
   return (
     <div className="stack">
       <p>
-        <b>{agent.name}</b> is there. This is its key; it is shown this once.
+        <b>{agent.name}</b> was created. Copy its key now: it is shown only once.
       </p>
       <div className="code">
         <pre style={{ paddingRight: '2.5rem' }}>{agent.key}</pre>
@@ -152,9 +152,9 @@ function Made({ agent, close }: { agent: Schemas['CreatedAgent']; close: () => v
         </div>
       </div>
       <dl className="facts">
-        <dt>Its door</dt>
+        <dt>Endpoint</dt>
         <dd className="row">
-          <code>{door}</code> <Copy value={door} />
+          <code>{endpoint}</code> <Copy value={endpoint} />
         </dd>
       </dl>
       <div className="acts">
@@ -164,7 +164,7 @@ function Made({ agent, close }: { agent: Schemas['CreatedAgent']; close: () => v
             navigate(`/agents/${agent.name}`);
           }}
         >
-          I have kept it
+          I saved the key
         </Button>
       </div>
     </div>

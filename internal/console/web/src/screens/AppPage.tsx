@@ -3,26 +3,26 @@ import { useRef, useState } from 'react';
 import { useApp } from '../api/data';
 import { AppView, useSnapshot } from '../apps/AppView';
 import type { App } from '../apps/api';
-import { asItIs, type Switches } from '../apps/context';
-import type { Running } from '../apps/running';
+import { asItIs, type ContextOverrides } from '../apps/context';
+import type { RunningApp } from '../apps/runningApp';
 import { useStage } from '../apps/stage';
 import type { Optional } from '../apps/state';
-import { Head, Panel, Tabs, Tag } from '../parts/bits';
+import { Head, Panel, Tabs, Tag } from '../parts/elements';
 import { Result } from '../parts/Result';
 import type { Schema } from '../parts/schema';
-import { ErrorCard, Loading, Shown } from '../parts/states';
+import { ErrorCard, Loading, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
+import { AppEnvironment, Capabilities } from './app/AppEnvironment';
 import { Log } from './app/Log';
+import { ModelMessages } from './app/ModelMessages';
 import { OwnTools } from './app/OwnTools';
 import { Policy } from './app/Policy';
-import { Said } from './app/Said';
-import { Capabilities, Surroundings } from './app/Switches';
 import { Arguments } from './playground/Arguments';
 import type { Target } from './playground/run';
 
 export default function AppPage({ name }: { name: string }) {
   const app = useApp(name);
-  return <Shown query={app}>{(a) => <Page a={a} />}</Shown>;
+  return <QueryContent query={app}>{(a) => <Page a={a} />}</QueryContent>;
 }
 
 function Page({ a }: { a: App }) {
@@ -35,7 +35,7 @@ function Page({ a }: { a: App }) {
     about: a.description ?? '',
     schema: definition.inputSchema ?? { type: 'object' },
   };
-  const [switches, setSwitches] = useState<Switches>(asItIs);
+  const [switches, setSwitches] = useState<ContextOverrides>(asItIs);
   const [off, setOff] = useState<Optional[]>([]);
   const [streamed, setStreamed] = useState(false);
   const settings = useRef({ off, switches, streamed });
@@ -64,11 +64,11 @@ function Page({ a }: { a: App }) {
           <Arguments target={target} />
           <Switch
             size="xs"
-            label="Let the arguments come in piece by piece, as from a model"
+            label="Stream the arguments, as a model does"
             checked={streamed}
             onChange={(e) => setStreamed(e.currentTarget.checked)}
           />
-          <Surroundings
+          <AppEnvironment
             value={switches}
             set={(s) => {
               setSwitches(s);
@@ -110,8 +110,8 @@ function Stage({
   setOff,
 }: {
   a: App;
-  running: Running;
-  switches: Switches;
+  running: RunningApp;
+  switches: ContextOverrides;
   result: Record<string, unknown> | undefined;
   off: Optional[];
   setOff: (off: Optional[]) => void;
@@ -120,26 +120,26 @@ function Stage({
   const [tab, setTab] = useParam('tab', 'log');
   const [shown, setShown] = useParam('show', 'content');
   const text = result && <Result result={result} tab={shown} choose={setShown} />;
-  const said = s.messages.length + (s.model ? 1 : 0);
+  const toModel = s.messages.length + (s.model ? 1 : 0);
   return (
     <>
       <AppView key={keyOf(running)} running={running} title={a.title || a.tool} switches={switches} fallback={text} />
       <Tabs
-        label="About the App"
+        label="Sections of the App"
         now={tab}
         choose={setTab}
         tabs={[
           ['log', 'Messages'],
-          ['said', `To the model ${said || ''}`],
-          ['text', 'As text'],
-          ['tools', `Its own tools ${s.tools.length || ''}`],
+          ['model', `To the model ${toModel || ''}`],
+          ['text', 'Text result'],
+          ['tools', `Tools of the App ${s.tools.length || ''}`],
           ['policy', 'Policy'],
           ['capabilities', 'Capabilities'],
         ]}
       />
       {tab === 'log' && <Log running={running} />}
-      {tab === 'said' && <Said messages={s.messages} model={s.model} />}
-      {tab === 'text' && <Panel pad>{text ?? <p className="soft">Nothing was called yet.</p>}</Panel>}
+      {tab === 'model' && <ModelMessages messages={s.messages} model={s.model} />}
+      {tab === 'text' && <Panel pad>{text ?? <p className="soft">No call yet.</p>}</Panel>}
       {tab === 'tools' && <OwnTools running={running} tools={s.tools} ready={s.state === 'ready'} />}
       {tab === 'policy' && <Policy a={a} s={s} again={() => running.again()} running={running} />}
       {tab === 'capabilities' && <Capabilities off={off} set={setOff} />}
@@ -148,9 +148,9 @@ function Stage({
 }
 
 // Each View is drawn by a part of its own, which ends with it.
-const keys = new WeakMap<Running, number>();
+const keys = new WeakMap<RunningApp, number>();
 let next = 0;
-function keyOf(r: Running): number {
+function keyOf(r: RunningApp): number {
   const known = keys.get(r) ?? ++next;
   keys.set(r, known);
   return known;

@@ -5,11 +5,11 @@ import { Link } from 'wouter';
 import { useApps, useVersion } from '../api/data';
 import { AppView } from '../apps/AppView';
 import type { App } from '../apps/api';
-import { Running } from '../apps/running';
+import { RunningApp } from '../apps/runningApp';
 import { remembered } from '../apps/stage';
-import { Head, Tag } from '../parts/bits';
+import { Head, Tag } from '../parts/elements';
 import { matches } from '../parts/search';
-import { Empty, Shown } from '../parts/states';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
 export default function Apps() {
@@ -17,18 +17,15 @@ export default function Apps() {
   const [q, setQ] = useParam('q');
   return (
     <>
-      <Head
-        title="Apps"
-        sub="Tools that bring a page of their own, from every server. Each runs in a sandbox, on an origin that is nobody else's."
-      />
-      <Shown query={apps} rows={6}>
+      <Head title="Apps" sub="Tools that bring their own page. Each App runs in a sandbox on its own origin." />
+      <QueryContent query={apps} rows={6}>
         {(every) => {
           const all = every.filter((a) => a.visibility.includes('model')); // the rest are parts of these, for the page alone
           const found = all.filter((a) => matches(q, a.name, a.title ?? '', a.description ?? '', a.server));
           if (all.length === 0)
             return (
-              <Empty icon={<AppWindow size={28} strokeWidth={1.5} aria-hidden />} title="No tool has an App yet">
-                Servers whose tools bring a page (MCP Apps) show up here by themselves.
+              <Empty icon={<AppWindow size={28} strokeWidth={1.5} aria-hidden />} title="No Apps yet">
+                Tools that bring a page (MCP Apps) appear here when you add their server.
               </Empty>
             );
           return (
@@ -41,7 +38,7 @@ export default function Apps() {
                 onChange={(e) => setQ(e.currentTarget.value)}
               />
               {found.length === 0 ? (
-                <Empty title="Nothing matches">Another word may.</Empty>
+                <Empty title="No App matches">Try other words.</Empty>
               ) : (
                 <ul className="cards" aria-label="Apps">
                   {found.map((a, i) => (
@@ -54,7 +51,7 @@ export default function Apps() {
             </div>
           );
         }}
-      </Shown>
+      </QueryContent>
     </>
   );
 }
@@ -62,16 +59,16 @@ export default function Apps() {
 const mostLive = 8;
 
 function Card({ a, live }: { a: App; live: boolean }) {
-  const story = useMemo(() => (live ? remembered(a.name) : undefined), [a.name, live]);
+  const progress = useMemo(() => (live ? remembered(a.name) : undefined), [a.name, live]);
   const permissions = a.permissions ?? [];
   return (
     <Link href={`/apps/${encodeURIComponent(a.name)}`} className="card app-card">
-      <Poster a={a}>{story && <Thumbnail a={a} />}</Poster>
+      <Poster a={a}>{progress && <Thumbnail a={a} />}</Poster>
       <span className="row">
         <h2 className="grow cut">{a.title || a.tool}</h2>
-        {a.generated && <Tag title="made from the tool's schema">generated</Tag>}
+        {a.generated && <Tag title="Generated from the schema of the tool">generated</Tag>}
         {a.approval.state === 'changed' && (
-          <Tag tone="warn" title="its page is another one than was approved">
+          <Tag tone="warn" title="The page changed since it was approved">
             <ShieldAlert size={11} aria-hidden /> changed
           </Tag>
         )}
@@ -81,7 +78,7 @@ function Card({ a, live }: { a: App; live: boolean }) {
         <span className="mono cut">{a.name}</span>
         {permissions.map((p) => {
           const Icon = icons[p] ?? Globe;
-          return <Icon key={p} size={12} aria-label={`wants: ${p}`} />;
+          return <Icon key={p} size={12} aria-label={`requires: ${p}`} />;
         })}
       </span>
     </Link>
@@ -116,15 +113,15 @@ function Poster({ a, children }: { a: App; children: React.ReactNode }) {
 function Thumbnail({ a }: { a: App }) {
   const place = useRef<HTMLSpanElement>(null);
   const version = useVersion().data?.version ?? '';
-  const [running, setRunning] = useState<Running>();
+  const [running, setRunning] = useState<RunningApp>();
   useEffect(() => {
     const el = place.current;
     if (!el || !version) return;
     const seen = new IntersectionObserver(([e]) => {
-      const story = remembered(a.name);
+      const progress = remembered(a.name);
       setRunning((now) =>
-        e?.isIntersecting && story
-          ? (now ?? new Running({ tool: a.name }, story, { version, small: true, off: ['serverTools', 'serverResources'] }))
+        e?.isIntersecting && progress
+          ? (now ?? new RunningApp({ tool: a.name }, progress, { version, small: true, off: ['serverTools', 'serverResources'] }))
           : undefined,
       );
     });

@@ -5,9 +5,9 @@ import { useDeferredValue } from 'react';
 import { Link } from 'wouter';
 import { get, type Page, query, type Schemas } from '../api/client';
 import { useMe, useWho } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Head, Panel, Scroll, Status } from '../parts/bits';
-import { doorNames, ended, shown } from '../parts/calls';
+import { can } from '../app/permissions';
+import { ended, entryPointNames, shown } from '../parts/calls';
+import { Ago, Head, Panel, Scroll, Status } from '../parts/elements';
 import { span } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -16,10 +16,10 @@ import { Verify } from './audit/Verify';
 type Entry = Schemas['Entry'];
 
 const spans: [string, string, number][] = [
-  ['1h', 'The last hour', 3600_000],
-  ['1d', 'The last day', 86_400_000],
-  ['7d', 'The last week', 7 * 86_400_000],
-  ['', 'All that is kept', 0],
+  ['1h', 'Last hour', 3600_000],
+  ['1d', 'Last 24 hours', 86_400_000],
+  ['7d', 'Last 7 days', 7 * 86_400_000],
+  ['', 'All time', 0],
 ];
 const minute = 60_000;
 
@@ -52,7 +52,10 @@ export default function Audit() {
   const all = pages.data?.pages.flatMap((p) => p.items) ?? [];
   return (
     <>
-      <Head title="Audit" sub="Every call with what was said in it, secrets taken out, and the proof that no record of it was touched.">
+      <Head
+        title="Audit"
+        sub="Every call with its request and response, without secrets. Verify the journal to prove that no record was changed."
+      >
         <Button
           component="a"
           variant="default"
@@ -71,7 +74,7 @@ export default function Audit() {
           className="grow"
           style={{ minWidth: '12rem' }}
           leftSection={<Search size={14} />}
-          placeholder="Text in what was said, or in the reason"
+          placeholder="Text in request, response or reason"
           aria-label="Text"
           value={text}
           onChange={(e) => setText(e.currentTarget.value)}
@@ -84,7 +87,7 @@ export default function Audit() {
           data={[{ value: '', label: 'Any outcome' }, ...ended]}
         />
         <NativeSelect
-          aria-label="How far back"
+          aria-label="Time range"
           value={back}
           onChange={(e) => setBack(e.currentTarget.value)}
           data={spans.map(([value, label]) => ({ value, label }))}
@@ -98,19 +101,19 @@ export default function Audit() {
         ) : pages.isPending ? (
           <Loading rows={8} />
         ) : all.length === 0 ? (
-          <Empty title="No call matches">Look further back, or for less.</Empty>
+          <Empty title="No call matches">Choose a longer time range or fewer filters.</Empty>
         ) : (
           <Scroll label="Calls">
             <table className="list">
               <thead>
                 <tr>
-                  <th>When</th>
+                  <th>Time</th>
                   <th>Outcome</th>
-                  <th>What</th>
-                  <th className="wide">Who</th>
-                  <th className="wide">Door</th>
-                  <th className="wide">What was asked</th>
-                  <th className="right">Took</th>
+                  <th>Name</th>
+                  <th className="wide">Caller</th>
+                  <th className="wide">Entry point</th>
+                  <th className="wide">Request</th>
+                  <th className="right">Duration</th>
                 </tr>
               </thead>
               <tbody>
@@ -128,7 +131,7 @@ export default function Audit() {
                       </Link>
                     </td>
                     <td className="wide soft cut">{name(c)}</td>
-                    <td className="wide soft">{doorNames[c.door] ?? c.door}</td>
+                    <td className="wide soft">{entryPointNames[c.entry_point] ?? c.entry_point}</td>
                     <td className="wide mono tiny soft cut">{c.reason || JSON.stringify(c.params?.arguments ?? c.params ?? {})}</td>
                     <td className="right num soft">{span(c.duration_ns)}</td>
                   </tr>

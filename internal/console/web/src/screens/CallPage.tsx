@@ -6,16 +6,16 @@ import { type Call, get, type Schemas } from '../api/client';
 import { useCall, useWho } from '../api/data';
 import { useFeed } from '../api/feed';
 import type { View } from '../apps/api';
-import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/bits';
-import { doorNames, shown, who } from '../parts/calls';
+import { entryPointNames, shown, who } from '../parts/calls';
+import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/elements';
 import { absolute, bytes, span } from '../parts/format';
 import { Json } from '../parts/Json';
 import { ErrorCard, Loading } from '../parts/states';
-import { Story, Waterfall } from './call/Story';
+import { CallTimeline, CallTiming } from './call/CallTimeline';
 import { leaveArgs } from './playground/run';
 
 // Why a payload is not shown to somebody who may see that the call was made.
-const HIDDEN = 'Hidden: request and response are shown to whoever made the call and to admins.';
+const HIDDEN = 'Hidden. Only the caller and admins see request and response.';
 
 export default function CallPage({ id }: { id: string }) {
   const kept = useCall(id);
@@ -39,7 +39,7 @@ function Page({ c }: { c: Schemas['Entry'] | Call }) {
         crumbs={[['Calls', '/calls']]}
         sub={
           <span className="row small">
-            <Status status={c.status} /> <Ago at={c.start} /> <code>{c.id}</code> <Copy value={c.id} label="Copy the id" />
+            <Status status={c.status} /> <Ago at={c.start} /> <code>{c.id}</code> <Copy value={c.id} label="Copy the ID" />
           </span>
         }
       >
@@ -51,42 +51,42 @@ function Page({ c }: { c: Schemas['Entry'] | Call }) {
             leftSection={<RotateCcw size={14} />}
             onClick={replay}
           >
-            Try it again
+            Try again
           </Button>
         )}
       </Head>
       <div className="columns wide-left">
-        <Panel title="What happened" pad>
-          <Story c={c} />
+        <Panel title="Timeline" pad>
+          <CallTimeline c={c} />
         </Panel>
         <div className="stack" style={{ gap: '1.125rem' }}>
-          <Panel title="Where the time went" acts={<span className="small num">{span(c.duration_ns)}</span>} pad>
-            <Waterfall c={c} />
+          <Panel title="Timing" acts={<span className="small num">{span(c.duration_ns)}</span>} pad>
+            <CallTiming c={c} />
           </Panel>
-          <Panel title="Facts" pad>
+          <Panel title="Details" pad>
             <Facts c={c} />
           </Panel>
         </div>
       </div>
       <div className="columns">
-        <Panel title="What was asked" acts={<span className="small soft">{bytes(c.bytes_in)}</span>} pad>
+        <Panel title="Request" acts={<span className="small soft">{bytes(c.bytes_in)}</span>} pad>
           {params !== undefined ? (
             <Json value={params} />
           ) : (
             <p className="soft">
-              {c.restricted ? HIDDEN : refused ? 'Not kept: what was refused may be a secret in the wrong place.' : 'Not kept.'}
+              {c.restricted ? HIDDEN : refused ? 'Not stored: a refused request can contain a secret in the wrong place.' : 'Not stored.'}
             </p>
           )}
         </Panel>
-        <Panel title="What came back" acts={<span className="small soft">{bytes(c.bytes_out ?? 0)}</span>} pad>
+        <Panel title="Response" acts={<span className="small soft">{bytes(c.bytes_out ?? 0)}</span>} pad>
           {result !== undefined ? (
             <Json value={result} />
           ) : (
-            <p className="soft">{c.restricted ? HIDDEN : c.status === 'running' ? 'Nothing yet.' : 'Nothing, or it was not kept.'}</p>
+            <p className="soft">{c.restricted ? HIDDEN : c.status === 'running' ? 'No response yet.' : 'Empty or not stored.'}</p>
           )}
         </Panel>
       </div>
-      <p className="small soft">Secrets are taken out and long texts are cut before anything is kept.</p>
+      <p className="small soft">Secrets are removed and long texts are cut before anything is stored.</p>
     </>
   );
 }
@@ -100,7 +100,7 @@ function OfView({ id }: { id: string }) {
   });
   return (
     <>
-      <dt>View</dt>
+      <dt>App view</dt>
       <dd className="row">
         <Link className="link" href={`/calls?view=${encodeURIComponent(id)}`}>
           <code>{id.slice(0, 8)}</code>
@@ -110,7 +110,7 @@ function OfView({ id }: { id: string }) {
             {open.data.title || open.data.name}
           </Link>
         ) : (
-          open.error && <span className="soft small">closed by now</span>
+          open.error && <span className="soft small">closed</span>
         )}
       </dd>
     </>
@@ -130,14 +130,14 @@ function Facts({ c }: { c: Call }) {
       </dd>
       {c.user && (
         <>
-          <dt>For</dt>
+          <dt>User</dt>
           <dd>
             <code>{c.user}</code>
           </dd>
         </>
       )}
-      <dt>Door</dt>
-      <dd>{doorNames[c.door] ?? c.door}</dd>
+      <dt>Entry point</dt>
+      <dd>{entryPointNames[c.entry_point] ?? c.entry_point}</dd>
       {c.view && <OfView id={c.view} />}
       <dt>Server</dt>
       <dd>
@@ -149,11 +149,11 @@ function Facts({ c }: { c: Call }) {
           '–'
         )}
       </dd>
-      <dt>What</dt>
+      <dt>Called</dt>
       <dd>
         {c.kind} <code>{c.name}</code> {c.version && <Tag>{c.version}</Tag>}
       </dd>
-      <dt>Began</dt>
+      <dt>Started</dt>
       <dd>{absolute(new Date(c.start))}</dd>
       {c.code && (
         <>

@@ -5,8 +5,8 @@ import { Link, useSearchParams } from 'wouter';
 import type { Call } from '../api/client';
 import { useWho } from '../api/data';
 import { useFeed } from '../api/feed';
-import { Head, Panel, Status } from '../parts/bits';
-import { doorNames, doors, shown, statuses, who } from '../parts/calls';
+import { entryPointNames, entryPoints, shown, statuses, who } from '../parts/calls';
+import { Head, Panel, Status } from '../parts/elements';
 import { absolute, clock, count, span } from '../parts/format';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, Loading } from '../parts/states';
@@ -21,7 +21,7 @@ export default function Calls() {
   const [params, setParams] = useSearchParams();
   const [q, setQ] = useParam('q');
   const [status, setStatus] = useParam('status');
-  const [door, setDoor] = useParam('door');
+  const [entryPoint, setEntryPoint] = useParam('entry_point');
   const [server, setServer] = useParam('server');
   const [agent, setAgent] = useParam('agent');
   const [view, setView] = useParam('view');
@@ -35,26 +35,26 @@ export default function Calls() {
       calls.filter(
         (c) =>
           (!status || c.status === status) &&
-          (!door || c.door === door) &&
+          (!entryPoint || c.entry_point === entryPoint) &&
           (!server || c.server === server) &&
           (!agent || who(c) === agent) &&
           (!view || c.view === view) &&
           matches(q, shown(c), who(c), name(c), c.reason, c.id),
       ),
-    [calls, q, status, door, server, agent, view, name],
+    [calls, q, status, entryPoint, server, agent, view, name],
   );
   const waiting = paused ? feed.calls.findIndex((c) => c.id === calls[0]?.id) : 0;
   const filtered = [...params.keys()].length > 0;
 
   return (
     <>
-      <Head title="Calls" sub="What happens, as it happens: every attempt, through every door, refusals too.">
+      <Head title="Calls" sub="Every call as it is made, from every entry point, including refused calls.">
         <span className="row plain soft small">
           <span className={`dot ${paused ? 'warn' : feed.live ? 'live' : 'off'}`} />{' '}
           {paused ? `paused${waiting > 0 ? `, ${count(waiting)} new` : ''}` : feed.live ? 'live' : 'connecting'}
         </span>
         <Button variant="default" leftSection={paused ? <Play size={14} /> : <Pause size={14} />} onClick={() => setPaused(!paused)}>
-          {paused ? 'Go on' : 'Pause'}
+          {paused ? 'Resume' : 'Pause'}
         </Button>
       </Head>
       <div className="row">
@@ -62,7 +62,7 @@ export default function Calls() {
           className="grow"
           style={{ minWidth: '12rem' }}
           leftSection={<Search size={14} />}
-          placeholder="Tool, caller, reason or id"
+          placeholder="Tool, caller, reason or ID"
           aria-label="Search calls"
           value={q}
           onChange={(e) => setQ(e.currentTarget.value)}
@@ -74,10 +74,10 @@ export default function Calls() {
           data={[{ value: '', label: 'Any outcome' }, ...statuses]}
         />
         <NativeSelect
-          aria-label="Door"
-          value={door}
-          onChange={(e) => setDoor(e.currentTarget.value)}
-          data={[{ value: '', label: 'Any door' }, ...doors.map((d) => ({ value: d, label: doorNames[d] ?? d }))]}
+          aria-label="Entry point"
+          value={entryPoint}
+          onChange={(e) => setEntryPoint(e.currentTarget.value)}
+          data={[{ value: '', label: 'Any entry point' }, ...entryPoints.map((d) => ({ value: d, label: entryPointNames[d] ?? d }))]}
         />
         <NativeSelect
           aria-label="Server"
@@ -92,7 +92,7 @@ export default function Calls() {
         )}
         {view && (
           <Button variant="light" rightSection={<X size={13} />} onClick={() => setView('')}>
-            View {view.slice(0, 8)}
+            App view {view.slice(0, 8)}
           </Button>
         )}
         {filtered && (
@@ -101,7 +101,7 @@ export default function Calls() {
           </Button>
         )}
       </div>
-      {feed.missed > 0 && <p className="small soft">{count(feed.missed)} calls came too fast to be shown; the audit has them.</p>}
+      {feed.missed > 0 && <p className="small soft">{count(feed.missed)} calls came too fast to be shown here. The audit has them all.</p>}
       <Panel>
         {feed.error && calls.length === 0 ? (
           <div className="pad">
@@ -112,14 +112,14 @@ export default function Calls() {
         ) : list.length === 0 ? (
           <Empty title={filtered ? 'No call matches' : 'No calls yet'}>
             {filtered ? (
-              'New ones that do will show up here.'
+              'New calls that match appear here.'
             ) : (
               <>
-                Make one in the{' '}
+                Call a tool in the{' '}
                 <Link className="link" href="/playground">
                   playground
                 </Link>
-                , or with any client.
+                , or use any client.
               </>
             )}
           </Empty>
@@ -137,7 +137,7 @@ export default function Calls() {
         <Link className="link" href="/audit">
           audit
         </Link>{' '}
-        goes back further.
+        has older calls.
       </p>
     </>
   );
@@ -165,7 +165,7 @@ const Line = memo(function Line({ c, name }: { c: Call; name: string }) {
           {name}
         </span>
         <span className="soft wide" style={{ width: '4.5rem', flex: 'none' }}>
-          {doorNames[c.door] ?? c.door}
+          {entryPointNames[c.entry_point] ?? c.entry_point}
         </span>
         <span className="num soft" style={{ width: '4rem', flex: 'none', textAlign: 'right' }}>
           {c.status === 'running' ? '…' : span(c.duration_ns)}

@@ -4,10 +4,10 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { type ChainAgent, useChainAgents, useChainEvents } from '../api/chains';
 import { useMe } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Tag } from '../parts/bits';
+import { can } from '../app/permissions';
 import { numberOf, proofs, standingOf } from '../parts/chain';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { Ago, Copy, Head, Panel, Tag } from '../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Badges, useFind } from './ChainAgents';
 import { ChainEvents } from './chains/ChainEvents';
@@ -16,14 +16,13 @@ export default function ChainAgentPage() {
   const [name] = useParam('name');
   const agents = useChainAgents();
   return (
-    <Shown query={agents}>
+    <QueryContent query={agents}>
       {(all) => {
         const a = all.find((one) => one.agent === name);
-        if (!a)
-          return <Empty title="This agent is not known">No registry that is followed has spoken of it, and nobody looked for it.</Empty>;
+        if (!a) return <Empty title="Agent not found">No followed registry has announced this agent, and it was not looked up.</Empty>;
         return <Page a={a} />;
       }}
-    </Shown>
+    </QueryContent>
   );
 }
 
@@ -38,7 +37,7 @@ function Page({ a }: { a: ChainAgent }) {
         title={a.name || `agent ${numberOf(a.agent)}`}
         crumbs={[
           ['Chains', '/chains'],
-          ['Agents on chains', '/chain-agents'],
+          ['Discovered agents', '/chain-agents'],
         ]}
         sub={
           <span className="row small" style={{ flexWrap: 'wrap' }}>
@@ -50,33 +49,33 @@ function Page({ a }: { a: ChainAgent }) {
         }
       >
         <Button component={Link} href={`/deliveries?agent=${encodeURIComponent(a.agent)}`} variant="default">
-          Its deliveries
+          Deliveries
         </Button>
         {can(me, 'servers:write') && (
           <Button leftSection={<Search size={14} />} loading={find.isPending} onClick={() => find.mutate(a.agent)}>
-            Look now
+            Look up now
           </Button>
         )}
       </Head>
       {find.error && <ErrorCard error={find.error} />}
-      {a.found_at && a.reason && (
+      {a.discovered_at && a.reason && (
         <section className="fault" role="alert">
-          <h3>Nothing is delivered to its registration</h3>
+          <h3>Nothing is delivered to this agent</h3>
           <p className="wrap">{a.reason}</p>
         </section>
       )}
       {a.blocked.length > 0 && <Blocked a={a} />}
       <div className="columns wide-left">
-        <Panel title="Registration as found" pad>
+        <Panel title="Registration" pad>
           <Facts a={a} />
         </Panel>
-        <Panel title="What was verified" pad>
+        <Panel title="Verification" pad>
           <div className="stack">
-            {a.found_at ? <Badges a={a} /> : <p className="soft">Nothing yet: it was not looked for.</p>}
+            {a.discovered_at ? <Badges a={a} /> : <p className="soft">Not verified yet: the registration was not looked up.</p>}
             {a.proof && <p className="small soft">{proofs[a.proof]?.about}</p>}
             {a.problems.length > 0 && (
               <>
-                <h3 className="small">What is wrong with it</h3>
+                <h3 className="small">Problems</h3>
                 <ul className="small wrap" style={{ margin: 0, paddingLeft: '1.125rem' }}>
                   {a.problems.map((p) => (
                     <li key={p}>{p}</li>
@@ -87,10 +86,10 @@ function Page({ a }: { a: ChainAgent }) {
           </div>
         </Panel>
       </div>
-      <Panel title="What registries said of it">
-        <Shown query={events}>
-          {(list) => (list.length === 0 ? <Empty title="Nothing" /> : <ChainEvents events={list} agents={false} />)}
-        </Shown>
+      <Panel title="Registry events">
+        <QueryContent query={events}>
+          {(list) => (list.length === 0 ? <Empty title="No events" /> : <ChainEvents events={list} agents={false} />)}
+        </QueryContent>
       </Panel>
     </>
   );
@@ -108,8 +107,8 @@ function Blocked({ a }: { a: ChainAgent }) {
     >
       <div className="stack">
         <p className="small soft">
-          Whoever registers an agent writes this. It is never run, under any setting. To deliver to a command, set a server up yourself and
-          name it for the agent below the chain in the settings file.
+          The owner of the registration wrote this command. Junctor never runs it. To deliver to a command, add a server yourself and assign
+          it to the agent under the chain in the settings file.
         </p>
         {a.blocked.map((b) => (
           <div key={b.where + b.text}>
@@ -135,7 +134,7 @@ function Facts({ a }: { a: ChainAgent }) {
           <code className="wrap">{a.uri}</code>
         </Fact>
       )}
-      {a.found_at && <Fact name="Active">{a.active ? 'yes' : 'no'}</Fact>}
+      {a.discovered_at && <Fact name="Active">{a.active ? 'yes' : 'no'}</Fact>}
       {a.endpoint && (
         <Fact name="Endpoint">
           <code className="wrap">{a.endpoint}</code>
@@ -148,7 +147,7 @@ function Facts({ a }: { a: ChainAgent }) {
           </Link>
         </Fact>
       )}
-      <Fact name="Looked for">{a.found_at ? <Ago at={a.found_at} /> : <span className="soft">not yet</span>}</Fact>
+      <Fact name="Looked up">{a.discovered_at ? <Ago at={a.discovered_at} /> : <span className="soft">not yet</span>}</Fact>
     </dl>
   );
 }

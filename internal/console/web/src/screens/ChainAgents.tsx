@@ -6,11 +6,11 @@ import { Link, useLocation } from 'wouter';
 import { type ChainAgent, useChainAgents } from '../api/chains';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Head, Panel, Scroll, Tag } from '../parts/bits';
+import { can } from '../app/permissions';
 import { agentPage, numberOf, proofs, standingOf } from '../parts/chain';
+import { Ago, Head, Panel, Scroll, Tag } from '../parts/elements';
 import { matches } from '../parts/search';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
 export default function ChainAgents() {
@@ -20,19 +20,19 @@ export default function ChainAgents() {
   return (
     <>
       <Head
-        title="Agents on chains"
+        title="Discovered agents"
         crumbs={[['Chains', '/chains']]}
-        sub="Those that registries spoke of, and their registrations as found. Anybody can register one: nothing here is believed further than it is shown."
+        sub="Agents that followed registries announced, with their registrations. Anyone can register an agent: trust only what is marked as verified."
       />
       {can(me, 'servers:write') && <Find />}
       <Panel>
-        <Shown query={agents}>
+        <QueryContent query={agents}>
           {(all) => {
             const shown = all.filter((a) => matches(q, a.agent, a.name, a.endpoint, a.reason));
             if (all.length === 0)
               return (
                 <Empty icon={<Bot size={28} strokeWidth={1.5} aria-hidden />} title="No agents yet">
-                  They are here once a registry of a chain that is followed has spoken of them.
+                  Agents appear here when a followed registry announces them.
                 </Empty>
               );
             return (
@@ -48,15 +48,15 @@ export default function ChainAgents() {
                     />
                   </div>
                 )}
-                <Scroll label="Agents on chains">
+                <Scroll label="Discovered agents">
                   <table className="list">
                     <thead>
                       <tr>
                         <th>Agent</th>
                         <th>State</th>
                         <th className="wide">Verified</th>
-                        <th className="wide">Where it goes</th>
-                        <th className="right wide">Looked for</th>
+                        <th className="wide">Endpoint</th>
+                        <th className="right wide">Looked up</th>
                       </tr>
                     </thead>
                     <tbody>
@@ -66,11 +66,11 @@ export default function ChainAgents() {
                     </tbody>
                   </table>
                 </Scroll>
-                {shown.length === 0 && <Empty title="No agent matches">Nothing has “{q}” in it.</Empty>}
+                {shown.length === 0 && <Empty title="No agent matches">No agent contains “{q}”.</Empty>}
               </>
             );
           }}
-        </Shown>
+        </QueryContent>
       </Panel>
     </>
   );
@@ -95,7 +95,7 @@ function Row({ a }: { a: ChainAgent }) {
         {a.blocked.length > 0 && s.name !== 'blocked' && (
           <>
             {' '}
-            <Tag tone="bad" title="Its registration names a command as well, which is never run.">
+            <Tag tone="bad" title="The registration also names a command. Junctor never runs it.">
               command blocked
             </Tag>
           </>
@@ -114,7 +114,7 @@ function Row({ a }: { a: ChainAgent }) {
         )}
         {a.endpoint && <div className="tiny soft mono cut">{a.endpoint}</div>}
       </td>
-      <td className="right wide soft">{a.found_at ? <Ago at={a.found_at} /> : '–'}</td>
+      <td className="right wide soft">{a.discovered_at ? <Ago at={a.discovered_at} /> : '–'}</td>
     </tr>
   );
 }
@@ -130,7 +130,7 @@ export function Badges({ a }: { a: ChainAgent }) {
         </Tag>
       )}
       {a.claimed && (
-        <Tag tone="good" title="The registration names the agent that led to it.">
+        <Tag tone="good" title="The registration names this agent.">
           claims the agent
         </Tag>
       )}
@@ -169,14 +169,14 @@ function Find() {
         }}
       >
         <TextInput
-          label="Look for an agent"
-          description="By its name on a chain that is followed: eip155:CHAIN:REGISTRY/NUMBER"
+          label="Look up an agent"
+          description="Its name on a followed chain: eip155:CHAIN:REGISTRY/NUMBER"
           value={agent}
           onChange={(e) => setAgent(e.currentTarget.value)}
           rightSectionWidth="auto"
           rightSection={
             <Button type="submit" size="compact-sm" mr={6} disabled={agent.trim() === ''} loading={find.isPending}>
-              Look
+              Look up
             </Button>
           }
         />

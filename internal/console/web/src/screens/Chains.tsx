@@ -2,10 +2,10 @@ import { Button } from '@mantine/core';
 import { Link as LinkIcon } from 'lucide-react';
 import { Link } from 'wouter';
 import { type Chain, useChainEvents, useChains } from '../api/chains';
-import { Ago, Head, Panel, Tabs, Tag } from '../parts/bits';
 import { shortHex } from '../parts/chain';
+import { Ago, Head, Panel, Tabs, Tag } from '../parts/elements';
 import { count } from '../parts/format';
-import { Empty, Shown } from '../parts/states';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { ChainEvents } from './chains/ChainEvents';
 
@@ -22,23 +22,19 @@ export default function Chains() {
   const events = useChainEvents({ state });
   return (
     <>
-      <Head
-        title="Chains"
-        sub="Registries of agents that are followed. What they say becomes events once enough blocks stand on top of it."
-      >
+      <Head title="Chains" sub="Agent registries that Junctor follows. Their entries become events after enough confirmations.">
         {chains.data && chains.data.length > 0 && (
           <Button component={Link} href="/chain-agents" variant="default">
-            Agents on chains
+            Discovered agents
           </Button>
         )}
       </Head>
-      <Shown query={chains}>
+      <QueryContent query={chains}>
         {(all) =>
           all.length === 0 ? (
             <Panel>
-              <Empty icon={<LinkIcon size={28} strokeWidth={1.5} aria-hidden />} title="No chain is followed">
-                Chains stand in the settings file alone, because what a contract says begins deliveries. Write one there and start Junctor
-                again:
+              <Empty icon={<LinkIcon size={28} strokeWidth={1.5} aria-hidden />} title="No chains yet">
+                Add chains in the settings file, because contract events start deliveries. Then restart Junctor:
               </Empty>
               <div className="pad code">
                 <pre>{example}</pre>
@@ -50,31 +46,31 @@ export default function Chains() {
                 <OneChain key={c.name} c={c} />
               ))}
               <Tabs
-                label="What registries said"
+                label="Registry events"
                 now={state}
                 choose={setState}
                 tabs={[
-                  ['', 'All that was said'],
+                  ['', 'All events'],
                   ['seen', 'Seen'],
-                  ['counted', 'Counts'],
+                  ['counted', 'Confirmed'],
                   ['orphaned', 'Orphaned'],
                 ]}
               />
               <Panel>
-                <Shown query={events}>
+                <QueryContent query={events}>
                   {(list) =>
                     list.length === 0 ? (
-                      <Empty title="Nothing">{state ? 'No event is in this state.' : 'The registries have said nothing yet.'}</Empty>
+                      <Empty title="No events">{state ? 'No event is in this state.' : 'The registries have no events yet.'}</Empty>
                     ) : (
                       <ChainEvents events={list} />
                     )
                   }
-                </Shown>
+                </QueryContent>
               </Panel>
             </>
           )
         }
-      </Shown>
+      </QueryContent>
     </>
   );
 }
@@ -85,7 +81,9 @@ function OneChain({ c }: { c: Chain }) {
       title={
         <span className="row">
           {c.name}{' '}
-          <Tag tone={c.error ? 'bad' : c.lag > 0 ? 'act' : 'good'}>{c.error ? 'not read' : c.lag > 0 ? 'catching up' : 'up to date'}</Tag>
+          <Tag tone={c.error ? 'bad' : c.lag > 0 ? 'act' : 'good'}>
+            {c.error ? 'unreachable' : c.lag > 0 ? 'catching up' : 'up to date'}
+          </Tag>
         </span>
       }
       acts={<span className="small soft mono">eip155:{c.id}</span>}
@@ -94,21 +92,21 @@ function OneChain({ c }: { c: Chain }) {
       <div className="stack">
         {c.error && (
           <section className="fault" role="alert">
-            <h3>The chain cannot be read now</h3>
+            <h3>The chain is unreachable</h3>
             <p className="wrap">{c.error}</p>
-            <p className="small soft">It is tried again by itself, at the next node where several are named.</p>
+            <p className="small soft">Junctor retries automatically, with the next node if several are configured.</p>
           </section>
         )}
         <div className="figures" style={{ margin: 0 }}>
-          <Figure name="Head" value={count(c.head)} note="the newest block" />
-          <Figure name="Read" value={count(c.read)} note={c.lag > 0 ? `${count(c.lag)} behind` : 'nothing is missing'} />
+          <Figure name="Head" value={count(c.head)} note="newest block" />
+          <Figure name="Read" value={count(c.read)} note={c.lag > 0 ? `${count(c.lag)} behind` : 'no missing blocks'} />
           <Figure
-            name="Counts up to"
+            name="Confirmed up to"
             value={count(c.final)}
-            note={c.finalized ? 'blocks that are final' : `${count(c.confirmations)} confirmations`}
+            note={c.finalized ? 'finalized blocks' : `${count(c.confirmations)} confirmations`}
           />
           <Figure
-            name="Reorganised"
+            name="Reorganizations"
             value={count(c.reorgs)}
             note={c.deepest_reorg > 0 ? `${count(c.deepest_reorg)} deep at most` : 'since the start'}
           />
@@ -126,15 +124,15 @@ function OneChain({ c }: { c: Chain }) {
           ))}
           {c.skipped_logs > 0 && (
             <>
-              <dt>Not understood</dt>
-              <dd>{count(c.skipped_logs)} logs of the registries</dd>
+              <dt>Skipped</dt>
+              <dd>{count(c.skipped_logs)} registry logs that could not be decoded</dd>
             </>
           )}
           {Object.entries(c.servers ?? {}).map(([agent, server]) => (
             <div key={agent} style={{ display: 'contents' }}>
               <dt>Agent {agent}</dt>
               <dd>
-                goes to the server{' '}
+                delivers to the server{' '}
                 <Link className="link" href={`/servers/${server}`}>
                   {server}
                 </Link>

@@ -6,8 +6,8 @@ import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { Schemas } from '../api/client';
 import { makeRoom, useRooms } from '../api/rooms';
-import { Ago } from '../parts/bits';
-import { Empty, Shown } from '../parts/states';
+import { Ago } from '../parts/elements';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { RoomForm, roomBody, usualRoom } from './chat/RoomForm';
 import { RoomView } from './chat/RoomView';
@@ -30,14 +30,14 @@ export default function Chat({ id = '' }: { id?: string }) {
           <Title className="grow">Chat</Title>
           {make}
         </div>
-        <Shown query={rooms}>
+        <QueryContent query={rooms}>
           {(all) =>
             all.length === 0 ? (
               <Empty icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />} title="No rooms yet">
-                A room has people and agents in it. Each agent has its own tools, and nobody else's.
+                A room has people and agents. Each agent can use only its allowed tools.
               </Empty>
             ) : (
-              <nav aria-label="Rooms to open">
+              <nav aria-label="All rooms">
                 {all.map((r) => (
                   <Link key={r.id} href={`/chat/${r.id}`} className="room-row" aria-current={r.id === id ? 'page' : undefined}>
                     <span className="row plain">
@@ -52,14 +52,14 @@ export default function Chat({ id = '' }: { id?: string }) {
               </nav>
             )
           }
-        </Shown>
+        </QueryContent>
       </aside>
-      <section className="chat-open" aria-label="The open room">
+      <section className="chat-open" aria-label="Open room">
         {id ? (
           <RoomView key={id} id={id} />
         ) : (
           <Empty icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />} title="Open a room" action={make}>
-            Agents answer there with the tools on their lists; every call is in the records.
+            Agents answer there with their allowed tools. Every call is recorded.
           </Empty>
         )}
       </section>
@@ -68,7 +68,7 @@ export default function Chat({ id = '' }: { id?: string }) {
   );
 }
 
-const whoIsIn = (r: Schemas['Workspace']) => r.members.map((m) => m.agent ?? m.name ?? m.user).join(', ') || 'nobody yet';
+const whoIsIn = (r: Schemas['Room']) => r.members.map((m) => m.agent ?? m.name ?? m.user).join(', ') || 'no members';
 
 function NewRoom({ close }: { close: () => void }) {
   const cache = useQueryClient();
@@ -82,14 +82,14 @@ function NewRoom({ close }: { close: () => void }) {
     },
   });
   return (
-    <Modal opened onClose={close} title="A new room" size="lg">
+    <Modal opened onClose={close} title="New room" size="lg">
       <RoomForm
         r={fields}
         change={(part) => setFields((f) => ({ ...f, ...part }))}
         save={() => make.mutate(roomBody(fields))}
         busy={make.isPending}
         error={make.error}
-        verb="Open it"
+        verb="Create room"
       />
     </Modal>
   );

@@ -1,5 +1,5 @@
 import { DeliveryList } from './Deliveries';
 
 export default function DeadLetters() {
-  return <DeliveryList title="Dead letters" sub="Deliveries that were given up. Find out why, repair it, and replay them." state="dead" />;
+  return <DeliveryList title="Dead letters" sub="Deliveries whose attempts all failed. Fix the cause, then replay them." state="dead" />;
 }

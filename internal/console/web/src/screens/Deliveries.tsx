@@ -3,23 +3,23 @@ import { useDisclosure } from '@mantine/hooks';
 import { ListChecks, MailX, RotateCcw, Send } from 'lucide-react';
 import { Link } from 'wouter';
 import { useMe } from '../api/data';
-import { type Delivery, useDeliveries } from '../api/happenings';
-import { can } from '../app/may';
-import { Head, Panel } from '../parts/bits';
-import { More } from '../parts/More';
-import { Empty, Shown } from '../parts/states';
-import { BulkDialog } from './deliveries/Bulk';
-import { Filters, told, useFilter } from './deliveries/Filters';
-import { DeliveryRows } from './deliveries/Rows';
+import { type Delivery, useDeliveries } from '../api/events';
+import { can } from '../app/permissions';
+import { Head, Panel } from '../parts/elements';
+import { NextPage } from '../parts/NextPage';
+import { Empty, QueryContent } from '../parts/states';
+import { BulkDialog } from './deliveries/BulkDialog';
+import { DeliveryRows } from './deliveries/DeliveryRows';
+import { activeFilter, Filters, useFilter } from './deliveries/Filters';
 
 export default function Deliveries() {
-  return <DeliveryList title="Deliveries" sub="The calls that events led to: each at least once, those of one agent in their order." />;
+  return <DeliveryList title="Deliveries" sub="Tool calls for events. Each is made at least once, and those of one agent in order." />;
 }
 
 // DeliveryList is the list of deliveries, or of those in one state.
 export function DeliveryList({ title, sub, state }: { title: string; sub: string; state?: Delivery['state'] }) {
   const me = useMe().data;
-  const filter = told(useFilter(state));
+  const filter = activeFilter(useFilter(state));
   const pages = useDeliveries(filter);
   const [bulk, { open, close }] = useDisclosure();
   const narrowed = Object.keys(filter).length > (state ? 1 : 0);
@@ -29,35 +29,35 @@ export function DeliveryList({ title, sub, state }: { title: string; sub: string
         {can(me, 'admin') &&
           (state === 'dead' ? (
             <Button leftSection={<RotateCcw size={14} />} disabled={!pages.all?.length} onClick={open}>
-              Replay them
+              Replay all
             </Button>
           ) : (
             <Button
               variant="default"
               leftSection={<ListChecks size={15} />}
               disabled={!narrowed}
-              title={narrowed ? undefined : 'Say which first: filter the list'}
+              title={narrowed ? undefined : 'Filter the list first'}
               onClick={open}
             >
-              Do with all of these
+              Change all
             </Button>
           ))}
       </Head>
       <Filters list={pages.all ?? []} {...(state ? { fixed: state } : {})} />
       <Panel>
-        <Shown query={{ ...pages, data: pages.all }} rows={8}>
+        <QueryContent query={{ ...pages, data: pages.all }} rows={8}>
           {(list) =>
             list.length > 0 ? (
               <DeliveryRows list={list} />
             ) : narrowed ? (
-              <Empty title="No delivery matches">New ones that do will show up here.</Empty>
+              <Empty title="No delivery matches">New deliveries that match appear here.</Empty>
             ) : state === 'dead' ? (
               <Empty icon={<MailX size={28} strokeWidth={1.5} aria-hidden />} title="No dead letters">
-                What fails for good, or too often, is kept here for 90 days, to be replayed.
+                Deliveries that fail for good are kept here for 90 days. You can replay them.
               </Empty>
             ) : (
               <Empty icon={<Send size={28} strokeWidth={1.5} aria-hidden />} title="No deliveries yet">
-                They are made when an event fires a{' '}
+                An event makes deliveries when it fires a{' '}
                 <Link className="link" href="/triggers">
                   trigger
                 </Link>
@@ -65,9 +65,9 @@ export function DeliveryList({ title, sub, state }: { title: string; sub: string
               </Empty>
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
-      <More pages={pages} />
+      <NextPage pages={pages} />
       <BulkDialog filter={filter} opened={bulk} close={close} />
     </>
   );

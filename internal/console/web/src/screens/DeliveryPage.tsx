@@ -2,15 +2,15 @@ import { Button } from '@mantine/core';
 import { Pause, Play, RotateCcw, Trash2 } from 'lucide-react';
 import { Link } from 'wouter';
 import { useMe } from '../api/data';
-import { type Delivery, type Endpoint, useDelivery, useEndpoints } from '../api/happenings';
-import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Tag } from '../parts/bits';
-import { type Act, may, standing, targetOf } from '../parts/deliveries';
+import { type Delivery, type Endpoint, useDelivery, useEndpoints } from '../api/events';
+import { can } from '../app/permissions';
+import { type DeliveryAction, may, standing, targetOf } from '../parts/deliveries';
+import { Ago, Copy, Head, Panel, Tag } from '../parts/elements';
 import { absolute } from '../parts/format';
 import { Json } from '../parts/Json';
 import { ErrorCard, Loading } from '../parts/states';
-import { useAct } from './deliveries/act';
 import { Timeline } from './deliveries/Timeline';
+import { useDeliveryAction } from './deliveries/useDeliveryAction';
 import { Verification } from './deliveries/Verification';
 
 export default function DeliveryPage({ id }: { id: string }) {
@@ -20,7 +20,7 @@ export default function DeliveryPage({ id }: { id: string }) {
   return <Page d={delivery.data} endpoint={endpoints.data?.find((e) => e.lane === delivery.data.endpoint)} />;
 }
 
-const acts: { act: Act; name: string; icon: typeof Play }[] = [
+const acts: { act: DeliveryAction; name: string; icon: typeof Play }[] = [
   { act: 'replay', name: 'Replay', icon: RotateCcw },
   { act: 'release', name: 'Release', icon: Play },
   { act: 'hold', name: 'Hold', icon: Pause },
@@ -29,7 +29,7 @@ const acts: { act: Act; name: string; icon: typeof Play }[] = [
 
 function Page({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) {
   const me = useMe().data;
-  const change = useAct();
+  const change = useDeliveryAction();
   const s = standing(d, endpoint);
   const answer = d.tried?.findLast((a) => a.answer)?.answer;
   return (
@@ -39,7 +39,7 @@ function Page({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
         crumbs={[['Deliveries', '/deliveries']]}
         sub={
           <span className="row small">
-            <Tag tone={s.tone}>{s.name}</Tag> <Ago at={d.created_at} /> <code>{d.id}</code> <Copy value={d.id} label="Copy the id" />
+            <Tag tone={s.tone}>{s.name}</Tag> <Ago at={d.created_at} /> <code>{d.id}</code> <Copy value={d.id} label="Copy the ID" />
           </span>
         }
       >
@@ -60,24 +60,24 @@ function Page({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
       </Head>
       {change.error && <ErrorCard error={change.error} />}
       <div className="columns wide-left">
-        <Panel title="What happened" pad>
+        <Panel title="Timeline" pad>
           <Timeline d={d} endpoint={endpoint} />
         </Panel>
-        <Panel title="Facts" pad>
+        <Panel title="Details" pad>
           <Facts d={d} />
         </Panel>
       </div>
       {d.verification && (
-        <Panel title="Its file" pad>
+        <Panel title="File" pad>
           <Verification v={d.verification} />
         </Panel>
       )}
       <div className="columns">
-        <Panel title="What is sent" pad>
+        <Panel title="Request" pad>
           {d.arguments === undefined ? <p className="soft">No arguments.</p> : <Json value={d.arguments} />}
         </Panel>
-        <Panel title="What came back" pad>
-          {answer === undefined ? <p className="soft">Nothing yet.</p> : <Json value={readable(answer)} />}
+        <Panel title="Response" pad>
+          {answer === undefined ? <p className="soft">No response yet.</p> : <Json value={readable(answer)} />}
         </Panel>
       </div>
     </>
@@ -125,7 +125,7 @@ function Facts({ d }: { d: Delivery }) {
             {d.agent}
           </Link>
         ) : (
-          <span className="soft">it concerns none</span>
+          <span className="soft">none</span>
         )}
       </dd>
       <dt>Endpoint</dt>
@@ -138,20 +138,20 @@ function Facts({ d }: { d: Delivery }) {
           <code className="wrap">{d.endpoint}</code>
         )}{' '}
         <Link className="link small" href="/endpoints">
-          how it stands
+          status
         </Link>
       </dd>
-      <dt>In line with</dt>
-      <dd>{d.key ? <code className="wrap">{d.key}</code> : <span className="soft">no others</span>}</dd>
+      <dt>Order key</dt>
+      <dd>{d.key ? <code className="wrap">{d.key}</code> : <span className="soft">none</span>}</dd>
       {d.dedupe_key && (
         <>
-          <dt>Known again by</dt>
+          <dt>Deduplication key</dt>
           <dd>
             <code className="wrap">{d.dedupe_key}</code>
           </dd>
         </>
       )}
-      <dt>Made</dt>
+      <dt>Created</dt>
       <dd>{absolute(new Date(d.created_at))}</dd>
       {d.ended_at && (
         <>

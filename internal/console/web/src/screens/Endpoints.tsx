@@ -4,13 +4,13 @@ import { Waypoints } from 'lucide-react';
 import { Link } from 'wouter';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
-import { type Endpoint, useEndpoints } from '../api/happenings';
-import { can } from '../app/may';
-import { Ago, Head, Panel, Tag } from '../parts/bits';
+import { type Endpoint, useEndpoints } from '../api/events';
+import { can } from '../app/permissions';
 import { breakers } from '../parts/deliveries';
+import { Ago, Head, Panel, Tag } from '../parts/elements';
 import { count } from '../parts/format';
-import { Empty, ErrorCard, Shown } from '../parts/states';
-import { useAct } from './deliveries/act';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
+import { useDeliveryAction } from './deliveries/useDeliveryAction';
 import { AgentEndpoints } from './endpoints/AgentEndpoints';
 
 export default function Endpoints() {
@@ -22,21 +22,21 @@ export default function Endpoints() {
     mutationFn: (c: { lane: string; to: 'start' | 'stop' }) => send('POST', `/endpoints/${c.to}`, { endpoint: c.lane }),
     onSettled: () => Promise.all(['endpoints', 'deliveries'].map((k) => cache.invalidateQueries({ queryKey: [k] }))),
   });
-  const release = useAct();
+  const release = useDeliveryAction();
   const error = switched.error ?? release.error;
   return (
     <>
       <Head
         title="Endpoints"
-        sub="Where deliveries go. One that fails is left alone for a while, and what would go there is held: no attempt is lost, and no other endpoint waits."
+        sub="Delivery endpoints and their breakers. While a breaker is open, deliveries to that endpoint wait. This uses up no attempts and delays no other endpoint."
       />
       {error && <ErrorCard error={error} />}
       <Panel>
-        <Shown query={endpoints}>
+        <QueryContent query={endpoints}>
           {(all) =>
             all.length === 0 ? (
-              <Empty icon={<Waypoints size={28} strokeWidth={1.5} aria-hidden />} title="Nothing waits">
-                Every endpoint is in order, and everything was delivered.
+              <Empty icon={<Waypoints size={28} strokeWidth={1.5} aria-hidden />} title="No waiting deliveries">
+                All endpoints are healthy, and everything was delivered.
               </Empty>
             ) : (
               <div className="rows">
@@ -52,7 +52,7 @@ export default function Endpoints() {
               </div>
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
       {admin && <AgentEndpoints />}
     </>
@@ -75,7 +75,7 @@ function Row({ e, admin, change, release }: { e: Endpoint; admin: boolean; chang
           </Tag>
           {e.state === 'open' && e.until && (
             <span className="tiny soft">
-              tried again <Ago at={e.until} />
+              next test <Ago at={e.until} />
             </span>
           )}
         </span>

@@ -4,14 +4,14 @@ import { RotateCcw } from 'lucide-react';
 import { Link } from 'wouter';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
-import { type Happening, type Taken, useDeliveries, useEvent } from '../api/happenings';
-import { can } from '../app/may';
-import { Ago, Copy, Head, Panel } from '../parts/bits';
+import { type StoredEvent, type Taken, useDeliveries, useEvent } from '../api/events';
+import { can } from '../app/permissions';
+import { Ago, Copy, Head, Panel } from '../parts/elements';
 import { absolute } from '../parts/format';
 import { Json } from '../parts/Json';
-import { Empty, ErrorCard, Loading, Shown } from '../parts/states';
-import { DeliveryRows } from './deliveries/Rows';
-import { Became } from './events/SendEvent';
+import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
+import { DeliveryRows } from './deliveries/DeliveryRows';
+import { SentEvent } from './events/SendEvent';
 
 export default function EventPage({ id }: { id: string }) {
   const event = useEvent(id);
@@ -19,7 +19,7 @@ export default function EventPage({ id }: { id: string }) {
   return event.error ? <ErrorCard error={event.error} retry={() => event.refetch()} /> : <Loading page />;
 }
 
-function Page({ e }: { e: Happening }) {
+function Page({ e }: { e: StoredEvent }) {
   const me = useMe().data;
   const cache = useQueryClient();
   const deliveries = useDeliveries({ event: e.id });
@@ -37,25 +37,25 @@ function Page({ e }: { e: Happening }) {
         crumbs={[['Events', '/events']]}
         sub={
           <span className="row small">
-            taken <Ago at={e.received_at} /> <code>{e.id}</code> <Copy value={e.id} label="Copy the id" />
+            received <Ago at={e.received_at} /> <code>{e.id}</code> <Copy value={e.id} label="Copy the ID" />
           </span>
         }
       >
         {can(me, 'admin') && (
           <Button variant="default" leftSection={<RotateCcw size={14} />} loading={ask.isPending} onClick={() => ask.mutate()}>
-            Ask the triggers again
+            Replay the event
           </Button>
         )}
       </Head>
       {ask.error && <ErrorCard error={ask.error} />}
       {ask.data && (
         <Panel pad>
-          <Became taken={ask.data} />
+          <SentEvent taken={ask.data} />
         </Panel>
       )}
       {e.faults && e.faults.length > 0 && (
         <section className="fault">
-          <h3>Triggers that are for it could make no call of it</h3>
+          <h3>Matching triggers could not make a call</h3>
           <ul className="small wrap" style={{ margin: '0.375rem 0 0', paddingLeft: '1.125rem' }}>
             {e.faults.map((f) => (
               <li key={f}>{f}</li>
@@ -63,28 +63,28 @@ function Page({ e }: { e: Happening }) {
           </ul>
         </section>
       )}
-      <Panel title="What followed from it">
-        <Shown query={{ ...deliveries, data: deliveries.all }} rows={2}>
+      <Panel title="Deliveries">
+        <QueryContent query={{ ...deliveries, data: deliveries.all }} rows={2}>
           {(list) =>
             list.length === 0 ? (
-              <Empty title="Nothing">
-                No trigger was for it, or it waits for others to go out with. Change or add a{' '}
+              <Empty title="No deliveries">
+                No trigger matched, or the event waits for a batch to fill. Change or add a{' '}
                 <Link className="link" href="/triggers">
                   trigger
                 </Link>
-                , and ask them again.
+                , then replay the event.
               </Empty>
             ) : (
               <DeliveryRows list={list} within="event" />
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
       <div className="columns wide-left">
         <Panel title="Data" pad>
-          {e.data === undefined ? <p className="soft">It has none.</p> : <Json value={e.data} />}
+          {e.data === undefined ? <p className="soft">No data.</p> : <Json value={e.data} />}
         </Panel>
-        <Panel title="Facts" pad>
+        <Panel title="Details" pad>
           <dl className="facts">
             <dt>Source</dt>
             <dd>
@@ -105,20 +105,20 @@ function Page({ e }: { e: Happening }) {
                   {e.agent}
                 </Link>
               ) : (
-                <span className="soft">it concerns none</span>
+                <span className="soft">none</span>
               )}
             </dd>
-            <dt>Taken</dt>
+            <dt>Received</dt>
             <dd>{absolute(new Date(e.received_at))}</dd>
-            <dt>Known again by</dt>
+            <dt>Deduplication key</dt>
             <dd>
               <code className="wrap">{e.dedupe_key}</code>
             </dd>
-            <dt>Led to at once</dt>
+            <dt>Deliveries at once</dt>
             <dd>{e.raised}</dd>
             {e.depth ? (
               <>
-                <dt>Answers before it</dt>
+                <dt>Depth</dt>
                 <dd>{e.depth}</dd>
               </>
             ) : null}

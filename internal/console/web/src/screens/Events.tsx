@@ -3,14 +3,14 @@ import { Radio, Send } from 'lucide-react';
 import { useDeferredValue } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useMe } from '../api/data';
-import { type Filter, type Happening, useEvents, useSources } from '../api/happenings';
-import { can } from '../app/may';
-import { Ago, Head, Panel, Scroll, Tag } from '../parts/bits';
-import { Known } from '../parts/Known';
-import { More } from '../parts/More';
-import { Empty, Shown } from '../parts/states';
+import { type Filter, type StoredEvent, useEvents, useSources } from '../api/events';
+import { can } from '../app/permissions';
+import { Ago, Head, Panel, Scroll, Tag } from '../parts/elements';
+import { NextPage } from '../parts/NextPage';
+import { SuggestInput } from '../parts/SuggestInput';
+import { Empty, QueryContent } from '../parts/states';
+import { since, stretches } from '../parts/timeRange';
 import { useParam } from '../parts/url';
-import { since, stretches } from '../parts/window';
 import { SendEvent } from './events/SendEvent';
 
 export default function Events() {
@@ -34,11 +34,11 @@ export default function Events() {
   );
   return (
     <>
-      <Head title="Events" sub="What happened elsewhere, as it was taken. Triggers say what follows from it.">
+      <Head title="Events" sub="Events from all sources, as received. Triggers turn them into tool calls.">
         {send}
       </Head>
       <div className="row">
-        <Known
+        <SuggestInput
           className="grow"
           style={{ minWidth: '9rem' }}
           aria-label="Type"
@@ -47,7 +47,7 @@ export default function Events() {
           change={setType}
           known={all.map((e) => e.type)}
         />
-        <Known
+        <SuggestInput
           className="grow"
           style={{ minWidth: '9rem' }}
           aria-label="Source"
@@ -56,7 +56,7 @@ export default function Events() {
           change={setSource}
           known={[...(sources.data?.map((s) => s.id) ?? []), ...all.map((e) => e.source)]}
         />
-        <Known
+        <SuggestInput
           className="grow"
           style={{ minWidth: '7rem' }}
           aria-label="Agent"
@@ -65,7 +65,7 @@ export default function Events() {
           change={setAgent}
           known={all.map((e) => e.agent ?? '')}
         />
-        <NativeSelect aria-label="How far back" value={back} onChange={(e) => setBack(e.currentTarget.value)} data={stretches} />
+        <NativeSelect aria-label="Time range" value={back} onChange={(e) => setBack(e.currentTarget.value)} data={stretches} />
         {filtered && (
           <Button variant="subtle" color="gray" onClick={() => setParams({}, { replace: true })}>
             Clear
@@ -73,7 +73,7 @@ export default function Events() {
         )}
       </div>
       <Panel>
-        <Shown query={{ ...pages, data: pages.all }} rows={8}>
+        <QueryContent query={{ ...pages, data: pages.all }} rows={8}>
           {(list) =>
             list.length === 0 ? (
               <Empty
@@ -82,16 +82,16 @@ export default function Events() {
                 action={!filtered && send}
               >
                 {filtered
-                  ? 'New ones that do will show up here.'
-                  : 'They come from signed messages, schedules, a Redis, agents, or from you.'}
+                  ? 'New events that match appear here.'
+                  : 'Events come from webhooks, schedules, Redis, chains, agents or this page.'}
               </Empty>
             ) : (
               <EventRows list={list} />
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
-      <More pages={pages} />
+      <NextPage pages={pages} />
       <Modal opened={sending !== '' && may} onClose={() => setSending('')} title="Send an event" size="lg">
         {sending !== '' && <SendEvent close={() => setSending('')} />}
       </Modal>
@@ -99,19 +99,19 @@ export default function Events() {
   );
 }
 
-function EventRows({ list }: { list: Happening[] }) {
+function EventRows({ list }: { list: StoredEvent[] }) {
   const [, navigate] = useLocation();
   return (
     <Scroll label="Events">
       <table className="list">
         <thead>
           <tr>
-            <th>Taken</th>
+            <th>Received</th>
             <th>Type</th>
             <th className="wide">Source</th>
             <th>Agent</th>
             <th className="wide">Data</th>
-            <th className="right">Led to</th>
+            <th className="right">Deliveries</th>
           </tr>
         </thead>
         <tbody>
@@ -134,7 +134,7 @@ function EventRows({ list }: { list: Happening[] }) {
                 ) : e.raised > 0 ? (
                   e.raised
                 ) : (
-                  <span className="soft">nothing</span>
+                  <span className="soft">none</span>
                 )}
               </td>
             </tr>

@@ -3,10 +3,10 @@ import { FileText, Globe, KeyRound, LogIn, Search, TerminalSquare } from 'lucide
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client';
 import { useMe, usePacks } from '../api/data';
-import { can } from '../app/may';
-import { Head, Tag } from '../parts/bits';
+import { can } from '../app/permissions';
+import { Head, Tag } from '../parts/elements';
 import { matches } from '../parts/search';
-import { Empty, Shown } from '../parts/states';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
 type Pack = Schemas['PackPlan'];
@@ -21,14 +21,14 @@ export default function Gallery() {
   const [tag, setTag] = useParam('tag');
   return (
     <>
-      <Head title="Gallery" sub="Servers that are ready to be added: each asks only for what it cannot know.">
+      <Head title="Gallery" sub="Ready-made servers. Each asks only for the settings it needs.">
         {can(me, 'servers:write') && (
           <Button component={Link} href="/gallery/file" variant="default" leftSection={<FileText size={14} />}>
             From a file
           </Button>
         )}
       </Head>
-      <Shown query={packs} rows={8}>
+      <QueryContent query={packs} rows={8}>
         {(all) => {
           const every = all.flatMap((p) => p.tags ?? []);
           const tags = [...new Set(every)].filter((t) => t === tag || every.indexOf(t) !== every.lastIndexOf(t)).sort();
@@ -58,9 +58,7 @@ export default function Gallery() {
                 ))}
               </div>
               {found.length === 0 ? (
-                <Empty title="Nothing matches">
-                  Another word may. What is not here can be added by its URL, by its command, or from a file.
-                </Empty>
+                <Empty title="No pack matches">Try other words, or add a server by its URL, by its command or from a file.</Empty>
               ) : (
                 <ul className="cards" aria-label="Packs">
                   {found.map((p) => (
@@ -73,7 +71,7 @@ export default function Gallery() {
             </div>
           );
         }}
-      </Shown>
+      </QueryContent>
     </>
   );
 }
@@ -89,7 +87,7 @@ function Card({ p }: { p: Pack }) {
       </span>
       <span className="small soft">{p.summary}</span>
       <span className="row tiny soft">
-        <span>{isCommand(p) ? 'runs here' : 'hosted by its maker'}</span>
+        <span>{isCommand(p) ? 'runs on this machine' : 'hosted by its vendor'}</span>
         {wantsLogin(p) && (
           <span className="row plain" style={{ gap: '0.25rem' }}>
             <LogIn size={12} aria-hidden /> sign-in
@@ -97,10 +95,10 @@ function Card({ p }: { p: Pack }) {
         )}
         {secret && (
           <span className="row plain" style={{ gap: '0.25rem' }}>
-            <KeyRound size={12} aria-hidden /> a key
+            <KeyRound size={12} aria-hidden /> key
           </span>
         )}
-        {isCommand(p) && p.network === 'install' && <span>fetched once</span>}
+        {isCommand(p) && p.network === 'install' && <span>downloaded once</span>}
         {isCommand(p) && p.network === 'always' && <span>needs the network</span>}
       </span>
     </Link>

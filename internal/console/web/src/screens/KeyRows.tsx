@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Ellipsis, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type Key, type Schemas, send } from '../api/client';
-import { Ago, Copy, Tag } from '../parts/bits';
+import { Ago, Copy, Tag } from '../parts/elements';
 import { Empty, ErrorCard } from '../parts/states';
 
 type Token = Schemas['CreatedKey'];
@@ -42,13 +42,13 @@ export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; 
       >
         <TextInput
           className="grow"
-          placeholder="What is the key for?"
-          aria-label="What is the key for?"
+          placeholder="Purpose of the key"
+          aria-label="Purpose of the key"
           value={name}
           onChange={(e) => setName(e.currentTarget.value)}
         />
         <Button type="submit" disabled={!name} loading={make.isPending} leftSection={<Plus size={15} />}>
-          Make a key
+          Create a key
         </Button>
       </form>
       {error && (
@@ -73,18 +73,18 @@ export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; 
                 </span>
               </span>
               <span className="small soft wide">
-                used <Ago at={k.last_used_at} />
+                last used <Ago at={k.last_used_at} />
               </span>
               <Menu position="bottom-end">
                 <Menu.Target>
-                  <ActionIcon aria-label={`What to do with ${k.name}`}>
+                  <ActionIcon aria-label={`Actions for ${k.name}`}>
                     <Ellipsis size={16} />
                   </ActionIcon>
                 </Menu.Target>
                 <Menu.Dropdown>
-                  <Menu.Item onClick={() => rotate.mutate(k.id)}>Give it a new token; the old one works for 10 minutes</Menu.Item>
+                  <Menu.Item onClick={() => rotate.mutate(k.id)}>Rotate: the old token works for 10 more minutes</Menu.Item>
                   <Menu.Item color="red" onClick={() => revoke.mutate(k.id)}>
-                    Revoke it now
+                    Revoke now
                   </Menu.Item>
                 </Menu.Dropdown>
               </Menu>
@@ -92,7 +92,7 @@ export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; 
           ))}
         </div>
       )}
-      <Modal opened={token !== null} onClose={() => setToken(null)} title="The key, shown this once" size="lg">
+      <Modal opened={token !== null} onClose={() => setToken(null)} title="Copy the key now: it is shown only once" size="lg">
         {token && (
           <div className="stack">
             <div className="code">
@@ -101,7 +101,7 @@ export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; 
                 <Copy value={token.key} label="Copy the key" />
               </div>
             </div>
-            <Button onClick={() => setToken(null)}>I have kept it</Button>
+            <Button onClick={() => setToken(null)}>I saved the key</Button>
           </div>
         )}
       </Modal>

@@ -4,15 +4,15 @@ import { BrainCircuit, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useMe } from '../api/data';
 import { addModel, type Model, type NewModel, removeModel, testModel, useModels } from '../api/models';
-import { can } from '../app/may';
-import { Ago, Head, Panel, Tag } from '../parts/bits';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { can } from '../app/permissions';
+import { Ago, Head, Panel, Tag } from '../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
 const kinds: { value: Model['kind']; label: string }[] = [
-  { value: 'openai', label: 'Chat completions (OpenAI, Ollama, vLLM, llama.cpp …)' },
+  { value: 'openai', label: 'Chat completions (OpenAI, Ollama, vLLM, llama.cpp…)' },
   { value: 'anthropic', label: 'Messages (Anthropic)' },
-  { value: 'a2a', label: 'An agent elsewhere (A2A)' },
+  { value: 'a2a', label: 'Remote agent (A2A)' },
 ];
 
 export default function Models() {
@@ -27,15 +27,15 @@ export default function Models() {
   );
   return (
     <>
-      <Head title="Models" sub="What agents think with. An agent that has rules needs none.">
+      <Head title="Models" sub="Language models that agents answer with. An agent with rules needs no model.">
         {add}
       </Head>
       <Panel>
-        <Shown query={models}>
+        <QueryContent query={models}>
           {(all) =>
             all.length === 0 ? (
               <Empty icon={<BrainCircuit size={28} strokeWidth={1.5} aria-hidden />} title="No models yet" action={add}>
-                One that runs on this machine will do: give the address at which it serves chat completions.
+                Add a hosted model, or a local one by the address of its chat completions API.
               </Empty>
             ) : (
               <div>
@@ -45,7 +45,7 @@ export default function Models() {
               </div>
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
       <Modal opened={adding !== '' && may} onClose={() => setAdding('')} title="Add a model">
         {adding !== '' && <Add close={() => setAdding('')} />}
@@ -72,7 +72,7 @@ function Row({ m, may }: { m: Model; may: boolean }) {
             {!m.has_key && <Tag>no key</Tag>}
           </span>
           <span className="small soft wrap">
-            {m.base_url || 'at its maker’s address'} · since <Ago at={m.created_at} />
+            {m.base_url || 'default address of the vendor'} · added <Ago at={m.created_at} />
           </span>
         </span>
         {may && (
@@ -87,14 +87,14 @@ function Row({ m, may }: { m: Model; may: boolean }) {
               loading={remove.isPending}
               onClick={() => (sure ? remove.mutate() : setSure(true))}
             >
-              {sure ? 'Yes, remove it' : 'Remove'}
+              {sure ? 'Confirm removal' : 'Remove'}
             </Button>
           </span>
         )}
       </div>
       {test.data && (
         <p className="small pad" role="status" style={{ paddingTop: 0 }}>
-          <Tag tone={test.data.ok ? 'good' : 'bad'}>{test.data.ok ? 'it answers' : 'it does not answer'}</Tag>{' '}
+          <Tag tone={test.data.ok ? 'good' : 'bad'}>{test.data.ok ? 'answers' : 'does not answer'}</Tag>{' '}
           <span className="soft wrap">{test.data.detail}</span>
         </p>
       )}
@@ -134,14 +134,14 @@ function Add({ close }: { close: () => void }) {
     >
       <TextInput
         label="Name"
-        description="What agents here know it by."
+        description="Agents refer to the model by this name."
         placeholder="local"
         data-autofocus
         value={m.name}
         onChange={(e) => setM({ ...m, name: e.currentTarget.value })}
       />
       <NativeSelect
-        label="How it is spoken to"
+        label="API"
         value={m.kind}
         data={kinds}
         onChange={(e) => setM({ ...m, kind: e.currentTarget.value as Model['kind'] })}
@@ -149,7 +149,7 @@ function Add({ close }: { close: () => void }) {
       {m.kind !== 'a2a' && (
         <TextInput
           label="Model"
-          description="Its name at the other side."
+          description="The name of the model at the provider."
           placeholder={m.kind === 'anthropic' ? 'claude-sonnet-4-5' : 'qwen3:8b'}
           value={m.model}
           onChange={(e) => setM({ ...m, model: e.currentTarget.value })}
@@ -157,14 +157,14 @@ function Add({ close }: { close: () => void }) {
       )}
       <TextInput
         label="Address"
-        description={`${m.kind === 'a2a' ? 'The agent’s, or that of its card.' : 'Leave it out for its maker’s own.'} One on this machine must be allowed under Settings, Egress.`}
+        description={`${m.kind === 'a2a' ? 'The address of the agent or of its card.' : 'Leave empty for the default address of the vendor.'} Allow an address on this machine under Settings, Egress.`}
         placeholder={m.kind === 'a2a' ? 'https://agents.example/a2a/clerk/' : 'http://127.0.0.1:11434/v1'}
         value={m.base_url}
         onChange={(e) => setM({ ...m, base_url: e.currentTarget.value })}
       />
       <PasswordInput
         label="Key"
-        description={`Sealed at once, and never shown again. ${m.kind === 'a2a' ? 'Only where the agent wants one.' : 'Many that run locally want none.'}`}
+        description={`Stored encrypted and never shown again. ${m.kind === 'a2a' ? 'Only if the agent requires one.' : 'Many local models require none.'}`}
         autoComplete="off"
         value={m.key}
         onChange={(e) => setM({ ...m, key: e.currentTarget.value })}
@@ -172,7 +172,7 @@ function Add({ close }: { close: () => void }) {
       {add.error && <ErrorCard error={add.error} />}
       <div className="acts">
         <Button type="submit" disabled={!m.name || !(m.kind === 'a2a' ? m.base_url : m.model)} loading={add.isPending}>
-          Add it
+          Add
         </Button>
       </div>
     </form>

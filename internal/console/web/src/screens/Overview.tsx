@@ -6,9 +6,9 @@ import { Link } from 'wouter';
 import type { Call } from '../api/client';
 import { useKeys, useMe, useMyCredentials, useServers, useToolChanges, useTools } from '../api/data';
 import { useFeed } from '../api/feed';
-import { can } from '../app/may';
+import { can } from '../app/permissions';
 import { Bars } from '../parts/Bars';
-import { Ago, Head, Panel, State, Status } from '../parts/bits';
+import { Ago, Head, Panel, State, Status } from '../parts/elements';
 import { count, short, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { buckets, failed, percentile } from '../parts/stats';
@@ -33,7 +33,7 @@ export function Overview() {
 
   return (
     <>
-      <Head title="Overview" sub={`The last ${minutes} minutes, as they happen.`}>
+      <Head title="Overview" sub={`The last ${minutes} minutes, live.`}>
         {audits && (
           <span className="row plain soft small">
             <span className={`dot ${feed.live ? 'live' : 'off'}`} /> {feed.live ? 'live' : 'connecting'}
@@ -42,12 +42,8 @@ export function Overview() {
       </Head>
       <Guide />
       <div className="figures">
-        <Figure name="Calls" value={count(recent.length)} note={`${rate(recent, now)} a second now`} />
-        <Figure
-          name="Latency, half of them"
-          value={span(percentile(ran, 0.5)) || '–'}
-          note={`95 of 100: ${span(percentile(ran, 0.95)) || '–'}`}
-        />
+        <Figure name="Calls" value={count(recent.length)} note={`${rate(recent, now)} per second now`} />
+        <Figure name="Latency p50" value={span(percentile(ran, 0.5)) || '–'} note={`p95: ${span(percentile(ran, 0.95)) || '–'}`} />
         <Figure
           name="Failed or refused"
           value={recent.length ? `${((bad / recent.length) * 100).toFixed(bad > 0 && bad / recent.length < 0.1 ? 1 : 0)}%` : '–'}
@@ -57,7 +53,7 @@ export function Overview() {
         <Figure
           name="Servers"
           value={servers.data ? `${servers.data.filter((s) => s.state === 'active').length}` : '–'}
-          note={broken ? `${broken} not working` : 'all in order'}
+          note={broken ? `${broken} failing` : 'all healthy'}
           bad={broken > 0}
         />
         <Figure
@@ -71,7 +67,7 @@ export function Overview() {
           title="Calls"
           acts={
             <Link href="/calls" className="link small">
-              Follow them
+              Show live calls
             </Link>
           }
           pad
@@ -81,8 +77,8 @@ export function Overview() {
           ) : !feed.loaded ? (
             <Loading rows={3} />
           ) : recent.length === 0 ? (
-            <Empty title="Nothing was called lately">
-              Calls show up here the moment they are made, by whomever and through whichever door.{' '}
+            <Empty title="No recent calls">
+              Calls appear here as they are made, from every caller and entry point.{' '}
               <Link className="link" href="/playground">
                 Try a tool
               </Link>
@@ -165,7 +161,7 @@ function Attention({ calls }: { calls: Call[] }) {
         to: `/servers/${s.id}`,
         what: (
           <>
-            <b>{s.id}</b> {s.last_error || 'is not working'}
+            <b>{s.id}</b> {s.last_error || 'is failing'}
           </>
         ),
       });
@@ -177,7 +173,7 @@ function Attention({ calls }: { calls: Call[] }) {
         to: `/servers/${c.server}?tab=sign-in`,
         what: (
           <>
-            <b>{c.server}</b> {c.problem || 'wants credentials of yours'}
+            <b>{c.server}</b> {c.problem || 'requires your credentials'}
           </>
         ),
       });
@@ -189,7 +185,7 @@ function Attention({ calls }: { calls: Call[] }) {
         to: k.agent ? `/agents/${k.agent}?tab=keys` : '/settings?tab=keys',
         what: (
           <>
-            the key <b>{k.name}</b> ends
+            The key <b>{k.name}</b> expires
           </>
         ),
         when: <Ago at={k.expires_at} />,
@@ -201,7 +197,7 @@ function Attention({ calls }: { calls: Call[] }) {
       to: `/tools/${encodeURIComponent(`${c.server}__${c.tool}`)}?tab=changes`,
       what: (
         <>
-          <b>{c.tool}</b> of {c.server} has changed
+          <b>{c.tool}</b> of {c.server} changed
         </>
       ),
       when: <Ago at={c.seen_at} />,
@@ -221,8 +217,8 @@ function Attention({ calls }: { calls: Call[] }) {
   return (
     <Panel title="Needs attention">
       {items.length === 0 ? (
-        <Empty icon={<Check size={28} strokeWidth={1.5} aria-hidden />} title="All is well">
-          No server is down, no tool has changed under its name, and no call has failed lately.
+        <Empty icon={<Check size={28} strokeWidth={1.5} aria-hidden />} title="Nothing needs attention">
+          All servers are healthy, no tool definition changed, and no recent call failed.
         </Empty>
       ) : (
         <div className="rows">

@@ -1,13 +1,13 @@
 import { SegmentedControl } from '@mantine/core';
 import { Play } from 'lucide-react';
-import { Head, Panel } from '../parts/bits';
+import { Head, Panel } from '../parts/elements';
 import { Empty } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Arguments } from './playground/Arguments';
-import { anywhere, Chooser, useTargets } from './playground/Chooser';
 import { Outcome } from './playground/Outcome';
-import { Pasts } from './playground/Pasts';
+import { RunHistory } from './playground/RunHistory';
 import type { Kind } from './playground/run';
+import { anywhere, TargetChooser, useTargets } from './playground/TargetChooser';
 
 export default function Playground() {
   const [kind, setKind] = useParam('kind', 'tool');
@@ -17,7 +17,10 @@ export default function Playground() {
   const target = targets.list?.find((t) => t.name === name) ?? anywhere(kind as Kind, server, name);
   return (
     <>
-      <Head title="Playground" sub="Try what there is, as yourself: the same gates, limits and records as on every door.">
+      <Head
+        title="Playground"
+        sub="Try tools, resources and prompts as yourself, with the same checks, limits and records as on every endpoint."
+      >
         <SegmentedControl
           aria-label="What to try"
           value={kind}
@@ -35,7 +38,7 @@ export default function Playground() {
       </Head>
       <div className="columns wide-left">
         <div className="stack">
-          <Chooser kind={kind as Kind} targets={targets} name={name} choose={setName} server={server} setServer={setServer} />
+          <TargetChooser kind={kind as Kind} targets={targets} name={name} choose={setName} server={server} setServer={setServer} />
           {target && <Arguments key={`${kind} ${server} ${name}`} target={target} />}
         </div>
         <div className="stack" id="outcome">
@@ -44,11 +47,11 @@ export default function Playground() {
           ) : (
             <Panel>
               <Empty icon={<Play size={28} strokeWidth={1.5} aria-hidden />} title="Choose something to try">
-                What it gives back is shown here.
+                The result appears here.
               </Empty>
             </Panel>
           )}
-          <Pasts />
+          <RunHistory />
         </div>
       </div>
     </>

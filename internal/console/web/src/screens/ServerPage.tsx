@@ -5,23 +5,23 @@ import { lazy, Suspense, useEffect } from 'react';
 import { Link } from 'wouter';
 import { type ServerDetail, send } from '../api/client';
 import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/bits';
+import { can } from '../app/permissions';
+import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
-import { Empty, ErrorCard, Loading, Shown } from '../parts/states';
+import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { modes, reach } from './Servers';
+import { ConnectionSteps, useConnectionTest } from './server/ConnectionTest';
 import { Diagnostics } from './server/Diagnostics';
-import { Settings } from './server/Settings';
+import { ServerSettings } from './server/ServerSettings';
 import { hasSignIn, logsIn, perUser, SignIn } from './server/SignIn';
-import { useJourney, Way } from './server/Way';
 import { ToolRows } from './ToolRows';
 
-const Parts = lazy(() => import('./api/Parts'));
+const ApiTabs = lazy(() => import('./api/ApiTabs'));
 
 export default function ServerPage({ id }: { id: string }) {
   const server = useServer(id);
-  return <Shown query={server}>{(s) => <Page s={s} />}</Shown>;
+  return <QueryContent query={server}>{(s) => <Page s={s} />}</QueryContent>;
 }
 
 function Page({ s }: { s: ServerDetail }) {
@@ -29,7 +29,7 @@ function Page({ s }: { s: ServerDetail }) {
   const cache = useQueryClient();
   const [tab, setTab] = useParam('tab', 'tools');
   const tools = useTools(s.id);
-  const offer = useOffer(s.id, !s.found); // what a stranger's server offers is listed nowhere
+  const offer = useOffer(s.id, !s.discovered); // what a stranger's server offers is listed nowhere
   const changes = useToolChanges({ server: s.id });
   const d = s.diagnostics;
   const writes = can(me, 'servers:write') && !s.declared;
@@ -39,7 +39,7 @@ function Page({ s }: { s: ServerDetail }) {
     mutationFn: (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`),
     onSettled: refresh,
   });
-  const { journey, go } = useJourney();
+  const { test, go } = useConnectionTest();
   const login = useServerLogin(s.id, false, logsIn(s) && can(me, 'tools:call'));
   const away = login.data !== undefined && login.data.state !== 'live';
   const back = login.data?.state;
@@ -55,7 +55,7 @@ function Page({ s }: { s: ServerDetail }) {
         crumbs={[['Servers', '/servers']]}
         sub={
           <span className="mono small row">
-            <span className="cut">{reach(s)}</span> {s.url && <Copy value={s.url} label="Copy the address" />}
+            <span className="cut">{reach(s)}</span> {s.url && <Copy value={s.url} label="Copy the URL" />}
           </span>
         }
       >
@@ -63,10 +63,10 @@ function Page({ s }: { s: ServerDetail }) {
           <Button
             variant="default"
             leftSection={<Activity size={15} />}
-            loading={journey.busy}
+            loading={test.busy}
             onClick={() => void go(`/servers/${s.id}/test/steps`).then(refresh)}
           >
-            Reach it
+            Test connection
           </Button>
         )}
         {writes && (
@@ -79,18 +79,18 @@ function Page({ s }: { s: ServerDetail }) {
         )}
       </Head>
       {toggle.error && <ErrorCard error={toggle.error} />}
-      {journey.error ? <ErrorCard error={journey.error} /> : null}
-      {(journey.busy || journey.probe) && (
-        <Panel title={journey.busy ? 'It is being reached' : journey.probe?.failed ? 'It was not reached' : 'It was reached'} pad>
-          <Way journey={journey} command={s.transport === 'stdio'} secure={/^https:/i.test(s.url ?? '')} />
+      {test.error ? <ErrorCard error={test.error} /> : null}
+      {(test.busy || test.probe) && (
+        <Panel title={test.busy ? 'Testing the connection' : test.probe?.failed ? 'The connection failed' : 'The connection works'} pad>
+          <ConnectionSteps test={test} command={s.transport === 'stdio'} secure={/^https:/i.test(s.url ?? '')} />
         </Panel>
       )}
       {away && (
         <section className="notice">
           <LogIn size={16} aria-hidden />
           <p className="grow">
-            <b>{perUser(s) ? 'You are not logged in to it.' : 'Nobody is logged in to it.'}</b>{' '}
-            <span className="soft">{login.data?.reason || 'Its tools answer after a login.'}</span>
+            <b>{perUser(s) ? 'You are not logged in to this server.' : 'No login exists for this server.'}</b>{' '}
+            <span className="soft">{login.data?.reason || 'Its tools are available after a login.'}</span>
           </p>
           <Button
             component="a"
@@ -106,10 +106,10 @@ function Page({ s }: { s: ServerDetail }) {
       )}
       {s.state === 'error' && s.last_error && (
         <section className="fault" role="alert">
-          <h3>It is not working</h3>
+          <h3>The server is failing</h3>
           <p className="wrap">{s.last_error}</p>
           {s.mode === 'bring-your-own' && (
-            <p className="small soft">“Reach it” goes the way there step by step, and says what to do where it breaks.</p>
+            <p className="small soft">“Test connection” checks each step and shows what to do if one fails.</p>
           )}
         </section>
       )}
@@ -136,7 +136,7 @@ function Page({ s }: { s: ServerDetail }) {
                 {d.latency_ms ? d.latency_ms.toFixed(0) : '–'} <small>ms</small>
               </div>
               <div className="note">
-                seen <Ago at={d.last_seen} />
+                last seen <Ago at={d.last_seen} />
               </div>
             </div>
             <div className="figure">
@@ -153,7 +153,7 @@ function Page({ s }: { s: ServerDetail }) {
         </div>
       </div>
       <Tabs
-        label="Parts of the server"
+        label="Sections of the server"
         now={tab}
         choose={setTab}
         tabs={[
@@ -164,7 +164,7 @@ function Page({ s }: { s: ServerDetail }) {
                 ['document', 'Document'],
               ] as [string, string][])
             : []),
-          ...(s.found
+          ...(s.discovered
             ? []
             : ([
                 ['resources', `Resources ${offer.data ? offer.data.resources.length + offer.data.templates.length : ''}`],
@@ -172,54 +172,52 @@ function Page({ s }: { s: ServerDetail }) {
               ] as [string, string][])),
           ...(hasSignIn(s) ? ([['sign-in', 'Sign-in']] as [string, string][]) : []),
           ...(d ? ([['diagnostics', 'Diagnostics']] as [string, string][]) : []),
-          ...(changes.data?.length ? ([['changes', `Changed ${changes.data.length}`]] as [string, string][]) : []),
+          ...(changes.data?.length ? ([['changes', `Changes ${changes.data.length}`]] as [string, string][]) : []),
           ['settings', 'Settings'],
         ]}
       />
       {tab === 'tools' && (
         <Panel>
-          <Shown query={tools}>
+          <QueryContent query={tools}>
             {(all) =>
               all.length === 0 ? (
-                <Empty title={s.found ? 'Its tools are listed nowhere' : 'It has no tools'}>
-                  {s.found
-                    ? 'It was found on a chain, where anybody can register one. Deliveries of events alone call it.'
+                <Empty title={s.discovered ? 'Tools are not listed' : 'No tools'}>
+                  {s.discovered
+                    ? 'The server was discovered on a chain, where anyone can register one. Only deliveries call it.'
                     : s.state === 'active'
-                      ? 'Or it has not answered yet.'
-                      : 'It is not on.'}
+                      ? 'The server has no tools or has not answered yet.'
+                      : 'The server is disabled or failing.'}
                 </Empty>
               ) : (
                 <ToolRows tools={all} server={false} />
               )
             }
-          </Shown>
+          </QueryContent>
         </Panel>
       )}
       {made && (tab === 'edit' || tab === 'document') && (
         <Suspense fallback={<Loading />}>
-          <Parts s={s} may={writes} part={tab} />
+          <ApiTabs s={s} may={writes} part={tab} />
         </Suspense>
       )}
       {tab === 'resources' && (
         <Panel>
-          <Shown query={offer}>
+          <QueryContent query={offer}>
             {(o) =>
               o.resources.length + o.templates.length === 0 ? (
-                <Empty title="It has no resources" />
+                <Empty title="No resources" />
               ) : (
                 <Items server={s.id} kind="resource" items={[...o.resources, ...o.templates]} />
               )
             }
-          </Shown>
+          </QueryContent>
         </Panel>
       )}
       {tab === 'prompts' && (
         <Panel>
-          <Shown query={offer}>
-            {(o) =>
-              o.prompts.length === 0 ? <Empty title="It has no prompts" /> : <Items server={s.id} kind="prompt" items={o.prompts} />
-            }
-          </Shown>
+          <QueryContent query={offer}>
+            {(o) => (o.prompts.length === 0 ? <Empty title="No prompts" /> : <Items server={s.id} kind="prompt" items={o.prompts} />)}
+          </QueryContent>
         </Panel>
       )}
       {tab === 'diagnostics' && d && <Diagnostics s={s} />}
@@ -239,7 +237,7 @@ function Page({ s }: { s: ServerDetail }) {
         </Panel>
       )}
       {tab === 'sign-in' && <SignIn s={s} />}
-      {tab === 'settings' && <Settings s={s} writes={writes} />}
+      {tab === 'settings' && <ServerSettings s={s} writes={writes} />}
     </>
   );
 }

@@ -3,22 +3,22 @@ import { Plus, Search } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import type { Server } from '../api/client';
 import { useMe, useServers, useTools } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Head, Panel, Scroll, State, Tag } from '../parts/bits';
+import { can } from '../app/permissions';
+import { Ago, Head, Panel, Scroll, State, Tag } from '../parts/elements';
 import { short, tokens } from '../parts/format';
 import { matches } from '../parts/search';
-import { Empty, Shown } from '../parts/states';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
 export const modes: Record<Server['mode'], string> = {
   builtin: 'built in',
-  'bring-your-own': 'your own',
+  'bring-your-own': 'upstream',
   'auto-generated': 'from an API',
-  discovered: 'found on a chain',
+  discovered: 'discovered on a chain',
 };
 
 export const reach = (s: Pick<Server, 'mode' | 'url' | 'command'>): string =>
-  s.url || s.command?.join(' ') || (s.mode === 'builtin' ? 'inside the binary' : '');
+  s.url || s.command?.join(' ') || (s.mode === 'builtin' ? 'built in' : '');
 
 export default function Servers() {
   const me = useMe().data;
@@ -42,9 +42,9 @@ export default function Servers() {
         {add}
       </Head>
       <Panel>
-        <Shown query={servers}>
+        <QueryContent query={servers}>
           {(all) => {
-            const shown = all.filter((s) => matches(q, s.id, s.title, s.found, reach(s)));
+            const shown = all.filter((s) => matches(q, s.id, s.title, s.discovered, reach(s)));
             if (all.length === 0)
               return (
                 <Empty title="No servers yet" action={add}>
@@ -86,7 +86,7 @@ export default function Servers() {
                                 {s.title || s.id}
                               </Link>{' '}
                               {s.private && <Tag>private</Tag>} {s.declared && <Tag title={`Declared in ${s.declared}`}>file</Tag>}{' '}
-                              {s.found && <Tag title={`Found for ${s.found}`}>chain</Tag>}
+                              {s.discovered && <Tag title={`Discovered for ${s.discovered}`}>chain</Tag>}
                               <div className="tiny soft mono cut">{reach(s)}</div>
                             </td>
                             <td>
@@ -108,11 +108,11 @@ export default function Servers() {
                     </tbody>
                   </table>
                 </Scroll>
-                {shown.length === 0 && <Empty title="No server matches">Nothing is called “{q}”.</Empty>}
+                {shown.length === 0 && <Empty title="No server matches">No server contains “{q}”.</Empty>}
               </>
             );
           }}
-        </Shown>
+        </QueryContent>
       </Panel>
     </>
   );

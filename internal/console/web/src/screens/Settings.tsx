@@ -1,27 +1,27 @@
 import { useMe } from '../api/data';
-import { can } from '../app/may';
-import { Head, Tabs } from '../parts/bits';
+import { can } from '../app/permissions';
+import { Head, Tabs } from '../parts/elements';
 import { useParam } from '../parts/url';
+import { Account } from './settings/Account';
 import { Connect } from './settings/Connect';
 import { Egress } from './settings/Egress';
-import { Files } from './settings/Files';
+import { ImportExport } from './settings/ImportExport';
 import { Instance } from './settings/Instance';
 import { Keys } from './settings/Keys';
 import { Limits } from './settings/Limits';
-import { People } from './settings/People';
 import { Secrets } from './settings/Secrets';
-import { You } from './settings/You';
+import { Users } from './settings/Users';
 
 export default function Settings() {
   const me = useMe().data;
   const [tab, setTab] = useParam('tab', 'you');
   const admin = can(me, 'admin');
   const tabs: [string, string][] = [
-    ['you', 'You'],
+    ['you', 'Account'],
     ['connect', 'Connect a client'],
   ];
   if (can(me, 'keys:write')) tabs.push(['keys', 'Keys']);
-  if (admin) tabs.push(['people', 'People']);
+  if (admin) tabs.push(['users', 'Users']);
   tabs.push(['limits', 'Limits']);
   if (can(me, 'servers:write')) tabs.push(['secrets', 'Secrets']);
   if (can(me, 'tools:read')) tabs.push(['files', 'Import and export']);
@@ -30,13 +30,13 @@ export default function Settings() {
     <>
       <Head title="Settings" />
       <Tabs label="Settings" now={tab} choose={setTab} tabs={tabs} />
-      {tab === 'you' && me && <You me={me} />}
+      {tab === 'you' && me && <Account me={me} />}
       {tab === 'connect' && <Connect />}
       {tab === 'keys' && <Keys />}
-      {tab === 'people' && admin && <People />}
+      {tab === 'users' && admin && <Users />}
       {tab === 'limits' && <Limits />}
       {tab === 'secrets' && <Secrets />}
-      {tab === 'files' && <Files />}
+      {tab === 'files' && <ImportExport />}
       {tab === 'egress' && <Egress />}
       {tab === 'instance' && <Instance />}
     </>

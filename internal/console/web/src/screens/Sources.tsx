@@ -1,14 +1,11 @@
-import { Head } from '../parts/bits';
+import { Head } from '../parts/elements';
 import { Schedules } from './sources/Schedules';
 import { SourceList } from './sources/SourceList';
 
 export default function Sources() {
   return (
     <>
-      <Head
-        title="Sources and schedules"
-        sub="Where events come from: those who post signed messages, a Redis that is read, and times that are known before."
-      />
+      <Head title="Sources and schedules" sub="Events come from senders of signed messages, from Redis and from schedules." />
       <SourceList />
       <Schedules />
     </>

@@ -4,15 +4,15 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { useMe } from '../api/data';
 import { useFeed } from '../api/feed';
-import { can } from '../app/may';
-import { Head, Tag } from '../parts/bits';
-import { home } from '../parts/doors';
+import { can } from '../app/permissions';
+import { Head, Tag } from '../parts/elements';
 import { span } from '../parts/format';
+import { instanceURL } from '../parts/instanceURL';
 import { Code } from '../parts/Json';
 import { blocksOf } from '../parts/Result';
 import { ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
-import { keyOf, start, type Target, usePast, useRun } from './playground/run';
+import { keyOf, start, type Target, useRecordRun, useRun } from './playground/run';
 import { type FirstStep, useFirstSteps } from './start/steps';
 
 // Start leads through the first minutes. A step ticks itself off when it really
@@ -26,10 +26,7 @@ export default function Start() {
   const done = steps.filter((s) => s.done).length;
   return (
     <>
-      <Head
-        title="First steps"
-        sub={next ? 'Four things, in any order. Each ticks itself off when it really happened.' : 'All done: it is yours now.'}
-      >
+      <Head title="First steps" sub={next ? 'Four steps, in any order. Each is marked as done when it happened.' : 'All steps are done.'}>
         <span className="row plain small soft">
           <span className="meter" style={{ width: '7rem' }} aria-hidden>
             <i style={{ width: `${(done / steps.length) * 100}%` }} />
@@ -44,7 +41,7 @@ export default function Start() {
       </div>
       <div className="acts">
         <Button component={Link} href="/" variant={next ? 'default' : 'filled'}>
-          To the overview
+          Go to the overview
         </Button>
       </div>
     </>
@@ -58,15 +55,13 @@ function Step({ step, number, open, toggle }: { step: FirstStep; number: number;
     call: <TryAdd />,
     server: (
       <div className="stack">
-        <p className="soft">
-          It is reached first, step by step, and its tools are shown with what they cost a model before anything is added.
-        </p>
+        <p className="soft">Junctor tests the connection and shows the tools with their cost in tokens before it adds the server.</p>
         <div className="acts">
           <Button component={Link} href="/servers/add">
-            By its URL
+            From a URL
           </Button>
           <Button component={Link} href="/servers/add?how=command" variant="default">
-            By a command
+            From a command
           </Button>
           <Button component={Link} href="/servers/add?how=mcp.json" variant="default">
             From an mcp.json
@@ -77,12 +72,10 @@ function Step({ step, number, open, toggle }: { step: FirstStep; number: number;
     client: <ConnectClient />,
     agent: (
       <div className="stack">
-        <p className="soft">
-          An agent sees the tools on its list and nothing else, through every door. It gets a key and an address of its own.
-        </p>
+        <p className="soft">An agent sees only its allowed tools, on every endpoint. It gets its own key and endpoint.</p>
         <div className="acts">
           <Button component={Link} href="/agents?new=1">
-            Make an agent
+            Create an agent
           </Button>
         </div>
       </div>
@@ -97,7 +90,7 @@ function Step({ step, number, open, toggle }: { step: FirstStep; number: number;
         </span>
         {step.done && <Tag tone="good">done</Tag>}
       </button>
-      {open && <div className="pad">{may ? inside[step.key] : <p className="soft">Your role may not; ask an admin.</p>}</div>}
+      {open && <div className="pad">{may ? inside[step.key] : <p className="soft">Your role does not allow this. Ask an admin.</p>}</div>}
     </section>
   );
 }
@@ -108,7 +101,7 @@ function TryAdd() {
   const [a, setA] = useState<number | string>(2);
   const [b, setB] = useState<number | string>(40);
   const run = useRun(keyOf(add));
-  const past = usePast();
+  const past = useRecordRun();
   const text = run.answer ? String(blocksOf(run.answer.result)[0]?.text ?? '') : '';
   return (
     <form
@@ -131,7 +124,7 @@ function TryAdd() {
           <code>{text}</code> <span className="soft small">after {span(run.answer.duration_ns)}</span>
           {run.answer.call && (
             <Link className="link small" href={`/calls/${run.answer.call}`}>
-              See its way, gate by gate
+              Call details
             </Link>
           )}
         </p>
@@ -154,15 +147,15 @@ function ConnectClient() {
       <p className="soft">On the machine of this instance one command puts Junctor into a client’s configuration, with a key of its own:</p>
       <Code>{'junctor connect claude-code   # or claude-desktop, cursor, vscode, gemini, windsurf, codex'}</Code>
       <p className="soft">
-        From elsewhere, any MCP client takes this address and a{' '}
+        On another machine, give any MCP client this URL and a{' '}
         <Link className="link" href="/settings?tab=keys">
           key
         </Link>
         :
       </p>
-      <Code label="Copy the address">{`${home()}/mcp`}</Code>
+      <Code label="Copy the URL">{`${instanceURL()}/mcp`}</Code>
       <p className="row small soft">
-        <span className={`dot ${feed.live ? 'live' : 'off'}`} /> Waiting for its first call. It shows up here by itself.
+        <span className={`dot ${feed.live ? 'live' : 'off'}`} /> Waiting for the first call of your client. It appears here automatically.
       </p>
     </div>
   );

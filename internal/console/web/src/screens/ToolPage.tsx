@@ -4,18 +4,18 @@ import { Play } from 'lucide-react';
 import { Link } from 'wouter';
 import { type Schemas, send, type Tool } from '../api/client';
 import { useMe, useRoles, useTool, useToolChanges } from '../api/data';
-import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
+import { can } from '../app/permissions';
 import { diff } from '../parts/diff';
+import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
 import { Json } from '../parts/Json';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { hints } from './ToolRows';
 
 export default function ToolPage({ name }: { name: string }) {
   const tool = useTool(name);
-  return <Shown query={tool}>{(t) => <Page t={t} />}</Shown>;
+  return <QueryContent query={tool}>{(t) => <Page t={t} />}</QueryContent>;
 }
 
 function Page({ t }: { t: Tool }) {
@@ -41,15 +41,15 @@ function Page({ t }: { t: Tool }) {
         }
       >
         <Button component={Link} href={`/playground?name=${encodeURIComponent(t.exposed)}`} leftSection={<Play size={15} />}>
-          Try it
+          Try the tool
         </Button>
       </Head>
       <Tabs
-        label="Parts of the tool"
+        label="Sections of the tool"
         now={tab}
         choose={setTab}
         tabs={[
-          ['about', 'What it does'],
+          ['about', 'Definition'],
           ['roles', 'Roles'],
           ['changes', `Changes ${changes.data?.length || ''}`],
         ]}
@@ -57,19 +57,19 @@ function Page({ t }: { t: Tool }) {
       {tab === 'about' && (
         <div className="columns wide-left">
           <div className="stack">
-            <Panel title="In its own words" pad>
-              <p className="wrap">{t.description || <span className="soft">It says nothing about itself.</span>}</p>
+            <Panel title="Description" pad>
+              <p className="wrap">{t.description || <span className="soft">No description.</span>}</p>
             </Panel>
-            <Panel title="What it takes" pad>
+            <Panel title="Input" pad>
               <Parameters schema={t.input_schema} />
             </Panel>
             {t.output_schema && (
-              <Panel title="What it gives" pad>
+              <Panel title="Output" pad>
                 <Json value={t.output_schema} />
               </Panel>
             )}
           </div>
-          <Panel title="Facts" pad>
+          <Panel title="Details" pad>
             <dl className="facts">
               <dt>Server</dt>
               <dd>
@@ -77,7 +77,7 @@ function Page({ t }: { t: Tool }) {
                   {t.server}
                 </Link>
               </dd>
-              <dt>Own name</dt>
+              <dt>Original name</dt>
               <dd>
                 <code>{t.name}</code>
               </dd>
@@ -91,9 +91,9 @@ function Page({ t }: { t: Tool }) {
               )}
               <dt>Category</dt>
               <dd>{t.category}</dd>
-              <dt>For</dt>
+              <dt>Roles</dt>
               <dd>{t.roles.join(', ')}</dd>
-              <dt>Costs</dt>
+              <dt>Cost</dt>
               <dd>about {count(tokens(t))} tokens</dd>
               <dt>Digest</dt>
               <dd className="row plain">
@@ -113,11 +113,11 @@ function Page({ t }: { t: Tool }) {
       )}
       {tab === 'roles' && <Roles t={t} />}
       {tab === 'changes' && (
-        <Shown query={changes}>
+        <QueryContent query={changes}>
           {(all) =>
             all.length === 0 ? (
               <Panel>
-                <Empty title="It is as it was">Since this instance knows it, the tool has not changed under its name.</Empty>
+                <Empty title="No changes">The definition has not changed since the server was added.</Empty>
               </Panel>
             ) : (
               <div className="stack">
@@ -127,7 +127,7 @@ function Page({ t }: { t: Tool }) {
               </div>
             )
           }
-        </Shown>
+        </QueryContent>
       )}
     </>
   );
@@ -147,7 +147,7 @@ function Parameters({ schema }: { schema: unknown }) {
   return (
     <div className="stack">
       {entries.length === 0 ? (
-        <p className="soft">Nothing.</p>
+        <p className="soft">No arguments.</p>
       ) : (
         <dl className="facts">
           {entries.map(([name, p]) => (
@@ -164,14 +164,14 @@ function Parameters({ schema }: { schema: unknown }) {
               <dd>
                 <span className="soft">{p.enum ? p.enum.map((e) => JSON.stringify(e)).join(' | ') : [p.type].flat().join(' | ')}</span>{' '}
                 <span className="wrap">{p.description}</span>
-                {p.default !== undefined && <span className="soft"> Otherwise {JSON.stringify(p.default)}.</span>}
+                {p.default !== undefined && <span className="soft"> Default: {JSON.stringify(p.default)}.</span>}
               </dd>
             </div>
           ))}
         </dl>
       )}
       <details>
-        <summary className="small soft">The schema</summary>
+        <summary className="small soft">Schema</summary>
         <div style={{ marginTop: '0.5rem' }}>
           <Json value={schema} />
         </div>
@@ -196,10 +196,10 @@ function Roles({ t }: { t: Tool }) {
     <Panel pad>
       <div className="stack">
         <p className="soft">
-          Agents of these roles are offered the tool; General is for all. Who says nothing leaves it to the rules, which look at its name
-          and words.
+          Agents with these roles can use the tool. General means all roles. By default, rules choose the roles from the name and
+          description of the tool.
         </p>
-        <Shown query={roles}>
+        <QueryContent query={roles}>
           {(all) => (
             <div className="row" style={{ gap: '0.75rem 1.25rem' }}>
               {all.map((r) => (
@@ -213,12 +213,12 @@ function Roles({ t }: { t: Tool }) {
               ))}
             </div>
           )}
-        </Shown>
+        </QueryContent>
         {t.class && <Json value={t.class} />}
         {may && (
           <div>
             <Button variant="default" loading={set.isPending} onClick={() => set.mutate([])}>
-              Leave it to the rules
+              Use the rules
             </Button>
           </div>
         )}

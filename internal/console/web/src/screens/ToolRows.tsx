@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Tool } from '../api/client';
-import { Tag, type Tone } from '../parts/bits';
+import { Tag, type Tone } from '../parts/elements';
 import { count, tokens } from '../parts/format';
 import { Virtual } from '../parts/Virtual';
 
@@ -17,8 +17,8 @@ export interface Hints {
 export function hints(t: Pick<Tool, 'annotations'>): [string, Tone][] {
   const a = (t.annotations ?? {}) as Hints;
   const out: [string, Tone][] = [];
-  if (a.readOnlyHint) out.push(['reads only', 'good']);
-  else if (a.destructiveHint) out.push(['may destroy', 'bad']);
+  if (a.readOnlyHint) out.push(['read-only', 'good']);
+  else if (a.destructiveHint) out.push(['destructive', 'bad']);
   return out;
 }
 
@@ -55,7 +55,7 @@ const Row = memo(function Row({ t, server }: { t: Tool; server: boolean }) {
               ))}
           </span>
           <span className="small soft cut" style={{ display: 'block' }}>
-            {t.description || t.title || 'It says nothing about itself.'}
+            {t.description || t.title || 'No description'}
           </span>
         </span>
         <span className="row plain wide">
@@ -69,7 +69,7 @@ const Row = memo(function Row({ t, server }: { t: Tool; server: boolean }) {
         <span
           className="tiny soft num wide"
           style={{ width: '4.5rem', textAlign: 'right' }}
-          title="About what its definition costs a model"
+          title="Approximate cost of the definition in tokens"
         >
           {count(tokens(t))} tok
         </span>

@@ -3,10 +3,10 @@ import { Search } from 'lucide-react';
 import { useDeferredValue, useMemo } from 'react';
 import { Link } from 'wouter';
 import { useRoles, useToolChanges, useTools } from '../api/data';
-import { Ago, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { Ago, Head, Panel, Tabs, Tag } from '../parts/elements';
 import { count, short, tokens } from '../parts/format';
 import { matches } from '../parts/search';
-import { Empty, Shown } from '../parts/states';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { ToolRows } from './ToolRows';
 
@@ -35,7 +35,7 @@ export default function Tools() {
 
   return (
     <>
-      <Head title="Tools" sub="Everything that you can see, from all servers. A client of /mcp is shown the same names." />
+      <Head title="Tools" sub="All tools that you can see, from all servers. Clients of /mcp see the same names." />
       <Tabs
         label="Which tools"
         now={tab}
@@ -47,11 +47,11 @@ export default function Tools() {
       />
       {tab === 'changed' ? (
         <Panel>
-          <Shown query={changes}>
+          <QueryContent query={changes}>
             {(all) =>
               all.length === 0 ? (
                 <Empty title="No tool has changed">
-                  When a server offers a tool otherwise than before, under the same name, it is listed here with both sides.
+                  If a server changes the definition of a tool, the change is listed here with both versions.
                 </Empty>
               ) : (
                 <div className="rows">
@@ -73,7 +73,7 @@ export default function Tools() {
                 </div>
               )
             }
-          </Shown>
+          </QueryContent>
         </Panel>
       ) : (
         <>
@@ -104,7 +104,7 @@ export default function Tools() {
             </span>
           </div>
           <Panel>
-            <Shown query={tools} rows={8}>
+            <QueryContent query={tools} rows={8}>
               {() =>
                 shown.length === 0 ? (
                   <Empty title="No tool matches">Try fewer words, or another server or role.</Empty>
@@ -112,7 +112,7 @@ export default function Tools() {
                   <ToolRows tools={shown} />
                 )
               }
-            </Shown>
+            </QueryContent>
           </Panel>
         </>
       )}

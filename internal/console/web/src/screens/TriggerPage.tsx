@@ -4,14 +4,14 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
-import { type Trigger, useDeliveries, useTrigger } from '../api/happenings';
-import { can } from '../app/may';
-import { Head, Panel, Tag } from '../parts/bits';
-import { Empty, ErrorCard, Loading, Shown } from '../parts/states';
+import { type Trigger, useDeliveries, useTrigger } from '../api/events';
+import { can } from '../app/permissions';
+import { Head, Panel, Tag } from '../parts/elements';
+import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { draftOf } from '../parts/trigger';
-import { DeliveryRows } from './deliveries/Rows';
-import { Editor } from './triggers/Editor';
-import { actionOf, matchOf } from './triggers/words';
+import { DeliveryRows } from './deliveries/DeliveryRows';
+import { actionOf, matchOf } from './triggers/summary';
+import { TriggerEditor } from './triggers/TriggerEditor';
 
 export default function TriggerPage({ name }: { name: string }) {
   const trigger = useTrigger(name);
@@ -50,7 +50,7 @@ function Page({ t }: { t: Trigger }) {
       >
         {may && (
           <>
-            <Switch label="On" checked={!t.disabled} disabled={change.isPending} onChange={() => change.mutate()} />
+            <Switch label="Enabled" checked={!t.disabled} disabled={change.isPending} onChange={() => change.mutate()} />
             <Button variant="light" color="red" onClick={open}>
               Delete
             </Button>
@@ -58,18 +58,18 @@ function Page({ t }: { t: Trigger }) {
         )}
       </Head>
       {change.error && <ErrorCard error={change.error} />}
-      <Editor key={t.name} had={draftOf(t)} of={t} fixed={!may} />
+      <TriggerEditor key={t.name} had={draftOf(t)} of={t} fixed={!may} />
       <Recent name={t.name} />
       <Modal opened={removing} onClose={close} title={`Delete ${t.name}?`}>
         <div className="stack">
-          <p className="soft">Events lead to nothing by it any more. Its deliveries stay, and those that wait are made.</p>
+          <p className="soft">Events no longer fire this trigger. Its deliveries are kept, and waiting ones are still made.</p>
           {remove.error && <ErrorCard error={remove.error} />}
           <div className="acts">
             <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
-              Delete it
+              Delete
             </Button>
             <Button variant="default" onClick={close}>
-              Leave it
+              Cancel
             </Button>
           </div>
         </div>
@@ -82,16 +82,22 @@ function Recent({ name }: { name: string }) {
   const pages = useDeliveries({ trigger: name }, 8);
   return (
     <Panel
-      title="Its newest deliveries"
+      title="Recent deliveries"
       acts={
         <Link className="link small" href={`/deliveries?trigger=${name}`}>
           All
         </Link>
       }
     >
-      <Shown query={{ ...pages, data: pages.all }} rows={2}>
-        {(list) => (list.length === 0 ? <Empty title="None yet">No event has fired it.</Empty> : <DeliveryRows list={list.slice(0, 8)} />)}
-      </Shown>
+      <QueryContent query={{ ...pages, data: pages.all }} rows={2}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty title="No deliveries yet">No event has fired this trigger.</Empty>
+          ) : (
+            <DeliveryRows list={list.slice(0, 8)} />
+          )
+        }
+      </QueryContent>
     </Panel>
   );
 }

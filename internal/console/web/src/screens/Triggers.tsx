@@ -4,14 +4,14 @@ import { Plus, Zap } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
-import { type Trigger, useReadyTriggers, useTriggers } from '../api/happenings';
-import { can } from '../app/may';
-import { Head, Panel, Scroll, Tag } from '../parts/bits';
-import { Empty, ErrorCard, Loading, Shown } from '../parts/states';
+import { type Trigger, useReadyTriggers, useTriggers } from '../api/events';
+import { can } from '../app/permissions';
+import { Head, Panel, Scroll, Tag } from '../parts/elements';
+import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { draftOf } from '../parts/trigger';
 import { useParam } from '../parts/url';
-import { Editor } from './triggers/Editor';
-import { actionOf, matchOf } from './triggers/words';
+import { actionOf, matchOf } from './triggers/summary';
+import { TriggerEditor } from './triggers/TriggerEditor';
 
 export default function Triggers() {
   const me = useMe().data;
@@ -27,9 +27,9 @@ export default function Triggers() {
       <Head
         title="Add a trigger"
         crumbs={[['Triggers', '/triggers']]}
-        sub={from?.title ?? 'Which events it is for, and the call that follows from them.'}
+        sub={from?.title ?? 'Choose the events and the tool call that they make.'}
       />
-      <Editor key={making} had={draftOf(from ?? {})} />
+      <TriggerEditor key={making} had={draftOf(from ?? {})} />
     </>
   );
 }
@@ -43,21 +43,21 @@ function List({ may }: { may: boolean }) {
   );
   return (
     <>
-      <Head title="Triggers" sub="What follows from an event: the right tool of the right agent is called.">
+      <Head title="Triggers" sub="Rules that turn events into tool calls.">
         {add}
       </Head>
       <Panel>
-        <Shown query={triggers}>
+        <QueryContent query={triggers}>
           {(all) =>
             all.length === 0 ? (
               <Empty icon={<Zap size={28} strokeWidth={1.5} aria-hidden />} title="No triggers yet" action={add}>
-                Events are taken and kept, and nothing follows from them. Add one, or begin with one that is ready-made.
+                Events are stored but make no calls. Add a trigger, or start from a template.
               </Empty>
             ) : (
               <Rows all={all} may={may} />
             )
           }
-        </Shown>
+        </QueryContent>
       </Panel>
       <Ready may={may} />
     </>
@@ -85,7 +85,7 @@ function Rows({ all, may }: { all: Trigger[]; may: boolean }) {
               <th>Trigger</th>
               <th className="wide">When</th>
               <th>Then</th>
-              <th className="right">On</th>
+              <th className="right">Enabled</th>
             </tr>
           </thead>
           <tbody>
@@ -106,7 +106,7 @@ function Rows({ all, may }: { all: Trigger[]; may: boolean }) {
                   <span style={{ display: 'inline-flex' }} onClick={(e) => e.stopPropagation()}>
                     <Switch
                       size="sm"
-                      aria-label={`${t.name} is on`}
+                      aria-label={`Enable ${t.name}`}
                       checked={!t.disabled}
                       disabled={!may || !!t.declared || change.isPending}
                       onChange={() => change.mutate(t)}
@@ -125,8 +125,8 @@ function Rows({ all, may }: { all: Trigger[]; may: boolean }) {
 function Ready({ may }: { may: boolean }) {
   const ready = useReadyTriggers();
   return (
-    <Panel title="Ready-made">
-      <Shown query={ready}>
+    <Panel title="Templates">
+      <QueryContent query={ready}>
         {(all) => (
           <div className="rows">
             {all.map((t) => (
@@ -143,16 +143,16 @@ function Ready({ may }: { may: boolean }) {
                     href={`/triggers?new=${t.name}`}
                     size="compact-sm"
                     variant="default"
-                    aria-label={`Begin with it: ${t.name}`}
+                    aria-label={`Use template ${t.name}`}
                   >
-                    Begin with it
+                    Use template
                   </Button>
                 )}
               </div>
             ))}
           </div>
         )}
-      </Shown>
+      </QueryContent>
     </Panel>
   );
 }

@@ -2,9 +2,9 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { X } from 'lucide-react';
 import { Link } from 'wouter';
 import { Bars } from '../parts/Bars';
-import { Head, Panel, Scroll, Status } from '../parts/bits';
+import { Head, Panel, Scroll, Status } from '../parts/elements';
 import { bytes, count, span } from '../parts/format';
-import { Empty, Shown } from '../parts/states';
+import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { dayName, type Errors, mostErrors, perDay, type Sum, sinceOf, useErrors, useSums } from './usage';
 
@@ -12,8 +12,8 @@ const groups = [
   { value: 'tool', label: 'Tool' },
   { value: 'server', label: 'Server' },
   { value: 'agent', label: 'Agent' },
-  { value: 'user', label: 'Person' },
-  { value: 'door', label: 'Door' },
+  { value: 'user', label: 'User' },
+  { value: 'endpoint', label: 'Entry point' },
   { value: 'error', label: 'Error' },
 ];
 
@@ -30,9 +30,9 @@ export default function Usage() {
   const bad = daily.data?.reduce((n, d) => n + d.errors + d.refused, 0) ?? 0;
   return (
     <>
-      <Head title="Usage" sub="Sums over calls. Days are in UTC.">
+      <Head title="Usage" sub="Totals of calls. Days are in UTC.">
         <SegmentedControl
-          aria-label="How far back"
+          aria-label="Time range"
           value={days}
           onChange={setDays}
           data={[
@@ -57,7 +57,7 @@ export default function Usage() {
         }
         pad
       >
-        <Shown query={daily} rows={3}>
+        <QueryContent query={daily} rows={3}>
           {(d) => (
             <>
               <Bars buckets={perDay(d, since, Number(days))} label={`Calls in the last ${days} days`} height={120} name={dayName} />
@@ -67,13 +67,13 @@ export default function Usage() {
               </div>
             </>
           )}
-        </Shown>
+        </QueryContent>
       </Panel>
       <Panel
-        title="By"
+        title="Totals"
         acts={
           <SegmentedControl
-            aria-label="Sum up by"
+            aria-label="Group by"
             size="xs"
             value={by}
             onChange={(v) => {
@@ -85,9 +85,9 @@ export default function Usage() {
         }
       >
         {by === 'error' ? (
-          <Shown query={errors}>{(all) => <ErrorRows all={all} />}</Shown>
+          <QueryContent query={errors}>{(all) => <ErrorRows all={all} />}</QueryContent>
         ) : (
-          <Shown query={rows}>{(all) => <Rows all={all} by={by} of={of} choose={setOf} />}</Shown>
+          <QueryContent query={rows}>{(all) => <Rows all={all} by={by} of={of} choose={setOf} />}</QueryContent>
         )}
       </Panel>
     </>
@@ -105,7 +105,7 @@ function Share({ all, bad, most }: { all: number; bad: number; most: number }) {
 }
 
 function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; choose: (name: string) => void }) {
-  if (all.length === 0) return <Empty title="Nothing was called">In this time.</Empty>;
+  if (all.length === 0) return <Empty title="No calls">There were no calls in this time range.</Empty>;
   const most = Math.max(1, ...all.map((x) => x.calls));
   return (
     <Scroll label="Usage">
@@ -119,9 +119,9 @@ function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; cho
             </th>
             <th className="right">Failed</th>
             <th className="right wide">Refused</th>
-            <th className="right wide">Half within</th>
-            <th className="right">95 of 100</th>
-            <th className="right wide">Out</th>
+            <th className="right wide">p50</th>
+            <th className="right">p95</th>
+            <th className="right wide">Bytes out</th>
           </tr>
         </thead>
         <tbody>
@@ -132,7 +132,7 @@ function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; cho
               return (
                 <tr key={name} className={name === of ? 'chosen' : ''}>
                   <td className="mono cut">
-                    <button type="button" className="plainly" title="Its days" onClick={() => choose(name === of ? '' : name)}>
+                    <button type="button" className="plainly" title="Show per day" onClick={() => choose(name === of ? '' : name)}>
                       {name}
                     </button>
                   </td>
@@ -157,7 +157,7 @@ function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; cho
 }
 
 function ErrorRows({ all }: { all: Errors[] }) {
-  if (all.length === 0) return <Empty title="Nothing failed">And nothing was refused, in this time.</Empty>;
+  if (all.length === 0) return <Empty title="No errors">No call failed or was refused in this time range.</Empty>;
   const most = Math.max(1, ...all.map((x) => x.calls));
   return (
     <Scroll label="Errors">
@@ -170,7 +170,7 @@ function ErrorRows({ all }: { all: Errors[] }) {
             <th className="wide" style={{ width: '18%' }}>
               Share
             </th>
-            <th className="wide">The newest said</th>
+            <th className="wide">Latest reason</th>
           </tr>
         </thead>
         <tbody>
@@ -191,7 +191,7 @@ function ErrorRows({ all }: { all: Errors[] }) {
               </td>
               <td className="wide cut">
                 <Link className="link" href={`/calls/${e.newest}`}>
-                  {e.reason || 'Look at it'}
+                  {e.reason || 'Show the call'}
                 </Link>
               </td>
             </tr>
@@ -211,9 +211,9 @@ function nameOf(u: Sum, by: string): string {
     case 'agent':
       return u.agent || (u.subject ? `${u.issuer}: ${u.subject}` : '–');
     case 'user':
-      return u.user || u.subject || 'nobody’s';
+      return u.user || u.subject || 'no user';
     default:
-      return u.door ?? '–';
+      return u.entry_point ?? '–';
   }
 }
 
@@ -229,6 +229,6 @@ function filterOf(u: Sum, by: string): Record<string, string> {
     case 'user':
       return u.user ? { user: u.user } : {};
     default:
-      return u.door ? { door: u.door } : {};
+      return u.entry_point ? { entry_point: u.entry_point } : {};
   }
 }

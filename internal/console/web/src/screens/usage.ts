@@ -53,7 +53,7 @@ export const useErrors = (since: string, enabled: boolean) =>
         const key = `${c.status} ${c.code}`;
         const known = all.get(key);
         if (known) known.calls++;
-        else all.set(key, { code: c.code || 'the tool said so', status: c.status, calls: 1, reason: c.reason ?? '', newest: c.id });
+        else all.set(key, { code: c.code || 'tool error', status: c.status, calls: 1, reason: c.reason ?? '', newest: c.id });
       }
       return [...all.values()].sort((a, b) => b.calls - a.calls);
     },

@@ -2,10 +2,10 @@ import { Button } from '@mantine/core';
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { useMe, useVersion } from '../api/data';
-import { can } from '../app/may';
+import { can } from '../app/permissions';
 import { AppView, useSnapshot } from '../apps/AppView';
 import type { Opening } from '../apps/api';
-import { Running } from '../apps/running';
+import { RunningApp } from '../apps/runningApp';
 import type { Snapshot } from '../apps/state';
 import { isRecord } from './data';
 import { isOver, patience, reasonOf, showsApp } from './shown';
@@ -24,7 +24,7 @@ export function AppFrame({ b }: Place) {
   const input = JSON.stringify(members(b.of.toolInput, world));
   const there = server !== '' && tool !== '';
   const fallback = b.fallback && stage.draw(b.fallback);
-  if (!there) return fallback ?? <p className="small soft">The App is on no server of this instance.</p>;
+  if (!there) return fallback ?? <p className="small soft">The server of this App was not found.</p>;
   if (!version) return fallback ?? null;
   const app = { tool, server, agent: stage.agent, input, version };
   const key = [tool, server, stage.agent, input].join('\n');
@@ -37,7 +37,7 @@ interface Shown extends Opening {
 }
 
 const runningOf = ({ input, version, ...opening }: Shown, settings = {}) =>
-  new Running(opening, { input: JSON.parse(input) as Record<string, unknown> }, { version, ...settings });
+  new RunningApp(opening, { input: JSON.parse(input) as Record<string, unknown> }, { version, ...settings });
 
 function Alone({ app }: { app: Shown }) {
   const [running] = useState(() => runningOf(app));
@@ -70,9 +70,9 @@ function Either({ app, fallback }: { app: Shown; fallback: ReactNode }) {
           {seen.unapproved ? (
             can(me, 'admin') && (
               <>
-                {app.server} has an App of its own, {app.tool}, which nobody has approved:{' '}
+                The App {app.tool} of {app.server} is not approved:{' '}
                 <Link className="link" href="/apps">
-                  look at it under Apps
+                  review it under Apps
                 </Link>
                 .
               </>

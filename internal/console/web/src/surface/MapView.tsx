@@ -14,7 +14,7 @@ export default function MapView({ b }: Place) {
   const { text, value } = useProps(b);
   const spot = spotOf(asNumber(value('latitude')), asNumber(value('longitude')));
   const label = text('label');
-  if (!spot) return <p className="small soft">This place has no coordinates that a map knows.</p>;
+  if (!spot) return <p className="small soft">This place has no valid coordinates.</p>;
   return <Drawn latitude={spot.latitude} longitude={spot.longitude} label={label} zoom={asNumber(value('zoom'))} />;
 }
 
@@ -110,11 +110,7 @@ function Drawn({ latitude, longitude, label, zoom }: Shown) {
         <span className="soft small num">
           {latitude}, {longitude}
         </span>
-        {!setting() && (
-          <span className="sf-map-note tiny soft">
-            Outlines of countries. For streets, the operator sets a source of tiles (--map-tiles).
-          </span>
-        )}
+        {!setting() && <span className="sf-map-note tiny soft">Country outlines only. For streets, the operator sets --map-tiles.</span>}
       </figcaption>
     </figure>
   );

@@ -2,7 +2,7 @@ import './surface.css';
 import { Puzzle } from 'lucide-react';
 import { type FC, lazy, Component as Part, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { AppFrame } from './AppFrame';
-import { actOf, type Deed } from './actions';
+import { actOf, type SurfaceAction } from './actions';
 import * as bank from './bank';
 import * as basic from './basic';
 import { type Drawn, draws } from './catalog';
@@ -60,7 +60,7 @@ export default function Surface({
   surface: Sent;
   agent: string;
   busy: boolean;
-  tell: (d: Deed) => void;
+  tell: (d: SurfaceAction) => void;
   report: (problems: Problem[]) => void;
 }) {
   const [state, setState] = useState({ of: surface, data: surface.data });
@@ -91,7 +91,7 @@ export default function Surface({
   return (
     <StageContext.Provider value={stage}>
       <section className="surface" aria-label={`Shown by ${agent}`} data-surface={surface.id}>
-        {root ? <Draw b={root} /> : <p className="small soft">{problems[0]?.message ?? 'There is nothing to show.'}</p>}
+        {root ? <Draw b={root} /> : <p className="small soft">{problems[0]?.message ?? 'This surface is empty.'}</p>}
       </section>
     </StageContext.Provider>
   );

@@ -4,7 +4,7 @@ import { resolve, type World } from './values.ts';
 
 // What a person does on a surface.
 
-export interface Deed {
+export interface SurfaceAction {
   surfaceId: string;
   component: string; // the id of the one that was pressed
   name: string;
@@ -31,7 +31,7 @@ function wordsOf(label: string | undefined): { text?: string } {
   return words ? { text: `pressed “${words.slice(0, mostWords)}”` } : {};
 }
 
-export type Act = { kind: 'tell'; deed: Deed } | { kind: 'open'; url: string } | { kind: 'nothing' };
+export type Act = { kind: 'tell'; deed: SurfaceAction } | { kind: 'open'; url: string } | { kind: 'nothing' };
 
 // actOf is what an action means, with the data of the moment: the agent is told,
 // or the browser does something itself. What a place adds is told where the

@@ -1,7 +1,7 @@
 import { UnstyledButton } from '@mantine/core';
 import { ArrowDownLeft, ArrowUpRight, CreditCard, House, PiggyBank, Wallet } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Tag } from '../parts/bits';
+import { Tag } from '../parts/elements';
 import { labelOf } from './actions';
 import { asNumber, asText, isRecord } from './data';
 import { day, money, number } from './formats';

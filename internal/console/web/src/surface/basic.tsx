@@ -1,6 +1,6 @@
 import { Button as Plate, UnstyledButton } from '@mantine/core';
 import { type MouseEvent, useContext } from 'react';
-import { Out } from '../parts/bits';
+import { ExternalLink } from '../parts/elements';
 import { Markdown } from '../parts/Markdown';
 import { labelOf } from './actions';
 import { asText, isRecord } from './data';
@@ -33,16 +33,16 @@ export function Image({ b }: Place) {
   const { text, word, label } = useProps(b);
   const url = text('url');
   const about = text('description') || label || '';
-  if (!picture.test(url)) return <Elsewhere kind="Picture" about={about} url={url} />;
+  if (!picture.test(url)) return <RemoteMedia kind="Picture" about={about} url={url} />;
   const variant = word('variant') || 'mediumFeature';
   return <img className={`sf-image ${variant}`} alt={about} src={url} data-fit={fits[word('fit')]} />;
 }
 
-// Elsewhere is what would have to be fetched: whoever wants it follows the link.
-function Elsewhere({ kind, about, url }: { kind: string; about: string; url: string }) {
+// RemoteMedia is what would have to be fetched: whoever wants it follows the link.
+function RemoteMedia({ kind, about, url }: { kind: string; about: string; url: string }) {
   return (
-    <span className="sf-elsewhere small">
-      {kind}: <Out href={url}>{about || url}</Out>
+    <span className="sf-remote small">
+      {kind}: <ExternalLink href={url}>{about || url}</ExternalLink>
     </span>
   );
 }
@@ -50,7 +50,7 @@ function Elsewhere({ kind, about, url }: { kind: string; about: string; url: str
 export function Video({ b }: Place) {
   const { text, label } = useProps(b);
   const url = text('url');
-  if (!sounds.test(url)) return <Elsewhere kind="Video" about={label ?? ''} url={url} />;
+  if (!sounds.test(url)) return <RemoteMedia kind="Video" about={label ?? ''} url={url} />;
   // biome-ignore lint/a11y/useMediaCaption: whoever sent it has none
   return <video className="sf-video" controls src={url} aria-label={label ?? 'Video'} />;
 }
@@ -59,7 +59,7 @@ export function AudioPlayer({ b }: Place) {
   const { text, label } = useProps(b);
   const url = text('url');
   const about = text('description') || label || '';
-  if (!sounds.test(url)) return <Elsewhere kind="Sound" about={about} url={url} />;
+  if (!sounds.test(url)) return <RemoteMedia kind="Sound" about={about} url={url} />;
   return (
     <figure className="sf-audio">
       {about && <figcaption className="small">{about}</figcaption>}

@@ -24,7 +24,7 @@ export function TextField({ b }: Place) {
   const { fault, touch, touched } = useChecked(b);
   const now = asText(value);
   const pattern = word('validationRegexp');
-  const wrong = fault || (touched && pattern && now && !matches(now, pattern) ? 'This does not have the form that is wanted.' : '');
+  const wrong = fault || (touched && pattern && now && !matches(now, pattern) ? 'This value has the wrong format.' : '');
   const variant = word('variant');
   const shared = {
     label: text('label') || label || 'Text',

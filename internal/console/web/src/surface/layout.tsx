@@ -1,6 +1,6 @@
 import { Modal as Dialog, UnstyledButton } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { Tabs as TabList } from '../parts/bits';
+import { Tabs as TabList } from '../parts/elements';
 import { isRecord } from './data';
 import { Instead, type Place, useProps, useStage } from './stage';
 import type { Branch } from './tree';

@@ -16,7 +16,7 @@ test('an App is seen once it has begun, and what stands for it again when it fai
 });
 
 test('why it is not seen is said, but for what only an admin can change', () => {
-  assert.equal(reasonOf({ state: 'failed', error: new Error('The App has not begun.') }), 'The App has not begun.');
+  assert.equal(reasonOf({ state: 'failed', error: new Error('The App did not start.') }), 'The App did not start.');
   assert.equal(reasonOf({ state: 'failed' }), 'It could not be opened.');
   assert.equal(reasonOf({ state: 'failed', unapproved: true, error: new Error('x') }), '');
   assert.match(reasonOf({ state: 'left' }), /sandbox/);

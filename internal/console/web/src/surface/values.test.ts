@@ -140,9 +140,9 @@ test('calls within calls end', () => {
 });
 
 test('patterns that would take for ever are passed by', () => {
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   for (const p of ['^(a+)+$', '^(a|a)*$', '^((a)*)*$', '(', '^(\\w+\\s?)*$']) assert.equal(matches(`${'a'.repeat(40)}!`, p), true, p);
-  assert.ok(performance.now() - begun < 2000);
+  assert.ok(process.cpuUsage(begun).user < 2_000_000, 'two seconds of CPU time');
   assert.equal(matches('abc', '^b'), false);
 });
 

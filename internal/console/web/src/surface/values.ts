@@ -110,6 +110,6 @@ export function matches(text: string, pattern: string): boolean {
 // faultOf is the message of the first check of a component that does not hold.
 export function faultOf(checks: unknown, world: World): string {
   for (const c of several(checks))
-    if (isRecord(c) && resolve(c.condition, world) === false) return asText(c.message) || 'This is not right yet.';
+    if (isRecord(c) && resolve(c.condition, world) === false) return asText(c.message) || 'This value is invalid.';
   return '';
 }

@@ -2,16 +2,16 @@ import { Button, NativeSelect, NumberInput, SegmentedControl, Textarea } from '@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import type { Agent } from '../../api/client';
-import { type Brain as Thoughts, type TurnLimits, useModels } from '../../api/models';
-import { Panel } from '../../parts/bits';
-import { useEdits, useSave } from '../../parts/Conflict';
+import { type Brain as StoredBrain, type TurnLimits, useModels } from '../../api/models';
+import { Panel } from '../../parts/elements';
 import { ErrorCard } from '../../parts/states';
+import { useEdits, useSave } from '../../parts/useEdits';
 
 const limitsOf: { key: keyof TurnLimits; label: string; usual: number; most: number }[] = [
   { key: 'turns', label: 'Turns', usual: 8, most: 100 },
-  { key: 'calls', label: 'Calls of tools', usual: 16, most: 1000 },
-  { key: 'call_seconds', label: 'Seconds for a call', usual: 60, most: 600 },
-  { key: 'seconds', label: 'Seconds in all', usual: 600, most: 3600 },
+  { key: 'calls', label: 'Tool calls', usual: 16, most: 1000 },
+  { key: 'call_seconds', label: 'Seconds per call', usual: 60, most: 600 },
+  { key: 'seconds', label: 'Seconds in total', usual: 600, most: 3600 },
   { key: 'tokens', label: 'Tokens', usual: 200_000, most: 10_000_000 },
 ];
 
@@ -26,12 +26,12 @@ const example = `intents:
 fallback: "Give me two numbers, {{speaker}}."
 `;
 
-type Fields = Thoughts & { kind: string };
+type Fields = StoredBrain & { kind: string };
 
 const fieldsOf = (a: Agent): Fields => ({ ...a.brain, kind: a.brain?.rules ? 'rules' : 'model' });
 
 // brainOf is the brain that the fields describe.
-function brainOf({ kind, model, instructions, rules, limits: all }: Fields): Thoughts {
+function brainOf({ kind, model, instructions, rules, limits: all }: Fields): StoredBrain {
   const limits = Object.fromEntries(Object.entries(all ?? {}).filter(([, v]) => v)) as TurnLimits;
   return { ...(kind === 'rules' ? { rules } : { model, instructions }), ...(Object.keys(limits).length > 0 ? { limits } : {}) };
 }
@@ -63,17 +63,19 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
         }}
       >
         <p className="soft">
-          {brain ? 'It answers who talks to it.' : 'It cannot answer yet: it is only for clients that bring a model of their own.'} What it
-          calls while it does passes the same gates as on its door.
+          {brain
+            ? 'The agent answers users in rooms and runs.'
+            : 'The agent cannot answer yet. Only clients with their own model can use it.'}{' '}
+          Its calls pass the same checks as on its endpoint.
         </p>
         <SegmentedControl
-          aria-label="What it answers with"
+          aria-label="Kind of brain"
           style={{ alignSelf: 'flex-start' }}
           value={kind}
           disabled={!may}
           data={[
-            { value: 'model', label: 'A model' },
-            { value: 'rules', label: 'Rules, no model' },
+            { value: 'model', label: 'Model' },
+            { value: 'rules', label: 'Rules' },
           ]}
           onChange={(k) => {
             form.edit({ kind: k, ...(k === 'rules' && !b.rules ? { rules: example } : {}) });
@@ -85,12 +87,12 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
               label="Model"
               disabled={!may}
               value={b.model ?? ''}
-              data={[{ value: '', label: 'choose one' }, ...(b.model && !names.includes(b.model) ? [b.model] : []), ...names]}
+              data={[{ value: '', label: 'Choose a model' }, ...(b.model && !names.includes(b.model) ? [b.model] : []), ...names]}
               onChange={(e) => form.edit({ model: e.currentTarget.value })}
             />
             {models.data?.length === 0 && (
               <p className="small">
-                There is none yet:{' '}
+                No models yet:{' '}
                 <Link className="link" href="/models?new=1">
                   add a model
                 </Link>
@@ -99,7 +101,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
             )}
             <Textarea
               label="Instructions"
-              description="What the model is told before all else."
+              description="System prompt of the model."
               autosize
               minRows={4}
               maxRows={20}
@@ -112,7 +114,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
           <Textarea
             className="editor"
             label="Rules"
-            description="YAML: patterns for what people say, the calls that are then made, and the answer."
+            description="YAML with patterns for messages, the calls to make, and the answer."
             autosize
             minRows={8}
             maxRows={30}
@@ -122,7 +124,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
           />
         )}
         <fieldset className="plain">
-          <legend className="label">At most, for one answer</legend>
+          <legend className="label">Limits per answer</legend>
           <div className="columns">
             {limitsOf.map((l) => (
               <NumberInput
@@ -146,7 +148,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
             </Button>
             {brain && (
               <Button variant="default" disabled={busy || saving.busy} onClick={takeAway}>
-                Take it away
+                Remove the brain
               </Button>
             )}
           </div>

@@ -3,29 +3,29 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { type APIPreview, send } from '../../api/client';
-import { Panel, Tabs } from '../../parts/bits';
 import { suggestID } from '../../parts/command';
-import { authOf } from '../../parts/connection';
+import { authOf, ruleLines } from '../../parts/connection';
+import { Panel, Tabs } from '../../parts/elements';
 import { count, counted, short } from '../../parts/format';
 import { ErrorCard } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { AuthFields } from '../server/AuthFields';
-import { Base, Exposure, KnownBy, nothingWished, rulesOf, type Wish, wants } from './Choices';
-import { Endpoints, Models, Schemes, toolCount } from './Found';
-import { documentOf, type Given, nothingGiven, Origin } from './Origin';
+import { type DocumentDraft, DocumentInput, documentOf, emptyDocument } from './DocumentInput';
+import { DataModels, Operations, Schemes, toolCount } from './Operations';
 import { Problems, type Spot } from './Problems';
 import { Readers } from './Readers';
 import { type Body, type Reading, useReading } from './reading';
+import { AuthOptions, BaseAddress, defaultOptions, Exposure, missingCredential, type ServerOptions } from './ServerOptions';
 
 // The document that somebody is about to add stays while they look at another way
 // or screen. It is no part of the browser's storage, which is too small for it.
-let unsaved: Given = nothingGiven;
+let unsaved: DocumentDraft = emptyDocument;
 
 // AddAPI makes a server of an API's documentation: it is read and looked at
 // before anything is saved.
 export default function AddAPI({ text }: { text: string }) {
-  const [given, setGiven] = useState<Given>(() => (text ? pasted(text) : unsaved));
-  const [wish, setWish] = useState<Wish>(nothingWished);
+  const [given, setGiven] = useState<DocumentDraft>(() => (text ? pasted(text) : unsaved));
+  const [options, setOptions] = useState<ServerOptions>(defaultOptions);
   const [seen, setSeen] = useState(''); // what the preview was made of
   const { reading, read, forget } = useReading();
   useEffect(() => {
@@ -33,8 +33,8 @@ export default function AddAPI({ text }: { text: string }) {
   }, [given]);
 
   const { preview } = reading;
-  const body = bodyOf(given, wish, preview);
-  const mark = JSON.stringify([wish.base, wish.rules, wish.show === 'some', wish.mutations]);
+  const body = bodyOf(given, options, preview);
+  const mark = JSON.stringify([options.base, options.rules, options.show === 'some', options.mutations]);
   const current = preview !== null && seen === mark;
   const look = async () => {
     if (!body) return;
@@ -45,7 +45,7 @@ export default function AddAPI({ text }: { text: string }) {
   return (
     <>
       <div className="columns wide-left">
-        <Panel title="The documentation" pad>
+        <Panel title="Documentation" pad>
           <form
             className="stack"
             onSubmit={(e) => {
@@ -53,23 +53,25 @@ export default function AddAPI({ text }: { text: string }) {
               void look();
             }}
           >
-            <Origin
+            <DocumentInput
               given={given}
               change={(part) => {
                 setGiven({ ...given, ...part });
                 forget();
               }}
             />
-            {given.from === 'url' && !preview && <Behind wish={wish} url={given.url} change={(part) => setWish({ ...wish, ...part })} />}
+            {given.from === 'url' && !preview && (
+              <DocumentAuth options={options} url={given.url} change={(part) => setOptions({ ...options, ...part })} />
+            )}
             <div className="acts">
               <Button type="submit" variant={current ? 'default' : 'filled'} disabled={!body} loading={reading.busy}>
-                {preview ? 'Read it again' : 'Read it'}
+                {preview ? 'Read again' : 'Read'}
               </Button>
-              {!preview && <span className="small soft">Nothing is added before you have seen what comes of it.</span>}
+              {!preview && <span className="small soft">You see a preview before anything is added.</span>}
             </div>
           </form>
         </Panel>
-        <Panel title="How it is read" pad>
+        <Panel title="Progress" pad>
           <div className="stack">
             <Readers reading={reading} />
             {reading.error ? <ErrorCard error={reading.error} /> : null}
@@ -80,10 +82,8 @@ export default function AddAPI({ text }: { text: string }) {
         <>
           <section className="notice">
             <p className="grow">
-              <b>Nothing could be made of it.</b>{' '}
-              <span className="soft">
-                What each reader says is above. Name the format, or write down its methods, paths and parameters.
-              </span>
+              <b>No reader recognizes this document.</b>{' '}
+              <span className="soft">See the reason of each reader above. Choose the format, or enter the operations by hand.</span>
             </p>
             <Button
               size="compact-sm"
@@ -92,10 +92,10 @@ export default function AddAPI({ text }: { text: string }) {
                 forget();
               }}
             >
-              Write them by hand
+              Enter operations
             </Button>
           </section>
-          {preview.problems.length > 0 && <Look preview={preview} text={reading.text} />}
+          {preview.problems.length > 0 && <PreviewTabs preview={preview} text={reading.text} />}
         </>
       )}
       {preview && preview.endpoints.length > 0 && (
@@ -105,11 +105,11 @@ export default function AddAPI({ text }: { text: string }) {
           body={body}
           current={current}
           look={look}
-          wish={wish}
-          change={(part) => setWish({ ...wish, ...part })}
+          options={options}
+          change={(part) => setOptions({ ...options, ...part })}
           given={given}
           added={() => {
-            unsaved = nothingGiven;
+            unsaved = emptyDocument;
           }}
         />
       )}
@@ -117,27 +117,27 @@ export default function AddAPI({ text }: { text: string }) {
   );
 }
 
-const pasted = (text: string): Given =>
-  /^https?:\/\/\S+$/i.test(text.trim()) ? { ...nothingGiven, url: text.trim() } : { ...nothingGiven, from: 'text', text };
+const pasted = (text: string): DocumentDraft =>
+  /^https?:\/\/\S+$/i.test(text.trim()) ? { ...emptyDocument, url: text.trim() } : { ...emptyDocument, from: 'text', text };
 
-// Behind is for documentation that wants to know who reads it.
-function Behind({ wish, url, change }: { wish: Wish; url: string; change: (part: Partial<Wish>) => void }) {
+// DocumentAuth is for documentation that wants to know who reads it.
+function DocumentAuth({ options, url, change }: { options: ServerOptions; url: string; change: (part: Partial<ServerOptions>) => void }) {
   const origin = URL.canParse(url) ? new URL(url).origin : '';
   return (
     <details>
-      <summary className="small soft">It is behind a login</summary>
+      <summary className="small soft">The documentation requires a login</summary>
       <div className="stack" style={{ marginTop: '0.625rem' }}>
         <AuthFields
-          draft={wish.auth}
-          label="It knows who reads by"
+          draft={options.auth}
+          label="Authentication"
           types={['none', 'bearer', 'api-key', 'basic', 'oauth-client']}
-          change={(auth) => change({ auth, scheme: auth.type === 'none' ? '' : 'other', base: wish.base || origin })}
+          change={(auth) => change({ auth, scheme: auth.type === 'none' ? '' : 'other', base: options.base || origin })}
         />
-        {wish.auth.type !== 'none' && (
+        {options.auth.type !== 'none' && (
           <TextInput
-            label="Where the API is called"
-            description="Credentials go to this origin alone; the document has to be there too."
-            value={wish.base}
+            label="Base URL of the API"
+            description="Credentials are sent only to this origin, so the document must be on it."
+            value={options.base}
             onChange={(e) => change({ base: e.currentTarget.value.trim() })}
           />
         )}
@@ -146,24 +146,24 @@ function Behind({ wish, url, change }: { wish: Wish; url: string; change: (part:
   );
 }
 
-function bodyOf(given: Given, wish: Wish, preview: APIPreview | null): Body | undefined {
-  const document = documentOf(given, wish.base);
+function bodyOf(given: DocumentDraft, options: ServerOptions, preview: APIPreview | null): Body | undefined {
+  const document = documentOf(given, options.base);
   if (!document) return undefined;
-  const b: Body = { id: wish.id || suggest(given, preview), mode: 'auto-generated', ...document };
-  if (wish.base) b.base_url = wish.base;
-  const perUser = wish.perUser && wish.scheme !== '';
-  if (wish.auth.type !== 'none' && (wish.auth.secret || !perUser || wish.auth.type === 'oauth')) b.auth = authOf(wish.auth);
+  const b: Body = { id: options.id || suggest(given, preview), mode: 'auto-generated', ...document };
+  if (options.base) b.base_url = options.base;
+  const perUser = options.perUser && options.scheme !== '';
+  if (options.auth.type !== 'none' && (options.auth.secret || !perUser || options.auth.type === 'oauth')) b.auth = authOf(options.auth);
   if (perUser) b.credentials = 'per-user';
-  if (wish.isPrivate) b.private = true;
-  if (wish.show === 'all' || wish.show === 'search') b.exposure = wish.show;
-  const rules = rulesOf(wish.rules);
+  if (options.isPrivate) b.private = true;
+  if (options.show === 'all' || options.show === 'search') b.exposure = options.show;
+  const rules = ruleLines(options.rules);
   if (rules.length > 0) b.include = rules;
-  if (wish.mutations) b.mutations = wish.mutations as NonNullable<Body['mutations']>;
+  if (options.mutations) b.mutations = options.mutations as NonNullable<Body['mutations']>;
   return b;
 }
 
 // suggest makes an id: of the API's title where it has one, else of its address.
-function suggest(given: Given, preview: APIPreview | null): string {
+function suggest(given: DocumentDraft, preview: APIPreview | null): string {
   const title = (preview?.title || given.title).replace(/\b(the|api|rest|service|swagger|openapi|v?\d+(\.\d+)*)\b/gi, ' ').trim();
   const words = title.split(/[^A-Za-z0-9]+/).filter(Boolean);
   const base = preview?.base_url || given.url;
@@ -176,7 +176,7 @@ function Save({
   body,
   current,
   look,
-  wish,
+  options,
   change,
   given,
   added,
@@ -186,9 +186,9 @@ function Save({
   body: Body | undefined;
   current: boolean;
   look: () => Promise<void>;
-  wish: Wish;
-  change: (part: Partial<Wish>) => void;
-  given: Given;
+  options: ServerOptions;
+  change: (part: Partial<ServerOptions>) => void;
+  given: DocumentDraft;
   added: () => void;
 }) {
   const [, navigate] = useLocation();
@@ -197,9 +197,9 @@ function Save({
   const [error, setError] = useState<unknown>(null);
   const name = body?.id ?? '';
   const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
-  const missing = wants(wish);
+  const missing = missingCredential(options);
   const errors = preview.problems.filter((p) => p.severity === 'error').length;
-  const based = wish.base || preview.base_url;
+  const based = options.base || preview.base_url;
   const ready = named && current && !missing && !!based && toolCount(preview) > 0 && !adding;
   const add = async () => {
     setAdding(true);
@@ -208,7 +208,7 @@ function Save({
       await send('POST', '/servers', { ...body, document: reading.text });
       added();
       await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
-      navigate(`/servers/${name}${wish.auth.type === 'oauth' ? '?tab=sign-in' : ''}`);
+      navigate(`/servers/${name}${options.auth.type === 'oauth' ? '?tab=sign-in' : ''}`);
     } catch (err) {
       setError(err);
       setAdding(false);
@@ -223,18 +223,18 @@ function Save({
           value={count(preview.incomplete)}
           note={
             preview.partial > 0
-              ? `${count(preview.partial)} can be called all the same`
+              ? `${count(preview.partial)} can still be called`
               : preview.excluded > 0
-                ? `${count(preview.excluded)} left out`
-                : 'with a reason each'
+                ? `${count(preview.excluded)} excluded`
+                : 'operations'
           }
           bad={preview.incomplete > 0}
         />
-        <Figure name="Tokens" value={short(preview.tokens)} note="in a model’s list, all of them" />
-        <Figure name="Data models" value={count(preview.models.length)} note={`${counted(preview.auth.length, 'way')} to authenticate`} />
+        <Figure name="Tokens" value={short(preview.tokens)} note="for all tool definitions" />
+        <Figure name="Data models" value={count(preview.models.length)} note={counted(preview.auth.length, 'authentication scheme')} />
         <Figure name="Problems" value={count(preview.problems.length)} note={counted(errors, 'error')} />
       </div>
-      <Panel title="The server" pad>
+      <Panel title="Server" pad>
         <form
           className="stack"
           onSubmit={(e) => {
@@ -244,26 +244,30 @@ function Save({
         >
           <div className="columns">
             <div className="stack">
-              <Base preview={preview} wish={wish} change={change} />
-              <KnownBy preview={preview} wish={wish} change={change} />
+              <BaseAddress preview={preview} options={options} change={change} />
+              <AuthOptions preview={preview} options={options} change={change} />
             </div>
             <div className="stack">
-              <Exposure preview={preview} wish={wish} change={change} />
+              <Exposure preview={preview} options={options} change={change} />
               <TextInput
-                label="Id"
-                description="Its tools are shown as id__name."
+                label="ID"
+                description="Prefix of the tool names: id__name."
                 placeholder={name}
-                value={wish.id}
-                error={name && !named ? 'A lower-case letter, then up to 31 lower-case letters, digits or hyphens.' : undefined}
+                value={options.id}
+                error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
                 onChange={(e) => change({ id: e.currentTarget.value })}
               />
-              <Checkbox label="Only I see it" checked={wish.isPrivate} onChange={(e) => change({ isPrivate: e.currentTarget.checked })} />
+              <Checkbox
+                label="Visible only to me"
+                checked={options.isPrivate}
+                onChange={(e) => change({ isPrivate: e.currentTarget.checked })}
+              />
             </div>
           </div>
           <div className="acts">
             {!current && (
               <Button variant="default" loading={reading.busy} onClick={() => void look()}>
-                Look again
+                Update the preview
               </Button>
             )}
             <Button type="submit" disabled={!ready} loading={adding}>
@@ -271,18 +275,14 @@ function Save({
             </Button>
             <span className="small soft">
               {missing ||
-                (!current
-                  ? 'Something was changed: look again at what comes of it.'
-                  : toolCount(preview) === 0
-                    ? 'No operation can be called.'
-                    : '')}
-              {given.from === 'url' && current && !missing ? 'It is added as it was read just now.' : ''}
+                (!current ? 'Options changed. Update the preview first.' : toolCount(preview) === 0 ? 'No operation can be called.' : '')}
+              {given.from === 'url' && current && !missing ? 'The server is added as shown in the preview.' : ''}
             </span>
           </div>
           {error !== null && <ErrorCard error={error} />}
         </form>
       </Panel>
-      <Look preview={preview} text={reading.text} />
+      <PreviewTabs preview={preview} text={reading.text} />
     </>
   );
 }
@@ -295,8 +295,8 @@ const Figure = ({ name, value, note, bad = false }: { name: string; value: strin
   </div>
 );
 
-// Look is all that a document comes to, part by part.
-export function Look({ preview, text }: { preview: APIPreview; text: string }) {
+// PreviewTabs is all that a document comes to, part by part.
+export function PreviewTabs({ preview, text }: { preview: APIPreview; text: string }) {
   const empty = preview.endpoints.length === 0;
   const [part, setPart] = useParam('part', empty ? 'problems' : 'tools');
   const [spot, setSpot] = useState<Spot>();
@@ -307,19 +307,19 @@ export function Look({ preview, text }: { preview: APIPreview; text: string }) {
   return (
     <>
       <Tabs
-        label="What comes of it"
+        label="Preview"
         now={part}
         choose={setPart}
         tabs={[
           ['tools', `Tools ${toolCount(preview)}`],
-          ['problems', `Problems ${preview.problems.length} and text`],
+          ['problems', `Problems and text ${preview.problems.length}`],
           ['models', `Data models ${preview.models.length}`],
           ['auth', `Authentication ${preview.auth.length}`],
         ]}
       />
-      {part === 'tools' && <Endpoints preview={preview} show={show} />}
+      {part === 'tools' && <Operations preview={preview} show={show} />}
       {part === 'problems' && <Problems problems={preview.problems} text={text} file={preview.file} spot={spot} show={setSpot} />}
-      {part === 'models' && <Models models={preview.models} show={show} />}
+      {part === 'models' && <DataModels models={preview.models} show={show} />}
       {part === 'auth' && <Schemes auth={preview.auth} all={preview.endpoints.length} />}
     </>
   );

@@ -4,13 +4,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Download, RefreshCw } from 'lucide-react';
 import { useSearchParams } from 'wouter';
 import { get, type Schemas, type ServerDetail } from '../../api/client';
-import { Ago, Out, Panel } from '../../parts/bits';
+import { Ago, ExternalLink, Panel } from '../../parts/elements';
 import { save } from '../../parts/save';
-import { Shown } from '../../parts/states';
-import { useValidated } from './Editor';
+import { QueryContent } from '../../parts/states';
 import { Problems, type Spot } from './Problems';
 import { formats } from './Readers';
 import { Reimport } from './Reimport';
+import { useValidated } from './ToolEditor';
 
 // Document is the documentation that a server is made of: its text, what is wrong
 // with it, and where another one comes in.
@@ -42,9 +42,9 @@ export function Document({ s, may }: { s: ServerDetail; may: boolean }) {
       { replace: true },
     );
   return (
-    <Shown query={stored}>
+    <QueryContent query={stored}>
       {(d) => (
-        <Shown query={validated}>
+        <QueryContent query={validated}>
           {(p) => (
             <div className="stack" style={{ gap: '1.125rem' }}>
               <Panel pad>
@@ -58,7 +58,7 @@ export function Document({ s, may }: { s: ServerDetail; may: boolean }) {
                     </span>
                     {s.api?.document_url && (
                       <span className="small" style={{ display: 'block' }}>
-                        <Out href={s.api.document_url} />
+                        <ExternalLink href={s.api.document_url} />
                       </span>
                     )}
                   </span>
@@ -67,11 +67,11 @@ export function Document({ s, may }: { s: ServerDetail; may: boolean }) {
                     leftSection={<Download size={15} />}
                     onClick={() => save(`${s.id}.txt`, d.document, 'text/plain')}
                   >
-                    Save the text
+                    Download
                   </Button>
                   {may && (
                     <Button leftSection={<RefreshCw size={15} />} onClick={open}>
-                      Read it again
+                      Update
                     </Button>
                   )}
                 </div>
@@ -80,8 +80,8 @@ export function Document({ s, may }: { s: ServerDetail; may: boolean }) {
               <Reimport s={s} text={d.document} opened={asked} close={close} />
             </div>
           )}
-        </Shown>
+        </QueryContent>
       )}
-    </Shown>
+    </QueryContent>
   );
 }

@@ -1,10 +1,10 @@
 import { NativeSelect, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { Schemas } from '../../api/client';
-import { Panel, Scroll, Tag, type Tone } from '../../parts/bits';
 import { unpack } from '../../parts/document';
+import { Panel, Scroll, Tag, type Tone } from '../../parts/elements';
 import { bytes, count, counted } from '../../parts/format';
-import { Source } from '../../parts/Source';
+import { SourceText } from '../../parts/SourceText';
 import { matches } from '../../parts/search';
 import { Empty } from '../../parts/states';
 
@@ -58,7 +58,7 @@ export function Problems({
             <>
               <NativeSelect
                 size="xs"
-                aria-label="How bad"
+                aria-label="Severity"
                 value={severity}
                 data={[
                   { value: '', label: 'all' },
@@ -81,7 +81,7 @@ export function Problems({
         }
       >
         {problems.length === 0 ? (
-          <Empty title="Nothing is wrong with it">Every operation was understood as it stands there.</Empty>
+          <Empty title="No problems">Every operation was read without problems.</Empty>
         ) : (
           <Scroll label="Problems" className="rows" height="30rem">
             {shown.map((p, i) => (
@@ -106,14 +106,14 @@ export function Problems({
               </button>
             ))}
             {found.length > shown.length && (
-              <div className="small soft">{count(found.length - shown.length)} more: choose how bad, or find them.</div>
+              <div className="small soft">{count(found.length - shown.length)} more. Filter by severity or text.</div>
             )}
-            {found.length === 0 && <div className="small soft">No problem is like that.</div>}
+            {found.length === 0 && <div className="small soft">No problem matches.</div>}
           </Scroll>
         )}
       </Panel>
       <Panel
-        title={name === 'document' ? 'The document' : name}
+        title={name === 'document' ? 'Document' : name}
         acts={
           <span className="small soft num">
             {at && !foreign ? `line ${count(at.line)} · ` : ''}
@@ -123,14 +123,14 @@ export function Problems({
       >
         {foreign && (
           <p className="pad small">
-            It stands in <code>{foreign}</code>, line {at?.line}, which the document refers to.
+            The problem is in <code>{foreign}</code>, line {at?.line}. The document refers to this file.
           </p>
         )}
-        <Source
+        <SourceText
           text={body}
           at={at && !foreign ? { line: at.line, column: at.column ?? 1 } : undefined}
           marks={marks}
-          label="The text of the document"
+          label="Text of the document"
         />
       </Panel>
     </div>

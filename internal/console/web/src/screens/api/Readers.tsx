@@ -1,14 +1,14 @@
 import { Loader } from '@mantine/core';
 import { Check, Minus, X } from 'lucide-react';
-import { Tag } from '../../parts/bits';
+import { Tag } from '../../parts/elements';
 import { bytes, count, span } from '../../parts/format';
 import type { Reading } from './reading';
 
 const steps: [string, string][] = [
-  ['fetch', 'The text is there'],
-  ['read', 'A reader takes it'],
-  ['tools', 'Its operations become tools'],
-  ['preview', 'They are sorted and weighed'],
+  ['fetch', 'Fetch the document'],
+  ['read', 'Recognize the format'],
+  ['tools', 'Convert operations to tools'],
+  ['preview', 'Classify the tools'],
 ];
 
 export const formats: Record<string, string> = {
@@ -54,7 +54,7 @@ export function Readers({ reading }: { reading: Reading }) {
                 )}
               </span>
               <span className={`grow ${ok || broke || next === key ? '' : 'soft'}`}>
-                {broke ? 'No reader takes it' : name}
+                {broke ? 'Format not recognized' : name}
                 {key === 'fetch' && ok && <span className="soft"> · {bytes(text.length)}</span>}
                 {key === 'tools' && ok && preview && <span className="soft"> · {count(preview.endpoints.length)}</span>}
               </span>
@@ -66,16 +66,16 @@ export function Readers({ reading }: { reading: Reading }) {
       {preview && preview.tried.length > 0 && (
         <details open={!took}>
           <summary className="small soft">{tried(preview.tried.length)}</summary>
-          <ul className="plainlist" aria-label="Readers that were tried" style={{ marginTop: '0.5rem' }}>
+          <ul className="plainlist" aria-label="Tried readers" style={{ marginTop: '0.5rem' }}>
             {preview.tried.map((t, i) => (
               <li key={i} className="row plain" style={{ alignItems: 'flex-start' }}>
                 {t.took ? (
-                  <Check size={14} color="var(--good)" aria-label="took it" />
+                  <Check size={14} color="var(--good)" aria-label="accepted" />
                 ) : (
-                  <Minus size={14} color="var(--soft)" aria-label="did not" />
+                  <Minus size={14} color="var(--soft)" aria-label="rejected" />
                 )}
                 <span className="grow small">
-                  <b>{formats[t.format] ?? t.format}</b> <span className="soft wrap">{t.took ? 'took it' : t.reason}</span>
+                  <b>{formats[t.format] ?? t.format}</b> <span className="soft wrap">{t.took ? 'accepted' : t.reason}</span>
                 </span>
               </li>
             ))}
@@ -95,4 +95,4 @@ export function Readers({ reading }: { reading: Reading }) {
   );
 }
 
-const tried = (n: number) => (n === 1 ? 'One reader was tried' : `${n} readers were tried`);
+const tried = (n: number) => (n === 1 ? '1 reader tried' : `${n} readers tried`);

@@ -2,12 +2,12 @@ import { Button, Checkbox, Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schemas, type ServerDetail, send } from '../../api/client';
-import { Panel, Scroll, Tag, type Tone } from '../../parts/bits';
 import { tableOf } from '../../parts/document';
+import { Panel, Scroll, Tag, type Tone } from '../../parts/elements';
 import { count, counted } from '../../parts/format';
 import { Empty, ErrorCard } from '../../parts/states';
-import { toolCount, Verb } from './Found';
-import { documentOf, type Given, nothingGiven, Origin } from './Origin';
+import { type DocumentDraft, DocumentInput, documentOf, emptyDocument } from './DocumentInput';
+import { toolCount, Verb } from './Operations';
 
 type Imported = Schemas['Imported'];
 type Change = Schemas['APIChange'];
@@ -22,22 +22,22 @@ const kinds: Record<Change['kind'], [Tone, string]> = {
 // before it is taken over.
 export function Reimport({ s, text, opened, close }: { s: ServerDetail; text: string; opened: boolean; close: () => void }) {
   return (
-    <Modal opened={opened} onClose={close} title="Read the document again" size="54rem">
+    <Modal opened={opened} onClose={close} title="Update the document" size="54rem">
       {opened && <Steps s={s} text={text} close={close} />}
     </Modal>
   );
 }
 
-function begin(s: ServerDetail, text: string): Given {
+function begin(s: ServerDetail, text: string): DocumentDraft {
   const url = s.api?.document_url ?? '';
   const table = url ? undefined : tableOf(text);
-  if (table) return { ...nothingGiven, from: 'table', title: table.title, operations: table.operations };
-  return { ...nothingGiven, from: url && !url.startsWith('file:') ? 'url' : 'text', url: url.startsWith('file:') ? '' : url };
+  if (table) return { ...emptyDocument, from: 'table', title: table.title, operations: table.operations };
+  return { ...emptyDocument, from: url && !url.startsWith('file:') ? 'url' : 'text', url: url.startsWith('file:') ? '' : url };
 }
 
 function Steps({ s, text, close }: { s: ServerDetail; text: string; close: () => void }) {
   const cache = useQueryClient();
-  const [given, setGiven] = useState<Given>(() => begin(s, text));
+  const [given, setGiven] = useState<DocumentDraft>(() => begin(s, text));
   const [accepted, setAccepted] = useState(false);
   const document = documentOf({ ...given, format: '' }, tableOf(text)?.base);
   const compare = useMutation({
@@ -68,7 +68,7 @@ function Steps({ s, text, close }: { s: ServerDetail; text: string; close: () =>
           compare.mutate();
         }}
       >
-        <Origin
+        <DocumentInput
           given={given}
           change={(part) => {
             setGiven({ ...given, ...part });
@@ -78,9 +78,9 @@ function Steps({ s, text, close }: { s: ServerDetail; text: string; close: () =>
         />
         <div className="acts">
           <Button type="submit" variant={differs ? 'default' : 'filled'} disabled={!document} loading={compare.isPending}>
-            Show what differs
+            Show changes
           </Button>
-          <span className="small soft">Nothing is changed by that. Names and what people edited stay.</span>
+          <span className="small soft">This changes nothing yet. Names and edits are kept.</span>
         </div>
       </form>
       {compare.error && <ErrorCard error={compare.error} />}
@@ -89,12 +89,12 @@ function Steps({ s, text, close }: { s: ServerDetail; text: string; close: () =>
           <Changes all={differs.changes ?? []} />
           {(differs.changes?.length ?? 0) > 0 && (
             <p className="small soft">
-              Then it has {counted(toolCount(differs), 'tool')}; the document has {counted(differs.problems.length, 'problem')}.
+              The server will have {counted(toolCount(differs), 'tool')}. The document has {counted(differs.problems.length, 'problem')}.
             </p>
           )}
           {breaking > 0 && (
             <Checkbox
-              label={`Who calls ${breaking === 1 ? 'one of them' : `${breaking} of them`} as before may fail: I want it`}
+              label={`Accept ${counted(breaking, 'breaking change')}: existing callers may fail`}
               checked={accepted}
               onChange={(e) => setAccepted(e.currentTarget.checked)}
             />
@@ -102,10 +102,10 @@ function Steps({ s, text, close }: { s: ServerDetail; text: string; close: () =>
           {take.error && <ErrorCard error={take.error} />}
           <div className="acts">
             <Button disabled={breaking > 0 && !accepted} loading={take.isPending} onClick={() => take.mutate()}>
-              Take it over
+              Apply
             </Button>
             <Button variant="subtle" onClick={close}>
-              Leave it as it is
+              Cancel
             </Button>
           </div>
         </>
@@ -119,7 +119,7 @@ export function Changes({ all }: { all: Change[] }) {
   if (all.length === 0)
     return (
       <Panel>
-        <Empty title="Nothing differs">Every tool would be as it is.</Empty>
+        <Empty title="No changes">All tools stay the same.</Empty>
       </Panel>
     );
   const number = (kind: Change['kind']) => all.filter((c) => c.kind === kind).length;
@@ -130,7 +130,7 @@ export function Changes({ all }: { all: Change[] }) {
       title={`${number('added')} added, ${number('changed')} changed, ${number('removed')} removed`}
       acts={breaking > 0 && <Tag tone="bad">{breaking} breaking</Tag>}
     >
-      <Scroll label="What differs" className="rows" height="22rem">
+      <Scroll label="Changes" className="rows" height="22rem">
         {sorted.slice(0, 500).map((c) => (
           <div key={`${c.kind} ${c.key}`} style={{ alignItems: 'flex-start' }}>
             <span style={{ width: '4.25rem', flex: 'none' }}>

@@ -2,15 +2,15 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { ArrowDownLeft, ArrowUpRight, Ban } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useSnapshot } from '../../apps/AppView';
-import type { Entry } from '../../apps/journal';
-import type { Running } from '../../apps/running';
-import { Panel, Scroll, Tag } from '../../parts/bits';
+import type { Entry } from '../../apps/messageLog';
+import type { RunningApp } from '../../apps/runningApp';
+import { Panel, Scroll, Tag } from '../../parts/elements';
 import { bytes, clock } from '../../parts/format';
 import { Json } from '../../parts/Json';
 import { save } from '../../parts/save';
 
 // useFollowed reads what the gateway and the sandbox wrote down, too.
-export function useFollowed(running: Running) {
+export function useFollowed(running: RunningApp) {
   const view = useSnapshot(running).view?.id;
   useEffect(() => {
     if (!view) return;
@@ -22,25 +22,25 @@ export function useFollowed(running: Running) {
 }
 
 // Log is what was said between the View and its host, and what was stopped.
-export function Log({ running }: { running: Running }) {
+export function Log({ running }: { running: RunningApp }) {
   const all = useFollowed(running);
   const [which, setWhich] = useState('all');
   const shown = which === 'all' ? all : all.filter((e) => (which === 'stopped' ? e.kind === 'refused' : e.from === which));
   return (
     <Panel
-      title={`${all.length} messages${running.dropped() ? `, ${running.dropped()} more not kept` : ''}`}
+      title={`${all.length} messages${running.dropped() ? `, ${running.dropped()} more not stored` : ''}`}
       acts={
         <>
           <SegmentedControl
             size="xs"
-            aria-label="Which messages"
+            aria-label="Filter messages"
             value={which}
             onChange={setWhich}
             data={[
               { value: 'all', label: 'All' },
               { value: 'view', label: 'From the App' },
               { value: 'host', label: 'To the App' },
-              { value: 'stopped', label: 'Stopped' },
+              { value: 'stopped', label: 'Blocked' },
             ]}
           />
           <Button
@@ -48,14 +48,14 @@ export function Log({ running }: { running: Running }) {
             variant="default"
             onClick={() => save('messages.json', JSON.stringify(all, null, 2), 'application/json')}
           >
-            Save
+            Download
           </Button>
         </>
       }
     >
       <Scroll label="Messages" height="26rem">
         {shown.length === 0 ? (
-          <p className="soft pad">Nothing was said.</p>
+          <p className="soft pad">No messages.</p>
         ) : (
           <ol className="view-log">
             {shown.toReversed().map((e) => (
@@ -78,7 +78,7 @@ function Row({ e }: { e: Entry }) {
       <summary>
         <span className="tiny soft num">{clock(e.at)}</span>
         {stopped ? (
-          <Ban size={13} color="var(--bad)" aria-label="stopped" />
+          <Ban size={13} color="var(--bad)" aria-label="blocked" />
         ) : e.from === 'view' ? (
           <ArrowDownLeft size={13} color="var(--act)" aria-label="from the App" />
         ) : (
@@ -89,7 +89,7 @@ function Row({ e }: { e: Entry }) {
           {stopped && <span className="stopped"> {String(e.body)}</span>}
         </span>
         {e.kind === 'error' && <Tag tone="bad">error</Tag>}
-        {e.kind === 'answer' && <span className="tiny soft">answer</span>}
+        {e.kind === 'answer' && <span className="tiny soft">response</span>}
         {!stopped && e.size > 2 && <span className="tiny soft num">{bytes(e.size)}</span>}
       </summary>
       {open && <Json value={e.body ?? {}} />}

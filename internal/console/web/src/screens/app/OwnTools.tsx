@@ -2,20 +2,20 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Params } from '../../apps/protocol';
-import type { Running } from '../../apps/running';
+import type { RunningApp } from '../../apps/runningApp';
 import type { AppTool } from '../../apps/state';
-import { Panel, Tag } from '../../parts/bits';
+import { Panel, Tag } from '../../parts/elements';
 import { Result } from '../../parts/Result';
 import { SchemaForm } from '../../parts/SchemaForm';
 import { check, initial, type Schema } from '../../parts/schema';
 import { ErrorCard } from '../../parts/states';
 
 // OwnTools are what a running App lets its host do with it.
-export function OwnTools({ running, tools, ready }: { running: Running; tools: AppTool[]; ready: boolean }) {
+export function OwnTools({ running, tools, ready }: { running: RunningApp; tools: AppTool[]; ready: boolean }) {
   if (tools.length === 0)
     return (
       <Panel pad>
-        <p className="soft">The App offers no tools of its own. Those that do can be worked by a model, or from here.</p>
+        <p className="soft">The App has no tools. Models, and this page, can call the tools of an App.</p>
       </Panel>
     );
   return (
@@ -27,18 +27,14 @@ export function OwnTools({ running, tools, ready }: { running: Running; tools: A
   );
 }
 
-function Own({ t, running, ready }: { t: AppTool; running: Running; ready: boolean }) {
+function Own({ t, running, ready }: { t: AppTool; running: RunningApp; ready: boolean }) {
   const schema = (t.inputSchema ?? { type: 'object', properties: {}, additionalProperties: false }) as Schema;
   const [args, setArgs] = useState<unknown>(() => initial(schema) ?? {});
   const [tab, setTab] = useState('content');
   const call = useMutation({ mutationFn: () => running.call(t.name, args as Params) });
   const wrong = check(args, schema);
   return (
-    <Panel
-      title={t.title || t.name}
-      acts={t.annotations?.readOnlyHint ? <Tag tone="good">only reads</Tag> : <Tag>changes the App</Tag>}
-      pad
-    >
+    <Panel title={t.title || t.name} acts={t.annotations?.readOnlyHint ? <Tag tone="good">read-only</Tag> : <Tag>changes the App</Tag>} pad>
       <form
         className="stack"
         aria-label={t.name}

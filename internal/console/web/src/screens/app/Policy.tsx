@@ -2,19 +2,19 @@ import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { send } from '../../api/client';
 import { useMe } from '../../api/data';
-import { can } from '../../app/may';
+import { can } from '../../app/permissions';
 import { Domain } from '../../apps/AppView';
 import type { App, View } from '../../apps/api';
-import type { Running } from '../../apps/running';
+import type { RunningApp } from '../../apps/runningApp';
 import type { Snapshot } from '../../apps/state';
-import { Ago, Copy, Panel, Tag } from '../../parts/bits';
+import { Ago, Copy, Panel, Tag } from '../../parts/elements';
 import { bytes } from '../../parts/format';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
 import { useFollowed } from './Log';
 
 // Policy is what the page may load and reach, and what it tried beyond that.
-export function Policy({ a, s, running, again }: { a: App; s: Snapshot; running: Running; again: () => void }) {
+export function Policy({ a, s, running, again }: { a: App; s: Snapshot; running: RunningApp; again: () => void }) {
   const view = s.view;
   const stopped = useFollowed(running).filter((e) => e.kind === 'refused');
   if (!view) return null;
@@ -22,15 +22,13 @@ export function Policy({ a, s, running, again }: { a: App; s: Snapshot; running:
   return (
     <div className="stack">
       <Approval a={a} view={view} again={again} />
-      <Panel title="Where it runs" pad>
+      <Panel title="Isolation" pad>
         <dl className="facts">
           <dt>Origin</dt>
-          <dd>
-            {view.isolation === 'opaque' ? <span>none of its own: it has no storage</span> : <code className="wrap">{view.origin}</code>}
-          </dd>
+          <dd>{view.isolation === 'opaque' ? <span>opaque, without storage</span> : <code className="wrap">{view.origin}</code>}</dd>
           {view.domain && (
             <>
-              <dt>Calls itself</dt>
+              <dt>Declared domain</dt>
               <dd>
                 <Domain domain={view.domain} />
               </dd>
@@ -41,10 +39,10 @@ export function Policy({ a, s, running, again }: { a: App; s: Snapshot; running:
             <code className="cut">{view.digest}</code> <Copy value={view.digest ?? ''} label="Copy the digest" />{' '}
             <span className="soft">{bytes(view.bytes)}</span>
           </dd>
-          <dt>Asks for</dt>
-          <dd>{(view.permissions ?? []).join(', ') || <span className="soft">nothing</span>}</dd>
+          <dt>Requested</dt>
+          <dd>{(view.permissions ?? []).join(', ') || <span className="soft">none</span>}</dd>
           <dt>Granted</dt>
-          <dd>{s.granted.join(', ') || <span className="soft">nothing</span>}</dd>
+          <dd>{s.granted.join(', ') || <span className="soft">none</span>}</dd>
           {declared.map(([kind, list]) => (
             <div key={kind} style={{ display: 'contents' }}>
               <dt>{kind}</dt>
@@ -61,12 +59,12 @@ export function Policy({ a, s, running, again }: { a: App; s: Snapshot; running:
           )}
         </dl>
       </Panel>
-      <Panel title="Policy, as it is sent" pad>
+      <Panel title="Content-Security-Policy" pad>
         <Code label="Copy the policy">{(view.policy ?? '').split('; ').join(';\n')}</Code>
       </Panel>
-      <Panel title={`Stopped ${stopped.length || ''}`} pad>
+      <Panel title={`Blocked ${stopped.length || ''}`} pad>
         {stopped.length === 0 ? (
-          <p className="soft">It has tried nothing that was not allowed.</p>
+          <p className="soft">The App tried nothing that is not allowed.</p>
         ) : (
           <ul className="small wrap" style={{ margin: 0, paddingLeft: '1.125rem' }}>
             {stopped
@@ -106,14 +104,14 @@ function Approval({ a, view, again }: { a: App; view: View; again: () => void })
       <div className="stack">
         <p className="soft">
           {state === 'approved'
-            ? 'It may make code of text (eval), because somebody looked at exactly this page and approved it. Another page would run strict again.'
+            ? 'The App may use eval, because this version of the page was approved. A changed page runs under the strict policy again.'
             : state === 'changed'
-              ? 'Somebody approved another page. This one runs strict until it is approved as well.'
-              : 'It may not make code of text (eval). Some Apps, of maps and 3D scenes, cannot do without: if you trust this page, approve it as it is.'}
+              ? 'Another version of the page was approved. This version runs under the strict policy until it is approved.'
+              : 'The App may not use eval. Some Apps, such as maps and 3D scenes, require it. If you trust this page, approve it.'}
         </p>
         {by && (
           <p className="small soft">
-            by {by}, <Ago at={at} />
+            Approved by {by}, <Ago at={at} />
           </p>
         )}
         {may && (
@@ -125,7 +123,7 @@ function Approval({ a, view, again }: { a: App; view: View; again: () => void })
             )}
             {state !== 'none' && (
               <Button variant="default" loading={set.isPending} onClick={() => set.mutate(false)}>
-                Back to strict
+                Revoke the approval
               </Button>
             )}
           </div>

@@ -2,8 +2,8 @@ import { Button } from '@mantine/core';
 import { Download, ShieldCheck, ShieldX } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Failure, type Problem } from '../../api/client';
-import { stream } from '../../api/events';
-import { Panel } from '../../parts/bits';
+import { stream } from '../../api/stream';
+import { Panel } from '../../parts/elements';
 import { bytes, count } from '../../parts/format';
 import { ErrorCard } from '../../parts/states';
 
@@ -50,7 +50,7 @@ export function Verify() {
           setReport(data as Report);
         }
       });
-      if (!ended) throw new Failure({ code: 'unreachable', detail: 'The answer ended before the last record.' }, 'POST /audit/verify');
+      if (!ended) throw new Failure({ code: 'unreachable', detail: 'The response ended before the last record.' }, 'POST /audit/verify');
     } catch (err) {
       if (!own.signal.aborted) setError(err);
     }
@@ -59,7 +59,7 @@ export function Verify() {
 
   return (
     <Panel
-      title="The journal"
+      title="Journal"
       acts={
         <span className="acts">
           <Button size="compact-sm" variant="default" component="a" href="/api/v1/audit/export" leftSection={<Download size={13} />}>
@@ -83,29 +83,29 @@ export function Verify() {
           <>
             <progress
               className="progress"
-              aria-label="How much is verified"
+              aria-label="Verification progress"
               max={Math.max(1, progress?.total ?? 1)}
               value={progress?.bytes ?? 0}
             />
             <p className="small soft num">
               {progress
-                ? `${count(progress.records)} records hold so far · ${bytes(progress.bytes)} of ${bytes(progress.total)}`
+                ? `${count(progress.records)} valid records so far · ${bytes(progress.bytes)} of ${bytes(progress.total)}`
                 : 'Reading from the first record…'}
             </p>
           </>
         ) : report?.ok ? (
           <p className="row">
             <ShieldCheck size={18} color="var(--good)" aria-hidden />
-            <b>{count(report.records)} records hold</b>
+            <b>{count(report.records)} records are valid</b>
             <span className="soft">
-              {report.first} to {report.last}, of the node <code>{report.node}</code>
+              {report.first} to {report.last}, replica <code>{report.node}</code>
             </span>
           </p>
         ) : report?.bad ? (
           <>
             <p className="row" role="alert">
               <ShieldX size={18} color="var(--bad)" aria-hidden />
-              <b>Record {report.bad.seq} does not hold</b>
+              <b>Record {report.bad.seq} is invalid</b>
               <span className="soft">
                 {report.bad.segment && (
                   <code>
@@ -117,14 +117,14 @@ export function Verify() {
             </p>
             <p className="wrap">{report.bad.reason}</p>
             <p className="small soft">
-              The {count(Math.max(0, report.records))} records before it hold. Keep a copy of the data directory as it is.
+              The {count(Math.max(0, report.records))} records before it are valid. Keep a copy of the data directory.
             </p>
           </>
         ) : (
           !error && (
             <p className="small soft">
-              Every call is on record before a server hears of it, each record chained to the one before. Verifying reads them all; an
-              export kept elsewhere convicts even who could sign.
+              Every call is recorded before the server receives it, and each record is chained to the previous one. Verification checks all
+              records. Export the journal to another machine to detect even changes by someone who has the signing key.
             </p>
           )
         )}

@@ -1,13 +1,13 @@
 import { Link } from 'wouter';
 import type { ChainEvent } from '../../api/chains';
-import { Ago, Scroll, Tag } from '../../parts/bits';
 import { agentPage, eventStates, numberOf, shortHex } from '../../parts/chain';
+import { Ago, Scroll, Tag } from '../../parts/elements';
 import { count } from '../../parts/format';
 
 // ChainEvents are what registries said, newest first.
 export function ChainEvents({ events, agents = true }: { events: readonly ChainEvent[]; agents?: boolean }) {
   return (
-    <Scroll label="What registries said">
+    <Scroll label="Registry events">
       <table className="list">
         <thead>
           <tr>
@@ -37,7 +37,7 @@ export function ChainEvents({ events, agents = true }: { events: readonly ChainE
                   <Tag tone={s.tone} title={s.about}>
                     {s.name}
                   </Tag>{' '}
-                  {e.retracted > 0 && <Tag title="It had counted before the chain took it back.">retracted</Tag>}
+                  {e.retracted > 0 && <Tag title="It was confirmed before a reorganization removed it.">retracted</Tag>}
                 </td>
                 <td className="right num wide">{count(e.block)}</td>
                 <td className="wide mono tiny soft" title={e.transaction}>

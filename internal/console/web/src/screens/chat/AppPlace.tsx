@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useVersion } from '../../api/data';
 import { AppView, useSnapshot } from '../../apps/AppView';
 import { isObject, type Params } from '../../apps/protocol';
-import { Running } from '../../apps/running';
+import { RunningApp } from '../../apps/runningApp';
 import { Code } from '../../parts/Json';
 import type { RoomCall } from './room';
 
@@ -19,28 +19,28 @@ export function AppPlace({ call, agent, open, offer }: { call: RoomCall; agent: 
     const { call: c, agent: a } = first.current;
     const tool = c.server && c.tool ? { tool: c.tool, server: c.server } : { tool: c.name };
     const result: Params = isObject(c.result) ? c.result : { content: [{ type: 'text', text: c.result_text ?? '' }] };
-    const story = { input: isObject(c.arguments) ? c.arguments : {}, result };
-    return new Running({ ...tool, agent: a, ...(c.record ? { call: c.record } : {}) }, story, { version });
+    const progress = { input: isObject(c.arguments) ? c.arguments : {}, result };
+    return new RunningApp({ ...tool, agent: a, ...(c.record ? { call: c.record } : {}) }, progress, { version });
   }, [on, version]);
   if (!running)
     return (
       <div className="app-place">
         <Button size="compact-sm" variant="default" leftSection={<AppWindow size={14} />} onClick={() => setOn(true)}>
-          Open its App
+          Open the App
         </Button>
       </div>
     );
   return (
     <div className="app-place">
-      <Told running={running} offer={offer} />
+      <AppMessages running={running} offer={offer} />
       <AppView running={running} title={call.tool ?? call.name} fallback={call.result_text ? <Code>{call.result_text}</Code> : undefined} />
     </div>
   );
 }
 
-// Told hands on what an App would say in the person's name: they may send it, or
+// AppMessages hands on what an App would say in the person's name: they may send it, or
 // not.
-function Told({ running, offer }: { running: Running; offer: (text: string) => void }) {
+function AppMessages({ running, offer }: { running: RunningApp; offer: (text: string) => void }) {
   const { messages } = useSnapshot(running);
   const heard = useRef(0);
   useEffect(() => {

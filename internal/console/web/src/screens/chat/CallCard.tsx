@@ -4,14 +4,14 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useMe } from '../../api/data';
 import type { Approval, Decision } from '../../api/rooms';
-import { can } from '../../app/may';
-import { Tag, type Tone } from '../../parts/bits';
+import { can } from '../../app/permissions';
+import { Tag, type Tone } from '../../parts/elements';
 import { Code, Json } from '../../parts/Json';
 import { AppPlace } from './AppPlace';
 import type { CallState, RoomCall } from './room';
 
-// Judge is what a person may say to calls that wait.
-export interface Judge {
+// ApprovalState is what a person may say to calls that wait.
+export interface ApprovalState {
   approvals: readonly Approval[];
   decided: Readonly<Record<string, Decision>>;
   busy: boolean;
@@ -20,7 +20,7 @@ export interface Judge {
 
 const states: Record<CallState, [Tone, string, ReactNode]> = {
   running: ['act', 'running', <Loader key="" size={14} aria-hidden className="turns" />],
-  waiting: ['warn', 'waits for you', <Hand key="" size={14} aria-hidden />],
+  waiting: ['warn', 'needs approval', <Hand key="" size={14} aria-hidden />],
   done: ['good', 'done', <Check key="" size={14} aria-hidden />],
   failed: ['bad', 'failed', <CircleX key="" size={14} aria-hidden />],
   denied: ['warn', 'denied', <Ban key="" size={14} aria-hidden />],
@@ -37,7 +37,7 @@ export function CallCard({
 }: {
   call: RoomCall;
   agent: string;
-  judge: Judge | undefined;
+  judge: ApprovalState | undefined;
   open: boolean;
   offer: (text: string) => void;
   writing: string | undefined;
@@ -48,7 +48,7 @@ export function CallCard({
   return (
     <>
       {asked && judge ? (
-        <Asked call={call} agent={agent} approval={asked} judge={judge} />
+        <ApprovalRequest call={call} agent={agent} approval={asked} judge={judge} />
       ) : (
         <div className="called-row">
           <details className="called" data-state={call.state}>
@@ -63,16 +63,18 @@ export function CallCard({
               {writing === undefined ? <Json value={call.arguments ?? {}} /> : <Code>{writing}</Code>}
               {call.result_text && (
                 <>
-                  <span className="tiny soft">What came back</span>
+                  <span className="tiny soft">Response</span>
                   <Code>{call.result_text}</Code>
                 </>
               )}
-              {call.state === 'lost' && <p className="small soft">The instance ended while it ran: whether it took effect is not known.</p>}
+              {call.state === 'lost' && (
+                <p className="small soft">The instance stopped during the call. It is unknown whether the call took effect.</p>
+              )}
             </div>
           </details>
           {call.record && can(me, 'audit:read') && (
             <Link className="link small" href={`/calls/${call.record}`}>
-              its story
+              Call details
             </Link>
           )}
         </div>
@@ -92,8 +94,8 @@ function short(args: unknown): string {
   return text === '{}' ? '' : text.slice(0, mostShort);
 }
 
-// Asked is a call that waits for a person's word.
-function Asked({ call, agent, approval, judge }: { call: RoomCall; agent: string; approval: Approval; judge: Judge }) {
+// ApprovalRequest is a call that waits for a person's word.
+function ApprovalRequest({ call, agent, approval, judge }: { call: RoomCall; agent: string; approval: Approval; judge: ApprovalState }) {
   const said = judge.decided[approval.id];
   const open = judge.approvals.filter((a) => a.run === approval.run && !judge.decided[a.id]).length;
   return (
@@ -104,8 +106,8 @@ function Asked({ call, agent, approval, judge }: { call: RoomCall; agent: string
       <Json value={approval.call.arguments ?? call.arguments ?? {}} />
       {said ? (
         <p className="small soft" role="status">
-          {said.allow ? 'You allow it' : 'You deny it'}
-          {open > 0 && `; ${open} more to decide before it goes on`}.
+          {said.allow ? 'Allowed' : 'Denied'}
+          {open > 0 && `. Decide ${open} more before the run continues`}.
         </p>
       ) : (
         <div className="acts">
@@ -118,7 +120,7 @@ function Asked({ call, agent, approval, judge }: { call: RoomCall; agent: string
             disabled={judge.busy}
             onClick={() => judge.decide(approval.id, { allow: true, remember: true })}
           >
-            Always in this room
+            Always allow in this room
           </Button>
           <Button
             size="compact-sm"

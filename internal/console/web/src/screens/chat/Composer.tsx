@@ -73,7 +73,7 @@ export function Composer({
       }}
     >
       {offers.length > 0 && (
-        <div className="naming" id="naming" role="listbox" aria-label="Who is meant">
+        <div className="naming" id="naming" role="listbox" aria-label="Agents to mention">
           {offers.map((name) => (
             <button
               key={name}
@@ -85,7 +85,7 @@ export function Composer({
               onMouseDown={(e) => e.preventDefault()}
               onClick={() => take(name)}
             >
-              @{name} {name === 'all' && <span className="soft tiny">every agent here</span>}
+              @{name} {name === 'all' && <span className="soft tiny">every agent in this room</span>}
             </button>
           ))}
         </div>
@@ -97,7 +97,7 @@ export function Composer({
         autosize
         minRows={1}
         maxRows={8}
-        placeholder={agents.length > 0 ? 'Say something; @ names an agent' : 'No agent is here to answer'}
+        placeholder={agents.length > 0 ? 'Write a message. Mention an agent with @.' : 'This room has no agents'}
         aria-label="Your message"
         role="combobox"
         aria-expanded={offers.length > 0}
@@ -120,7 +120,7 @@ export function Composer({
             variant="unstyled"
             aria-label="Who answers"
             value={to}
-            data={[{ value: '', label: 'whoever the room picks' }, ...agents.map((a) => ({ value: a, label: a }))]}
+            data={[{ value: '', label: 'Auto' }, ...agents.map((a) => ({ value: a, label: a }))]}
             onChange={(e) => setTo(e.currentTarget.value)}
           />
         )}

@@ -3,15 +3,19 @@ import { useQuery } from '@tanstack/react-query';
 import { get, type Page, type Schemas } from '../../api/client';
 import { useAgents, useMe } from '../../api/data';
 import type { Member, Policy, RoomFields } from '../../api/rooms';
-import { can } from '../../app/may';
-import { Scroll, Tag } from '../../parts/bits';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { can } from '../../app/permissions';
+import { Scroll, Tag } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 
 const policies: { value: Policy; label: string; about: string }[] = [
-  { value: 'addressed', label: 'Who is named', about: 'Only agents that a message names with @ answer; an only agent always does.' },
-  { value: 'router', label: 'Who fits best', about: 'The room picks one agent for each message that names nobody.' },
-  { value: 'round-robin', label: 'In turn', about: 'One after the other, a message each.' },
-  { value: 'all', label: 'Everybody', about: 'All agents answer, in their order.' },
+  {
+    value: 'addressed',
+    label: 'Mentioned agents',
+    about: 'Only agents that a message mentions with @ answer. A single agent always answers.',
+  },
+  { value: 'router', label: 'Auto', about: 'The room picks the best agent for each message without a mention.' },
+  { value: 'round-robin', label: 'Round robin', about: 'Agents answer in turn, one message each.' },
+  { value: 'all', label: 'All agents', about: 'All agents answer, in order.' },
 ];
 
 export const usualRoom: RoomFields = { name: '', members: [], policy: 'router', max_rounds: 3, approvals: 'ask' };
@@ -70,10 +74,10 @@ export function RoomForm({
       />
       <fieldset className="plain stack tight">
         <legend className="label">Agents</legend>
-        <Shown query={agents} rows={2}>
+        <QueryContent query={agents} rows={2}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title="No agents yet">Make an agent first, and give it a model or rules to answer with.</Empty>
+              <Empty title="No agents yet">Create an agent first, and give it a brain: a model or rules.</Empty>
             ) : (
               <Scroll label="Agents to choose from" height="14rem">
                 <div className="stack tight">
@@ -85,7 +89,7 @@ export function RoomForm({
                         onChange={(e) => toggle({ agent: a.name }, e.currentTarget.checked)}
                       />
                       <span className="tiny soft cut grow">{a.title || a.role}</span>
-                      {!a.brain && <Tag tone="warn">has nothing to answer with</Tag>}
+                      {!a.brain && <Tag tone="warn">no brain</Tag>}
                       {a.disabled && <Tag tone="warn">off</Tag>}
                     </div>
                   ))}
@@ -93,11 +97,11 @@ export function RoomForm({
               </Scroll>
             )
           }
-        </Shown>
+        </QueryContent>
       </fieldset>
       {others.length > 0 && (
         <fieldset className="plain stack tight">
-          <legend className="label">People, beside you</legend>
+          <legend className="label">Other people</legend>
           <Scroll label="People to choose from" height="9rem">
             <div className="stack tight">
               {others.map((u) => (
@@ -121,18 +125,18 @@ export function RoomForm({
       />
       <div className="columns">
         <NativeSelect
-          label="Before an agent changes something"
-          description="Tools that only read are never asked about."
+          label="Calls that change something"
+          description="Read-only tools never need approval."
           value={r.approvals}
           data={[
-            { value: 'ask', label: 'Ask a person' },
-            { value: 'never', label: 'Let it' },
+            { value: 'ask', label: 'Ask for approval' },
+            { value: 'never', label: 'Allow without approval' },
           ]}
           onChange={(e) => change({ approvals: e.currentTarget.value as RoomFields['approvals'] })}
         />
         <NumberInput
-          label="Rounds among agents"
-          description="How often they may hand over to one another."
+          label="Rounds between agents"
+          description="How often agents may hand over to each other."
           min={1}
           max={10}
           hideControls

@@ -2,7 +2,7 @@ import { ActionIcon, Menu, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { ChevronLeft, Ellipsis, FileJson, FileText, Search as SearchIcon, Settings2, Wrench } from 'lucide-react';
 import { Link } from 'wouter';
-import { exportRoom, useInPlay, type Workspace } from '../../api/rooms';
+import { exportRoom, type Room, useInPlay } from '../../api/rooms';
 import { counted } from '../../parts/format';
 import { save } from '../../parts/save';
 import { ErrorCard } from '../../parts/states';
@@ -10,7 +10,7 @@ import { ErrorCard } from '../../parts/states';
 const mostNamed = 3; // agents
 
 // RoomHead names a room, who is in it, and what else can be done there.
-export function RoomHead({ info, live, open }: { info: Workspace; live: boolean; open: (what: 'tools' | 'search' | 'settings') => void }) {
+export function RoomHead({ info, live, open }: { info: Room; live: boolean; open: (what: 'tools' | 'search' | 'settings') => void }) {
   const tools = useInPlay(info.id);
   const agents = info.members.flatMap((m) => m.agent ?? []);
   const give = useMutation({
@@ -29,9 +29,9 @@ export function RoomHead({ info, live, open }: { info: Workspace; live: boolean;
         <Link href="/chat" className="room-back" aria-label="All rooms">
           <ChevronLeft size={18} aria-hidden />
         </Link>
-        <span className={`dot ${live ? 'good' : 'off'}`} title={live ? 'What is said appears by itself' : 'Connecting …'} />
+        <span className={`dot ${live ? 'good' : 'off'}`} title={live ? 'Live' : 'Connecting…'} />
         <h1 className="cut">{info.name}</h1>
-        <Tooltip label="Who is here, and with which tools">
+        <Tooltip label="Members and tools">
           <button type="button" className="in-play" onClick={() => open('tools')}>
             {agents.slice(0, mostNamed).map((a) => (
               <span key={a} className="tag each">
@@ -57,7 +57,7 @@ export function RoomHead({ info, live, open }: { info: Workspace; live: boolean;
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item leftSection={<Wrench size={14} />} onClick={() => open('tools')}>
-              Tools in play
+              Members and tools
             </Menu.Item>
             <Menu.Item leftSection={<FileText size={14} />} onClick={() => give.mutate('markdown')}>
               Export as Markdown

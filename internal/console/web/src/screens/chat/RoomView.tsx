@@ -2,41 +2,32 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { useMe } from '../../api/data';
-import {
-  type Decision,
-  decide,
-  messagePage,
-  press,
-  report,
-  say,
-  stopRun,
-  useApprovals,
-  useRoomInfo,
-  type Workspace,
-} from '../../api/rooms';
-import { Empty, ErrorCard, Loading, Shown } from '../../parts/states';
+import { type Decision, decide, messagePage, press, type Room, report, say, stopRun, useApprovals, useRoomInfo } from '../../api/rooms';
+import { Empty, ErrorCard, Loading, QueryContent } from '../../parts/states';
 import { useKept } from '../../parts/store';
-import type { Deed } from '../../surface/actions';
+import type { SurfaceAction } from '../../surface/actions';
 import type { Problem } from '../../surface/tree';
-import { InPlay, RoomSettings, Search } from './Aside';
-import type { Judge } from './CallCard';
+import type { ApprovalState } from './CallCard';
 import { Composer } from './Composer';
+import { MessageItem } from './MessageItem';
+import { MessageList } from './MessageList';
 import { RoomHead } from './RoomHead';
+import { RoomSearch } from './RoomSearch';
+import { RoomSettings } from './RoomSettings';
+import { RoomTools } from './RoomTools';
 import { past, reported } from './room';
-import { SaidBy } from './Said';
 import { SurfaceHost } from './SurfacePlace';
-import { Talk } from './Talk';
 import { useRoom } from './useRoom';
 
 export function RoomView({ id }: { id: string }) {
   const info = useRoomInfo(id);
-  return <Shown query={info}>{(room) => <Conversation info={room} />}</Shown>;
+  return <QueryContent query={info}>{(room) => <Conversation info={room} />}</QueryContent>;
 }
 
 const mostOpen = 3; // Apps that open by themselves, the newest ones
 const farBack = 100; // pages that are read to reach what was found
 
-function Conversation({ info }: { info: Workspace }) {
+function Conversation({ info }: { info: Room }) {
   const me = useMe().data;
   const { room, live, loaded, error, older, loadOlder, refresh } = useRoom(info.id);
   const approvals = useApprovals(info.id);
@@ -68,7 +59,7 @@ function Conversation({ info }: { info: Workspace }) {
     send.mutate({ text, to: agent });
   };
   const pressed = useMutation({
-    mutationFn: ({ agent, deed }: { agent: string; deed: Deed }) => press(info.id, agent, deed),
+    mutationFn: ({ agent, deed }: { agent: string; deed: SurfaceAction }) => press(info.id, agent, deed),
     onSettled: refresh,
   });
   const stop = useMutation({ mutationFn: (run: string) => stopRun(info.id, run), onSettled: refresh });
@@ -81,7 +72,7 @@ function Conversation({ info }: { info: Workspace }) {
   });
   const open = approvals.data;
   const { mutate: judgeAll, isPending: judging } = judged;
-  const judge = useMemo<Judge | undefined>(
+  const judge = useMemo<ApprovalState | undefined>(
     () =>
       open && {
         approvals: open,
@@ -122,7 +113,7 @@ function Conversation({ info }: { info: Workspace }) {
     [info.id, refresh],
   );
   const host = useMemo(
-    () => ({ busy, tell: (agent: string, deed: Deed) => pressOne({ agent, deed }), report: tellRoom }),
+    () => ({ busy, tell: (agent: string, deed: SurfaceAction) => pressOne({ agent, deed }), report: tellRoom }),
     [busy, pressOne, tellRoom],
   );
   const gone = useMemo(() => past(room.messages), [room.messages]);
@@ -144,21 +135,21 @@ function Conversation({ info }: { info: Workspace }) {
   return (
     <div className="room">
       <RoomHead info={info} live={live} open={setAside} />
-      <Talk older={older} loadOlder={() => loadOlder(room.messages[0]?.id ?? '')}>
+      <MessageList older={older} loadOlder={() => loadOlder(room.messages[0]?.id ?? '')}>
         {!loaded && <Loading rows={3} />}
         {error ? <ErrorCard error={error} retry={refresh} /> : null}
         {loaded && !error && room.messages.length === 0 && (
-          <Empty title="Nothing was said here yet">
+          <Empty title="No messages yet">
             {agents.length === 0
               ? 'Add an agent in the settings of the room.'
-              : `${agents.length === 1 ? `${agents[0]} listens.` : `Name one with @: ${agents.map((a) => `@${a}`).join(', ')}.`}`}
+              : `${agents.length === 1 ? `${agents[0]} answers your messages.` : `Mention an agent with @: ${agents.map((a) => `@${a}`).join(', ')}.`}`}
           </Empty>
         )}
         <SurfaceHost.Provider value={host}>
           {room.messages.map((m, i) => {
             const before = room.messages[i - 1];
             return (
-              <SaidBy
+              <MessageItem
                 key={m.id}
                 m={m}
                 mine={m.author.kind === 'user' && m.author.id === `${me?.issuer}:${me?.subject}`}
@@ -180,27 +171,27 @@ function Conversation({ info }: { info: Workspace }) {
             );
           })}
         </SurfaceHost.Provider>
-      </Talk>
+      </MessageList>
       <footer className="room-foot">
         <div className="at-work small" role="status">
           {room.run && (
             <>
               <span className="dot live" />
               <span className="cut grow">
-                {room.atWork.length > 0 ? `${room.atWork.join(', ')} at work` : 'at work'}
+                {room.atWork.length > 0 ? `${room.atWork.join(', ')} working` : 'working'}
                 {room.thinking && <span className="soft"> · {room.thinking.slice(-160)}</span>}
               </span>
             </>
           )}
           {!room.run && room.ended === 'cancelled' && <span className="soft">Stopped.</span>}
           {!room.run && (open?.length ?? 0) > 0 && (
-            <span>Your word is wanted: {open?.length === 1 ? 'a call waits' : `${open?.length} calls wait`}.</span>
+            <span>{open?.length === 1 ? 'A call needs' : `${open?.length} calls need`} your approval.</span>
           )}
           {!room.run && room.limited && (
             <>
               <span className="grow">{room.limited} reached a limit.</span>
               <Button size="compact-xs" variant="default" loading={send.isPending} onClick={() => speak('Go on.', room.limited)}>
-                Let it go on
+                Continue
               </Button>
             </>
           )}
@@ -219,8 +210,8 @@ function Conversation({ info }: { info: Workspace }) {
           stop={() => stop.mutate(room.run)}
         />
       </footer>
-      {aside === 'tools' && <InPlay room={info} close={() => setAside('')} />}
-      {aside === 'search' && <Search id={info.id} close={() => setAside('')} go={reach} />}
+      {aside === 'tools' && <RoomTools room={info} close={() => setAside('')} />}
+      {aside === 'search' && <RoomSearch id={info.id} close={() => setAside('')} go={reach} />}
       {aside === 'settings' && <RoomSettings room={info} close={() => setAside('')} />}
     </div>
   );

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { History } from 'lucide-react';
 import { createContext, lazy, Suspense, useCallback, useContext, useState } from 'react';
 import { Loading } from '../../parts/states';
-import type { Deed } from '../../surface/actions';
+import type { SurfaceAction } from '../../surface/actions';
 import type { Problem, Surface as Sent } from '../../surface/tree';
 
 const Surface = lazy(() => import('../../surface/Surface'));
@@ -10,7 +10,7 @@ const Surface = lazy(() => import('../../surface/Surface'));
 // What a room does for the surfaces in it.
 export interface Hosting {
   busy: boolean;
-  tell: (agent: string, deed: Deed) => void;
+  tell: (agent: string, deed: SurfaceAction) => void;
   report: (message: string, surface: string, problems: Problem[]) => void;
 }
 
@@ -22,12 +22,12 @@ export function SurfacePlace({ surface, agent, message, past }: { surface: Sent;
   const host = useContext(SurfaceHost);
   const [open, setOpen] = useState(false);
   const { tell, report } = host;
-  const tellIt = useCallback((d: Deed) => tell(agent, d), [tell, agent]);
+  const tellIt = useCallback((d: SurfaceAction) => tell(agent, d), [tell, agent]);
   const reportIt = useCallback((p: Problem[]) => report(message, surface.id, p), [report, message, surface.id]);
   if (past && !open)
     return (
       <Button className="sf-earlier" size="compact-xs" variant="subtle" leftSection={<History size={13} />} onClick={() => setOpen(true)}>
-        Show how it was
+        Show previous version
       </Button>
     );
   return (

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomEvent } from './agui.ts';
-import { emptyRoom, type Happening, type Message, past, type Room, reduce, reported } from './room.ts';
+import { emptyRoom, type Message, past, type Room, type RoomChange, reduce, reported } from './room.ts';
 
 const at = '2026-01-01T00:00:05Z';
-const all = (...happenings: (Happening | RoomEvent)[]): Room =>
+const all = (...happenings: (RoomChange | RoomEvent)[]): Room =>
   happenings.reduce<Room>((r, h) => reduce(r, 'kind' in h ? h : { kind: 'events', events: [h], at }), emptyRoom);
-const loaded = (...messages: Message[]): Happening => ({ kind: 'loaded', messages });
+const loaded = (...messages: Message[]): RoomChange => ({ kind: 'loaded', messages });
 const message = (id: string, second: number, more: Partial<Message> = {}): Message => ({
   id,
   at: `2026-01-01T00:00:0${second}Z`,

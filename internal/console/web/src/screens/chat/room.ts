@@ -33,8 +33,8 @@ export interface Message {
   action?: unknown; // what was done on a surface, where that is what was said
 }
 
-// Said is a message on the screen.
-export interface Said extends Omit<Message, 'surfaces'> {
+// ShownMessage is a message on the screen.
+export interface ShownMessage extends Omit<Message, 'surfaces'> {
   calls: RoomCall[];
   surfaces: Surface[];
   kept: boolean; // the room has it; until then it is known from events alone
@@ -45,7 +45,7 @@ export interface Said extends Omit<Message, 'surfaces'> {
 }
 
 export interface Room {
-  messages: readonly Said[];
+  messages: readonly ShownMessage[];
   run: string; // that goes on, "" for none
   ended: '' | 'success' | 'interrupt' | 'cancelled' | 'failed'; // how the last one ended
   error: string;
@@ -70,12 +70,12 @@ export const emptyRoom: Room = {
   writing: {},
 };
 
-export type Happening =
+export type RoomChange =
   | { kind: 'loaded'; messages: Message[] } // one page of what is kept
   | { kind: 'opened' } // the stream begins, and with it the run that goes on
   | { kind: 'events'; events: RoomEvent[]; at: string };
 
-export function reduce(room: Room, h: Happening): Room {
+export function reduce(room: Room, h: RoomChange): Room {
   switch (h.kind) {
     case 'loaded':
       return { ...room, messages: merge(room.messages, h.messages) };
@@ -90,7 +90,7 @@ const over = (s: CallState) => s !== 'running' && s !== 'waiting';
 
 // merge puts a page of kept messages in its place. A kept message is the truth,
 // but for what events have told since it was read.
-export function merge(now: readonly Said[], page: readonly Message[]): readonly Said[] {
+export function merge(now: readonly ShownMessage[], page: readonly Message[]): readonly ShownMessage[] {
   const first = page[0];
   const last = page.at(-1);
   if (!first || !last) return now;
@@ -105,9 +105,18 @@ export function merge(now: readonly Said[], page: readonly Message[]): readonly 
   ];
 }
 
-function join(had: Said | undefined, kept: Message): Said {
+function join(had: ShownMessage | undefined, kept: Message): ShownMessage {
   const surfaces = (kept.surfaces ?? []).flatMap((v) => readSurface(v) ?? []);
-  const said: Said = { ...kept, calls: kept.calls ?? [], surfaces, kept: true, live: false, cut: false, heard: '', read: kept.text };
+  const said: ShownMessage = {
+    ...kept,
+    calls: kept.calls ?? [],
+    surfaces,
+    kept: true,
+    live: false,
+    cut: false,
+    heard: '',
+    read: kept.text,
+  };
   if (!had) return said;
   const before = new Map(had.calls.map((c) => [c.id, c]));
   said.calls = said.calls.map((c) => {
@@ -131,7 +140,7 @@ function withSurface(all: Surface[], s: Surface): Surface[] {
 
 // heard gives a message the text that is to be seen: while more comes, the longer
 // of what is kept and what was told; then what is kept.
-function heard(m: Said): Said {
+function heard(m: ShownMessage): ShownMessage {
   const told = m.live && !m.cut && m.heard.length > m.read.length;
   const text = told || (!m.read && m.heard) ? m.heard : m.read;
   return { ...m, text, cut: m.cut && text === m.heard && !m.read };
@@ -242,13 +251,13 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-function change(room: Room, id: string | undefined, f: (m: Said) => Said): Room {
+function change(room: Room, id: string | undefined, f: (m: ShownMessage) => ShownMessage): Room {
   if (!room.messages.some((m) => m.id === id)) return room;
   return { ...room, messages: room.messages.map((m) => (m.id === id ? f(m) : m)) };
 }
 
 // say changes a message, which begins where it is not known.
-function say(room: Room, e: RoomEvent, at: string, f: (m: Said) => Said): Room {
+function say(room: Room, e: RoomEvent, at: string, f: (m: ShownMessage) => ShownMessage): Room {
   const id = e.messageId;
   if (!id) return room;
   if (room.messages.some((m) => m.id === id)) return change(room, id, f);
@@ -256,7 +265,7 @@ function say(room: Room, e: RoomEvent, at: string, f: (m: Said) => Said): Room {
   return { ...room, messages: [...room.messages, f(begin(room, e, id, at))] };
 }
 
-const begin = (room: Room, e: RoomEvent, id: string, at: string): Said => ({
+const begin = (room: Room, e: RoomEvent, id: string, at: string): ShownMessage => ({
   id,
   at,
   author:
@@ -292,7 +301,7 @@ function called(room: Room, e: RoomEvent, at: string): Room {
 
 // holder is the newest message that has a call: models of two agents may give
 // theirs the same id.
-const holder = (messages: readonly Said[], id: string) => messages.findLastIndex((m) => m.calls.some((c) => c.id === id));
+const holder = (messages: readonly ShownMessage[], id: string) => messages.findLastIndex((m) => m.calls.some((c) => c.id === id));
 
 function changeCall(room: Room, id: string | undefined, f: (c: RoomCall) => RoomCall): Room {
   const at = id === undefined ? -1 : holder(room.messages, id);
@@ -336,7 +345,7 @@ function drawn(room: Room, e: RoomEvent, content: Record<string, unknown>, at: s
 
 // reported says whether the room knows that a surface of a message could not be
 // shown as it is.
-export function reported(messages: readonly Said[], message: string, surface: string): boolean {
+export function reported(messages: readonly ShownMessage[], message: string, surface: string): boolean {
   const from = messages.findIndex((m) => m.id === message);
   return messages.some(
     (m, i) => i > from && m.author.kind === 'system' && isRecord(m.action) && m.action.name === 'error' && m.action.surfaceId === surface,
@@ -345,7 +354,7 @@ export function reported(messages: readonly Said[], message: string, surface: st
 
 // past are the surfaces that a later message shows anew, by the messages that
 // had them: an agent's surface is one thing, whatever is said in between.
-export function past(messages: readonly Said[]): ReadonlyMap<string, string[]> {
+export function past(messages: readonly ShownMessage[]): ReadonlyMap<string, string[]> {
   const seen = new Set<string>();
   const found = new Map<string, string[]>();
   for (const m of messages.toReversed()) {

@@ -2,11 +2,11 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { X } from 'lucide-react';
 import { useDeferredValue } from 'react';
 import { useSearchParams } from 'wouter';
-import { type Delivery, type Filter, useTriggers } from '../../api/happenings';
+import { type Delivery, type Filter, useTriggers } from '../../api/events';
 import { stateNames, states } from '../../parts/deliveries';
-import { Known } from '../../parts/Known';
+import { SuggestInput } from '../../parts/SuggestInput';
+import { moment, since, stretches } from '../../parts/timeRange';
 import { useParam } from '../../parts/url';
-import { moment, since, stretches } from '../../parts/window';
 
 const own = ['state', 'event', 'trigger', 'agent', 'tool', 'endpoint', 'back', 'from', 'to'];
 
@@ -28,8 +28,8 @@ export function useFilter(fixed?: Delivery['state']): Filter {
   });
 }
 
-// told is a filter without what does not matter.
-export const told = (filter: Filter): Filter => Object.fromEntries(Object.entries(filter).filter(([, v]) => v));
+// activeFilter is a filter without what does not matter.
+export const activeFilter = (filter: Filter): Filter => Object.fromEntries(Object.entries(filter).filter(([, v]) => v));
 
 export function Filters({ list, fixed }: { list: readonly Delivery[]; fixed?: Delivery['state'] }) {
   const [params, setParams] = useSearchParams();
@@ -60,7 +60,7 @@ export function Filters({ list, fixed }: { list: readonly Delivery[]; fixed?: De
         onChange={(e) => setTrigger(e.currentTarget.value)}
         data={[{ value: '', label: 'Any trigger' }, ...new Set([...(triggers.data?.map((t) => t.name) ?? []), trigger].filter(Boolean))]}
       />
-      <Known
+      <SuggestInput
         className="grow"
         style={{ minWidth: '7rem' }}
         aria-label="Agent"
@@ -69,7 +69,7 @@ export function Filters({ list, fixed }: { list: readonly Delivery[]; fixed?: De
         change={setAgent}
         known={list.map((d) => d.agent ?? '')}
       />
-      <Known
+      <SuggestInput
         className="grow"
         style={{ minWidth: '7rem' }}
         aria-label="Tool"
@@ -79,20 +79,15 @@ export function Filters({ list, fixed }: { list: readonly Delivery[]; fixed?: De
         known={list.map((d) => d.tool)}
       />
       <NativeSelect
-        aria-label="When"
+        aria-label="Time range"
         value={back}
         onChange={(e) => setBack(e.currentTarget.value)}
-        data={[...stretches, { value: 'window', label: 'Between two times' }]}
+        data={[...stretches, { value: 'window', label: 'Custom range' }]}
       />
       {back === 'window' && (
         <>
-          <TextInput
-            type="datetime-local"
-            aria-label="Made at this time or later"
-            value={from}
-            onChange={(e) => setFrom(e.currentTarget.value)}
-          />
-          <TextInput type="datetime-local" aria-label="Made before this time" value={to} onChange={(e) => setTo(e.currentTarget.value)} />
+          <TextInput type="datetime-local" aria-label="Created at or after" value={from} onChange={(e) => setFrom(e.currentTarget.value)} />
+          <TextInput type="datetime-local" aria-label="Created before" value={to} onChange={(e) => setTo(e.currentTarget.value)} />
         </>
       )}
       {event && <Chosen name={`event ${event.slice(0, 8)}…`} drop={() => setEvent('')} />}
@@ -107,7 +102,7 @@ export function Filters({ list, fixed }: { list: readonly Delivery[]; fixed?: De
 }
 
 const Chosen = ({ name, drop }: { name: string; drop: () => void }) => (
-  <Button variant="light" rightSection={<X size={13} />} onClick={drop} title="Do not filter by it">
+  <Button variant="light" rightSection={<X size={13} />} onClick={drop} title="Remove this filter">
     {name}
   </Button>
 );

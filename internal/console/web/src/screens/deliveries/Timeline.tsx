@@ -1,9 +1,9 @@
 import { Check, Clock, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { Delivery, DeliveryAttempt, Endpoint } from '../../api/happenings';
-import { Ago, Tag } from '../../parts/bits';
+import type { Delivery, DeliveryAttempt, Endpoint } from '../../api/events';
 import { breakers, ended, standing } from '../../parts/deliveries';
+import { Ago, Tag } from '../../parts/elements';
 import { absolute, span } from '../../parts/format';
 
 // Timeline tells a delivery from its event to its end, attempt by attempt, and
@@ -12,17 +12,17 @@ export function Timeline({ d, endpoint }: { d: Delivery; endpoint: Endpoint | un
   const tried = d.tried ?? [];
   return (
     <ol className="steps" aria-label="Attempts">
-      <Step mark="done" title={d.trigger ? `The trigger ${d.trigger} made it` : 'It was made'} at={d.created_at} />
+      <Step mark="done" title={d.trigger ? `Created by the trigger ${d.trigger}` : 'Created'} at={d.created_at} />
       {tried.map((a, i) => (
         <Attempt key={a.n} a={a} before={tried[i - 1]} />
       ))}
       {!ended(d) && <Next d={d} endpoint={endpoint} />}
       {d.state === 'dead' && (
-        <Step mark="bad" title="Given up" at={d.ended_at}>
-          It is a dead letter until it is replayed.
+        <Step mark="bad" title="Failed for good" at={d.ended_at}>
+          The delivery is a dead letter. You can replay it.
         </Step>
       )}
-      {d.state === 'dropped' && <Step mark="none" title="Somebody dropped it" at={d.ended_at} />}
+      {d.state === 'dropped' && <Step mark="none" title="Dropped by a user" at={d.ended_at} />}
     </ol>
   );
 }
@@ -31,17 +31,17 @@ function Attempt({ a, before }: { a: DeliveryAttempt; before: DeliveryAttempt | 
   const good = a.outcome === 'delivered';
   const after = before ? Date.parse(a.begun_at) - Date.parse(before.begun_at) - before.duration_ms : undefined;
   return (
-    <Step mark={good ? 'done' : 'bad'} title={good ? `Attempt ${a.n} was delivered` : `Attempt ${a.n} failed`} at={a.begun_at}>
+    <Step mark={good ? 'done' : 'bad'} title={good ? `Attempt ${a.n} succeeded` : `Attempt ${a.n} failed`} at={a.begun_at}>
       <span className="row" style={{ gap: '0.375rem' }}>
         {a.kind && <Tag tone="bad">{a.kind.replaceAll('_', ' ')}</Tag>}
         {a.status ? <Tag>HTTP {a.status}</Tag> : null}
         <span className="num">
           took {span(a.duration_ms * 1e6)}
-          {after !== undefined && after > 0 && `, ${span(after * 1e6)} after the one before`}
+          {after !== undefined && after > 0 && `, ${span(after * 1e6)} after the previous attempt`}
         </span>
         {a.call && (
           <Link className="link" href={`/calls/${a.call}`}>
-            the call
+            Call details
           </Link>
         )}
       </span>
@@ -56,11 +56,14 @@ function Next({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
   const alone = endpoint && (endpoint.state === 'open' || endpoint.state === 'stopped') ? endpoint : undefined;
   if (d.state !== 'held' && alone)
     return (
-      <Step mark="open" title={breakers[alone.state]?.name === 'stopped' ? 'Its endpoint is stopped' : 'Its endpoint is left alone'}>
+      <Step
+        mark="open"
+        title={breakers[alone.state]?.name === 'stopped' ? 'The endpoint is stopped' : 'The breaker of its endpoint is open'}
+      >
         {alone.why}
         {alone.until && alone.state === 'open' && (
           <>
-            ; it is tried again <Ago at={alone.until} />
+            ; next test <Ago at={alone.until} />
           </>
         )}
         .{' '}
@@ -71,12 +74,12 @@ function Next({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
     );
   if (d.state === 'ready' && d.next_at && d.attempts > 0)
     return (
-      <Step mark="open" title="It is tried again">
+      <Step mark="open" title="Next attempt">
         <Ago at={d.next_at} />, {absolute(new Date(d.next_at))}
       </Step>
     );
   return (
-    <Step mark="open" title={s.name === 'due' ? 'It is due' : s.name.charAt(0).toUpperCase() + s.name.slice(1)}>
+    <Step mark="open" title={s.name === 'due' ? 'Due now' : s.name.charAt(0).toUpperCase() + s.name.slice(1)}>
       {s.about}
     </Step>
   );

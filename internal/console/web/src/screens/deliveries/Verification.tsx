@@ -1,14 +1,14 @@
 import type { Schemas } from '../../api/client';
-import { Copy, Tag, type Tone } from '../../parts/bits';
 import { proofs } from '../../parts/chain';
+import { Copy, Tag, type Tone } from '../../parts/elements';
 
 const states: Record<Schemas['Verification']['state'], { tone: Tone; name: string; about: string }> = {
-  pending: { tone: 'act', name: 'not had yet', about: 'It is fetched with the next attempt.' },
-  proved: { tone: 'good', name: 'verified', about: 'It is the file that was meant.' },
-  unproved: { tone: 'warn', name: 'not verified', about: 'It went along, since the trigger does not ask for a proof.' },
-  left_out: { tone: 'warn', name: 'left out', about: 'Nothing proves it, so the call was made without it.' },
-  missing: { tone: 'warn', name: 'missing', about: 'It could not be fetched, so the call was made without it.' },
-  refused: { tone: 'bad', name: 'refused', about: 'It is not the file that was meant, so nothing was sent.' },
+  pending: { tone: 'act', name: 'not fetched yet', about: 'The file is fetched with the next attempt.' },
+  proved: { tone: 'good', name: 'verified', about: 'The file matches its hash.' },
+  unproved: { tone: 'warn', name: 'not verified', about: 'The file was sent without proof, because the trigger does not require one.' },
+  left_out: { tone: 'warn', name: 'not sent', about: 'The file could not be verified, so the call was made without it.' },
+  missing: { tone: 'warn', name: 'missing', about: 'The file could not be fetched, so the call was made without it.' },
+  refused: { tone: 'bad', name: 'refused', about: 'The file does not match its hash, so nothing was sent.' },
 };
 
 // Verification says whether the file that belongs to an event is the one that was
@@ -25,7 +25,7 @@ export function Verification({ v }: { v: Schemas['Verification'] }) {
       <dl className="facts">
         <dt>File</dt>
         <dd className="row">
-          <code className="wrap">{v.uri}</code> <Copy value={v.uri} label="Copy the file's address" />
+          <code className="wrap">{v.uri}</code> <Copy value={v.uri} label="Copy the URI of the file" />
         </dd>
         {v.hash && (
           <>

@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { query, send } from '../../api/client';
-import { type AgentEndpoint, useAgentEndpoints } from '../../api/happenings';
-import { Ago, Panel, Tag } from '../../parts/bits';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { type AgentEndpoint, useAgentEndpoints } from '../../api/events';
+import { Ago, Panel, Tag } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { TokenForm } from './TokenForm';
 
 // AgentEndpoints are the agents' own MCP endpoints, with the tokens that let
@@ -21,7 +21,7 @@ export function AgentEndpoints() {
   const close = () => setEdit(null);
   return (
     <Panel
-      title="Agents’ own endpoints"
+      title="Endpoints of agents"
       acts={
         <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({})}>
           Add an endpoint
@@ -33,11 +33,11 @@ export function AgentEndpoints() {
           <ErrorCard error={drop.error} />
         </div>
       )}
-      <Shown query={all} rows={2}>
+      <QueryContent query={all} rows={2}>
         {(list) =>
           list.length === 0 ? (
-            <Empty icon={<KeyRound size={28} strokeWidth={1.5} aria-hidden />} title="None yet">
-              An agent with an MCP endpoint of its own is called there. Its token is sealed, and goes to that origin alone.
+            <Empty icon={<KeyRound size={28} strokeWidth={1.5} aria-hidden />} title="No endpoints yet">
+              Add the MCP endpoint of an agent to deliver to it. The token is stored encrypted and sent only to its origin.
             </Empty>
           ) : (
             <div className="rows">
@@ -64,18 +64,18 @@ export function AgentEndpoints() {
                     set <Ago at={e.updated_at} />
                   </span>
                   <Button size="compact-xs" variant="subtle" onClick={() => setEdit(e)}>
-                    Change
+                    Edit
                   </Button>
                   <Button size="compact-xs" variant="subtle" color="red" loading={drop.isPending} onClick={() => drop.mutate(e)}>
-                    Forget
+                    Remove
                   </Button>
                 </div>
               ))}
             </div>
           )
         }
-      </Shown>
-      <Modal opened={edit !== null} onClose={close} title={edit?.agent ? `The endpoint of ${edit.agent}` : 'An agent’s own endpoint'}>
+      </QueryContent>
+      <Modal opened={edit !== null} onClose={close} title={edit?.agent ? `Endpoint of ${edit.agent}` : 'Add an endpoint of an agent'}>
         {edit && <TokenForm had={edit} close={close} />}
       </Modal>
     </Panel>

@@ -2,12 +2,12 @@ import { Button, Checkbox, NativeSelect, PasswordInput, TextInput } from '@manti
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Failure, type Schemas, send } from '../../api/client';
-import type { AgentEndpoint } from '../../api/happenings';
+import type { AgentEndpoint } from '../../api/events';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
 
 const headers = [
-  { value: 'auto', label: 'As its registration says, else Authorization' },
+  { value: 'auto', label: 'From its registration, or Authorization' },
   { value: 'Authorization', label: 'Authorization' },
   { value: 'X-Agent-Token', label: 'X-Agent-Token' },
   { value: 'X-API-Key', label: 'X-API-Key' },
@@ -59,10 +59,10 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
   if (put.data?.signing_secret)
     return (
       <div className="stack">
-        <p>Deliveries are signed with this secret; it is shown this once. The agent needs it to check them.</p>
+        <p>Deliveries are signed with this secret. Copy it now: it is shown only once. The agent needs it to verify deliveries.</p>
         <Code label="Copy the secret">{put.data.signing_secret}</Code>
         <div className="acts">
-          <Button onClick={close}>I have kept it</Button>
+          <Button onClick={close}>I saved the secret</Button>
         </div>
       </div>
     );
@@ -77,7 +77,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
     >
       <TextInput
         label="Agent"
-        description="As events name it."
+        description="The agent name in events"
         placeholder="42"
         required
         readOnly={had.agent !== undefined}
@@ -87,26 +87,26 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
       />
       <TextInput
         label="URL"
-        description="Its own MCP endpoint."
+        description="MCP endpoint of the agent"
         placeholder="https://agent.example/mcp"
         required
         value={url}
-        error={url && !/^https?:\/\/\S+$/.test(url) ? 'An http or https address.' : undefined}
+        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : undefined}
         onChange={(e) => setURL(e.currentTarget.value)}
       />
       <PasswordInput
         label="Token"
         description={
           had.agent
-            ? 'Empty: the one that is stored stays.'
-            : 'Sealed at once, and never shown again. It may have none. env:NAME and file:/path are read on the server whenever it is sent.'
+            ? 'Leave empty to keep the stored token.'
+            : 'Optional. Stored encrypted and never shown again. References (env:NAME, file:/path) are read for each delivery.'
         }
         autoComplete="off"
         value={token}
         onChange={(e) => setToken(e.currentTarget.value)}
       />
       <div className="row">
-        <NativeSelect className="grow" label="Sent in" value={header} data={headers} onChange={(e) => setHeader(e.currentTarget.value)} />
+        <NativeSelect className="grow" label="Header" value={header} data={headers} onChange={(e) => setHeader(e.currentTarget.value)} />
         <NativeSelect
           className="grow"
           label="Transport"
@@ -119,14 +119,14 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         />
       </div>
       <Checkbox
-        label={had.signed ? 'Make another secret to sign with' : 'Make a secret to sign with'}
+        label={had.signed ? 'Create a new signing secret' : 'Create a signing secret'}
         checked={sign}
         onChange={(e) => setSign(e.currentTarget.checked)}
       />
       {put.error && <ErrorCard error={put.error} />}
       <div className="acts">
         <Button type="submit" disabled={!ready} loading={put.isPending}>
-          Keep it
+          Save
         </Button>
       </div>
     </form>

@@ -3,10 +3,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../../api/client';
-import type { Taken } from '../../api/happenings';
+import type { Taken } from '../../api/events';
 import { counted } from '../../parts/format';
+import { parseJSON } from '../../parts/parseJSON';
 import { ErrorCard } from '../../parts/states';
-import { asJSON } from '../../parts/typed';
 
 // SendEvent sends an event as any sender does: it is stored when the answer comes,
 // and triggers make calls of it.
@@ -17,7 +17,7 @@ export function SendEvent({ close }: { close: () => void }) {
   const [source, setSource] = useState('');
   const [key, setKey] = useState('');
   const [data, setData] = useState('{}');
-  const parsed = asJSON(data);
+  const parsed = parseJSON(data);
   const take = useMutation({
     mutationFn: () =>
       send<Taken>('POST', '/events', {
@@ -44,7 +44,7 @@ export function SendEvent({ close }: { close: () => void }) {
         <TextInput
           className="grow"
           label="Type"
-          description="What happened."
+          description="What happened"
           placeholder="report.finished"
           required
           data-autofocus
@@ -54,7 +54,7 @@ export function SendEvent({ close }: { close: () => void }) {
         <TextInput
           className="grow"
           label="Agent"
-          description="Whom it concerns; their order is kept."
+          description="The agent that it concerns. Events of one agent keep their order."
           value={agent}
           onChange={(e) => setAgent(e.currentTarget.value)}
         />
@@ -63,15 +63,15 @@ export function SendEvent({ close }: { close: () => void }) {
         <TextInput
           className="grow"
           label="Source"
-          description="Where it comes from."
+          description="Where it comes from"
           placeholder="api"
           value={source}
           onChange={(e) => setSource(e.currentTarget.value)}
         />
         <TextInput
           className="grow"
-          label="Key"
-          description="With the same key one is taken."
+          label="Deduplication key"
+          description="Events with the same key are stored once."
           value={key}
           onChange={(e) => setKey(e.currentTarget.value)}
         />
@@ -79,7 +79,7 @@ export function SendEvent({ close }: { close: () => void }) {
       <div className="editor">
         <Textarea
           label="Data"
-          description="JSON, as triggers see it under data."
+          description="JSON. Triggers read it as data."
           autosize
           minRows={4}
           maxRows={16}
@@ -90,10 +90,10 @@ export function SendEvent({ close }: { close: () => void }) {
         />
       </div>
       {take.error && <ErrorCard error={take.error} />}
-      {take.data && <Became taken={take.data} />}
+      {take.data && <SentEvent taken={take.data} />}
       <div className="acts">
         <Button type="submit" disabled={!type || !!parsed.problem} loading={take.isPending}>
-          {take.data ? 'Send it again' : 'Send it'}
+          {take.data ? 'Send again' : 'Send'}
         </Button>
         {take.data && (
           <Button variant="default" onClick={close}>
@@ -105,20 +105,20 @@ export function SendEvent({ close }: { close: () => void }) {
   );
 }
 
-// Became says what became of an event that was sent.
-export function Became({ taken }: { taken: Taken }) {
+// SentEvent says what became of an event that was sent.
+export function SentEvent({ taken }: { taken: Taken }) {
   return (
     <div className="stack tight small" role="status">
       <p>
-        {taken.duplicate ? 'It was taken before, and nothing was done again: ' : 'Taken: '}
+        {taken.duplicate ? 'Already received, so nothing was done: ' : 'Received: '}
         <Link className="link" href={`/events/${taken.id}`}>
           the event
         </Link>
         {taken.deliveries.length > 0
-          ? `. It leads to ${counted(taken.deliveries.length, 'call')}.`
+          ? `. It makes ${counted(taken.deliveries.length, 'call')}.`
           : taken.duplicate
             ? '.'
-            : '. No call follows from it now.'}
+            : '. It makes no call now.'}
       </p>
       {taken.faults?.map((f) => (
         <p key={f} className="wrap" style={{ color: 'var(--bad)' }}>

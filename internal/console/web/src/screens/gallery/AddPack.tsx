@@ -4,8 +4,8 @@ import { useDeferredValue, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Schemas, send } from '../../api/client';
 import { useMe, usePacks } from '../../api/data';
-import { can } from '../../app/may';
-import { Copy, Head, Out, Panel, Tag } from '../../parts/bits';
+import { can } from '../../app/permissions';
+import { Copy, ExternalLink, Head, Panel, Tag } from '../../parts/elements';
 import { Empty, ErrorCard, Loading } from '../../parts/states';
 import { Consent } from '../server/Consent';
 
@@ -30,13 +30,13 @@ export default function AddPack({ id }: { id: string }) {
   const pack = id === file ? own.data : packs.data?.find((p) => p.id === id);
   return (
     <>
-      <Head title={pack?.title ?? (id === file ? 'A pack from a file' : id)} sub={pack?.summary} crumbs={[['Gallery', '/gallery']]} />
+      <Head title={pack?.title ?? (id === file ? 'Pack from a file' : id)} sub={pack?.summary} crumbs={[['Gallery', '/gallery']]} />
       {id === file && (
         <Panel pad>
           <div className="stack editor">
             <Textarea
-              label="The pack"
-              description="YAML or JSON, as “junctor pack export” writes it. Nothing is added before you say so."
+              label="Pack"
+              description="YAML or JSON from “junctor pack export”. You see what it adds before you add it."
               autosize
               minRows={4}
               maxRows={16}
@@ -47,7 +47,7 @@ export default function AddPack({ id }: { id: string }) {
             <input
               type="file"
               accept=".yaml,.yml,.json"
-              aria-label="Or choose the file"
+              aria-label="Choose a file"
               onChange={(e) => e.currentTarget.files?.[0]?.text().then(setText)}
             />
             {own.error && <ErrorCard error={own.error} />}
@@ -62,11 +62,11 @@ export default function AddPack({ id }: { id: string }) {
         <Loading rows={6} />
       ) : (
         id !== file && (
-          <Empty title="There is no such pack">
+          <Empty title="Pack not found">
             <Link className="link" href="/gallery">
               The gallery
             </Link>{' '}
-            has those that come with the program.
+            lists the packs that come with Junctor.
           </Empty>
         )
       )}
@@ -144,23 +144,23 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
           {questions.map((q) => (
             <Answer key={q.name} q={q} value={answers[q.name] ?? ''} set={(v) => answer(q.name, v)} />
           ))}
-          {questions.length === 0 && <p className="soft">Nothing is missing: it can be added as it is.</p>}
+          {questions.length === 0 && <p className="soft">No settings are needed.</p>}
           {now.servers.map((s) =>
             s.present || s.named ? (
               <p key={s.name} className={s.taken ? 'bad' : 'soft'}>
                 {s.present
-                  ? `The server ${s.id} is here already, and is used as it is.`
+                  ? `The server ${s.id} exists and is used unchanged.`
                   : s.taken
-                    ? `There is another server ${s.id} already, and this one keeps its id: rules name its tools. Remove that one first.`
-                    : `The server is called ${s.id}: rules name its tools.`}
+                    ? `Another server has the ID ${s.id}. Rules refer to tools by this ID, so remove that server first.`
+                    : `The server keeps the ID ${s.id}, because rules refer to its tools.`}
               </p>
             ) : (
               <TextInput
                 key={s.name}
-                label={now.servers.length === 1 ? 'Id' : `Id of ${s.name}`}
-                description="Its tools are shown as id__name."
+                label={now.servers.length === 1 ? 'ID' : `ID of ${s.name}`}
+                description="Prefix of the tool names: id__name."
                 value={names[`server/${s.name}`] ?? s.name}
-                error={s.taken ? 'There is a server of this id already.' : undefined}
+                error={s.taken ? 'A server with this ID exists.' : undefined}
                 onChange={(e) => {
                   setNames({ ...names, [`server/${s.name}`]: e.currentTarget.value });
                   setAgreed({});
@@ -173,7 +173,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
               key={a.pack}
               label={now.agents.length === 1 ? 'Name of the agent' : `Name of the agent ${a.pack}`}
               value={names[`agent/${a.pack}`] ?? a.pack}
-              error={a.taken ? 'There is an agent of this name already.' : undefined}
+              error={a.taken ? 'An agent with this name exists.' : undefined}
               onChange={(e) => setNames({ ...names, [`agent/${a.pack}`]: e.currentTarget.value })}
             />
           ))}
@@ -193,20 +193,20 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
           {may ? (
             <div className="acts">
               <Button type="submit" disabled={!ready || busy} loading={busy}>
-                Add {now.servers.length === 1 ? now.servers[0]?.id : 'all of it'}
+                Add {now.servers.length === 1 ? now.servers[0]?.id : 'all'}
               </Button>
               <span className="small soft" aria-live="polite">
                 {busy
                   ? commands.length > 0
-                    ? 'It is fetched and started; the first time that can take a minute.'
-                    : 'It is reached.'
+                    ? 'Downloading and starting. The first time can take a minute.'
+                    : 'Testing the connection…'
                   : missing.length > 0
-                    ? `Still missing: ${missing.map((q) => q.title).join(', ')}.`
+                    ? `Required: ${missing.map((q) => q.title).join(', ')}.`
                     : ''}
               </span>
             </div>
           ) : (
-            <p className="soft">Your role looks and adds nothing: ask a developer or an admin.</p>
+            <p className="soft">Your role cannot add servers. Ask a developer or an admin.</p>
           )}
           {error !== null && <ErrorCard error={error} />}
         </form>
@@ -228,7 +228,7 @@ function Answer({ q, value, set }: { q: Question; value: string; set: (v: string
     label: q.title,
     description: (
       <>
-        {q.about} {q.where && <Where text={q.where} />} {q.secret && 'Kept sealed, and never shown again.'}
+        {q.about} {q.where && <Where text={q.where} />} {q.secret && 'Stored encrypted and never shown again.'}
       </>
     ),
     withAsterisk: wanted(q),
@@ -239,25 +239,27 @@ function Answer({ q, value, set }: { q: Question; value: string; set: (v: string
   return <TextInput {...common} placeholder={q.default || q.example} onChange={(e) => set(e.currentTarget.value)} />;
 }
 
-const Where = ({ text }: { text: string }) => (/^https:\/\//.test(text) ? <Out href={text}>Get it here</Out> : text);
+const Where = ({ text }: { text: string }) => (/^https:\/\//.test(text) ? <ExternalLink href={text}>Get it</ExternalLink> : text);
 
 function About({ pack, now }: { pack: Plan; now: Plan }) {
   return (
-    <Panel title="What is added" pad>
+    <Panel title="Contents of the pack" pad>
       <dl className="facts">
         {now.servers.map((s) => (
           <Server key={s.name} s={s} />
         ))}
         {now.agents.map((a) => (
           <Row key={a.name} name={`Agent ${a.name}`}>
-            {a.role}: {a.tools.join(', ')} {a.taken && <Tag tone="warn">the name is taken</Tag>}
+            {a.role}: {a.tools.join(', ')} {a.taken && <Tag tone="warn">name in use</Tag>}
           </Row>
         ))}
-        <Row name="Network">{{ none: 'never', install: 'once, to fetch it', always: 'always' }[pack.network as string] ?? 'not said'}</Row>
-        {pack.needs && pack.needs.length > 0 && <Row name="Needs">{pack.needs.join(', ')} on the machine of the instance</Row>}
+        <Row name="Network">
+          {{ none: 'never', install: 'once, for the download', always: 'always' }[pack.network as string] ?? 'unknown'}
+        </Row>
+        {pack.needs && pack.needs.length > 0 && <Row name="Requires">{pack.needs.join(', ')} on the machine of the instance</Row>}
         {pack.homepage && (
           <Row name="More">
-            <Out href={pack.homepage} />
+            <ExternalLink href={pack.homepage} />
           </Row>
         )}
       </dl>
@@ -275,7 +277,7 @@ const Row = ({ name, children }: { name: string; children: React.ReactNode }) =>
 function Server({ s }: { s: Plan['servers'][number] }) {
   return (
     <>
-      <Row name={s.present ? 'Uses' : s.command ? 'Runs' : 'Reaches'}>
+      <Row name={s.present ? 'Uses' : s.command ? 'Runs' : 'Connects to'}>
         <code className="wrap">{s.command ? s.command.join(' ') : s.url || s.document}</code>
         {s.cwd && (
           <span className="soft">
@@ -284,7 +286,7 @@ function Server({ s }: { s: Plan['servers'][number] }) {
           </span>
         )}
       </Row>
-      {s.auth === 'oauth' && <Row name="Then">You sign in there, on the page of the server.</Row>}
+      {s.auth === 'oauth' && <Row name="Next step">Sign in on the page of the server.</Row>}
     </>
   );
 }
@@ -299,7 +301,7 @@ function Done({ added }: { added: Added }) {
             <Link className="link" href={`/servers/${s.id}`}>
               {s.title || s.id}
             </Link>{' '}
-            answers.
+            was added.
           </p>
         ))}
         {added.agents.map((a) => (
@@ -309,7 +311,7 @@ function Done({ added }: { added: Added }) {
               <Link className="link" href={`/agents/${a.name}`}>
                 {a.name}
               </Link>
-              . Its key is shown this once:
+              . Copy its key now: it is shown only once.
             </p>
             <p className="row">
               <code className="wrap">{a.key}</code> <Copy value={a.key} label="Copy the key" />

@@ -1,8 +1,8 @@
 import { ActionIcon, Button, SegmentedControl, Textarea } from '@mantine/core';
 import { Play, RotateCcw, Square } from 'lucide-react';
 import { useMemo, useRef } from 'react';
-import { Panel, Tabs } from '../../parts/bits';
-import { home } from '../../parts/doors';
+import { Panel, Tabs } from '../../parts/elements';
+import { instanceURL } from '../../parts/instanceURL';
 import { Code } from '../../parts/Json';
 import { SchemaForm } from '../../parts/SchemaForm';
 import { check, initial, type Wrong } from '../../parts/schema';
@@ -10,16 +10,16 @@ import { snippetsOf } from '../../parts/snippets';
 import { useKept } from '../../parts/store';
 import { useParam } from '../../parts/url';
 import { Examples } from './Examples';
-import { cancel, draftKey, fill, keyOf, start, type Target, usePast, useRun } from './run';
+import { cancel, draftKey, fill, keyOf, start, type Target, useRecordRun, useRun } from './run';
 
-const verbs = { tool: 'Call it', prompt: 'Get it', resource: 'Read it' };
+const verbs = { tool: 'Call tool', prompt: 'Get prompt', resource: 'Read resource' };
 
 // Arguments are written in a form made from the schema and as JSON, whichever
 // one likes: what is written in one stands in the other.
 export function Arguments({ target }: { target: Target }) {
   const of = keyOf(target);
   const state = useRun(of);
-  const past = usePast();
+  const past = useRecordRun();
   const [draft, setDraft] = useKept<{ text: string } | null>(sessionStorage, draftKey(target), null);
   const [how, setHow] = useParam('as', 'both');
   const text = draft?.text ?? JSON.stringify(initial(target.schema) ?? {}, null, 2);
@@ -37,12 +37,12 @@ export function Arguments({ target }: { target: Target }) {
       acts={
         <>
           <Examples of={of} value={whole.current} load={(args) => setDraft({ text: JSON.stringify(args, null, 2) })} />
-          <ActionIcon aria-label="Begin anew" onClick={() => setDraft(null)}>
+          <ActionIcon aria-label="Reset arguments" onClick={() => setDraft(null)}>
             <RotateCcw size={15} />
           </ActionIcon>
           <SegmentedControl
             size="xs"
-            aria-label="How to write them"
+            aria-label="Input mode"
             value={how}
             onChange={setHow}
             data={[
@@ -77,7 +77,7 @@ export function Arguments({ target }: { target: Target }) {
                 wrong={wrong}
                 change={(v) => setDraft({ text: JSON.stringify(v, null, 2) })}
               />
-              {problem && <p className="small soft">The JSON cannot be read yet; the form goes on when it can.</p>}
+              {problem && <p className="small soft">Invalid JSON. Fix it to use the form.</p>}
             </fieldset>
           )}
           {how !== 'form' && (
@@ -92,7 +92,7 @@ export function Arguments({ target }: { target: Target }) {
                 error={problem}
                 onChange={(e) => setDraft({ text: e.currentTarget.value })}
               />
-              <Wrongs wrong={wrong} />
+              <ArgumentProblems wrong={wrong} />
             </div>
           )}
         </div>
@@ -111,12 +111,12 @@ export function Arguments({ target }: { target: Target }) {
           )}
         </div>
       </form>
-      <Elsewhere target={target} args={value} />
+      <Snippets target={target} args={value} />
     </Panel>
   );
 }
 
-function Wrongs({ wrong }: { wrong: Wrong[] }) {
+function ArgumentProblems({ wrong }: { wrong: Wrong[] }) {
   if (wrong.length === 0) return null;
   return (
     <ul className="small" style={{ margin: 0, paddingLeft: '1.125rem', color: 'var(--bad)' }}>
@@ -139,16 +139,16 @@ function parse(text: string): { value: unknown; problem?: string } {
 
 const missing = (wrong: Wrong[]) => {
   const w = wrong[0];
-  return w ? `${w.pointer.slice(1) || 'It'} ${w.message}${wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''}.` : '';
+  return w ? `${w.pointer.slice(1) || 'The value'} ${w.message}${wrong.length > 1 ? `, and ${wrong.length - 1} more` : ''}.` : '';
 };
 
-function Elsewhere({ target, args }: { target: Target; args: unknown }) {
+function Snippets({ target, args }: { target: Target; args: unknown }) {
   const [lang, setLang] = useKept(localStorage, 'junctor-language', 'curl');
-  const all = snippetsOf({ origin: home(), kind: target.kind, server: target.server, name: target.name, args });
+  const all = snippetsOf({ origin: instanceURL(), kind: target.kind, server: target.server, name: target.name, args });
   const chosen = all.find((s) => s.key === lang) ?? all[0];
   return (
     <details style={{ marginTop: '0.875rem' }}>
-      <summary className="small soft">The same from elsewhere</summary>
+      <summary className="small soft">Code for this call</summary>
       <div className="stack" style={{ marginTop: '0.5rem' }}>
         <Tabs label="Language" now={chosen?.key ?? ''} choose={setLang} tabs={all.map((s) => [s.key, s.name])} />
         {chosen && <Code label="Copy the code">{chosen.text}</Code>}

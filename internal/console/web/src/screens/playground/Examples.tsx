@@ -43,7 +43,7 @@ export function Examples({ of, value, load }: { of: string; value: unknown; load
               Save
             </Button>
           </form>
-          {names.length === 0 && <p className="small soft">Keep these arguments in this browser, to fill them in again.</p>}
+          {names.length === 0 && <p className="small soft">Save these arguments in this browser to use them again.</p>}
           {names.map((n) => (
             <div key={n} className="row plain">
               <button
@@ -61,7 +61,7 @@ export function Examples({ of, value, load }: { of: string; value: unknown; load
                   {JSON.stringify(saved[n])}
                 </span>
               </button>
-              <ActionIcon size="sm" aria-label={`Forget ${n}`} onClick={() => forget(n)}>
+              <ActionIcon size="sm" aria-label={`Delete ${n}`} onClick={() => forget(n)}>
                 <Trash2 size={13} />
               </ActionIcon>
             </div>

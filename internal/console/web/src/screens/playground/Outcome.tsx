@@ -3,41 +3,41 @@ import { Link } from 'wouter';
 import { useApps } from '../../api/data';
 import { AppView } from '../../apps/AppView';
 import { useStage } from '../../apps/stage';
-import { Panel, Tag } from '../../parts/bits';
+import { Panel, Tag } from '../../parts/elements';
 import { span } from '../../parts/format';
 import { Code } from '../../parts/Json';
 import { Result } from '../../parts/Result';
 import { ErrorCard } from '../../parts/states';
 import { useParam } from '../../parts/url';
-import { Questions } from '../Questions';
-import { lastArgs, type Run, start, type Target, usePast } from './run';
+import { InputRequests } from '../InputRequests';
+import { lastArgs, type Run, start, type Target, useRecordRun } from './run';
 
 // Outcome is what a run says, asks and gives.
 export function Outcome({ target }: { target: Target }) {
   const apps = useApps(target.kind === 'tool');
   const app = apps.data?.find((a) => a.name === target.name);
   const { running, run: state } = useStage(target, app !== undefined, () => ({}));
-  const past = usePast();
+  const past = useRecordRun();
   const [tab, setTab] = useParam('show', 'content');
   const answer = state.answer;
   const asks = answer?.input ? (answer.result.inputRequests ?? {}) : {};
   return (
     <Panel
-      title="Outcome"
+      title="Result"
       acts={
         answer && (
           <span className="row plain small">
             {answer.input ? (
-              <Tag tone="act">asks for input</Tag>
+              <Tag tone="act">input required</Tag>
             ) : answer.task ? (
-              <Tag tone="act">a task</Tag>
+              <Tag tone="act">task</Tag>
             ) : (
-              <Tag tone={answer.is_error ? 'bad' : 'good'}>{answer.is_error ? 'the tool failed' : 'success'}</Tag>
+              <Tag tone={answer.is_error ? 'bad' : 'good'}>{answer.is_error ? 'tool error' : 'success'}</Tag>
             )}
             <span className="soft num">{span(answer.duration_ns)}</span>
             {answer.call && !answer.input && (
               <Link className="link" href={`/calls/${answer.call}`}>
-                its story
+                Call details
               </Link>
             )}
           </span>
@@ -56,7 +56,7 @@ export function Outcome({ target }: { target: Target }) {
         {state.error ? <ErrorCard error={state.error} /> : null}
         {app && running && <AppView key={state.first} running={running} title={app.title || app.tool} />}
         {answer?.input ? (
-          <Questions
+          <InputRequests
             asks={asks}
             answer={(responses) =>
               void start(target, lastArgs(), past, { input_responses: responses, request_state: answer.result.requestState })
@@ -65,7 +65,7 @@ export function Outcome({ target }: { target: Target }) {
         ) : answer ? (
           <Result result={answer.result} tab={tab} choose={setTab} />
         ) : (
-          !state.busy && !state.error && <p className="soft">Nothing yet.</p>
+          !state.busy && !state.error && <p className="soft">No call yet.</p>
         )}
       </div>
     </Panel>
@@ -86,7 +86,7 @@ function Progress({ run }: { run: Run }) {
         <i className={part === undefined ? 'bone' : ''} style={{ left: 0, width: `${(part ?? 1) * 100}%` }} />
       </div>
       <span className="small soft row plain">
-        <span className="grow">{p?.message ?? (p ? `${p.progress}${p.total ? ` of ${p.total}` : ''}` : 'It works …')}</span>
+        <span className="grow">{p?.message ?? (p ? `${p.progress}${p.total ? ` of ${p.total}` : ''}` : 'Running…')}</span>
         <span className="num">{(Math.max(0, now - run.began) / 1000).toFixed(1)} s</span>
       </span>
     </div>

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react';
 import { Failure, type Problem } from '../../api/client';
-import { stream } from '../../api/events';
+import { stream } from '../../api/stream';
 import type { Schema } from '../../parts/schema';
 import { useKept } from '../../parts/store';
-import type { Ask } from '../Questions';
+import type { Ask } from '../InputRequests';
 
 export type Kind = 'tool' | 'resource' | 'prompt';
 
@@ -26,8 +26,8 @@ export interface RunResult {
   call?: string;
 }
 
-// Past is something that was tried.
-export interface Past {
+// PastRun is something that was tried.
+export interface PastRun {
   at: string;
   kind: Kind;
   name: string;
@@ -80,7 +80,7 @@ export const lastArgs = () => last;
 export const fill = (template: string, args: Record<string, unknown>) =>
   template.replace(/\{([+#./;?&])?([^}]+)\}/g, (_, _op, hole: string) => encodeURIComponent(String(args[hole] ?? '')));
 
-export async function start(t: Target, args: unknown, past: (p: Past) => void, more: Record<string, unknown> = {}) {
+export async function start(t: Target, args: unknown, past: (p: PastRun) => void, more: Record<string, unknown> = {}) {
   const of = keyOf(t);
   abort?.abort();
   const control = new AbortController();
@@ -128,7 +128,7 @@ export async function start(t: Target, args: unknown, past: (p: Past) => void, m
         ? {
             ...r,
             busy: false,
-            error: new Failure({ code: 'unreachable', detail: 'The answer ended before the result came.' }, 'POST /run'),
+            error: new Failure({ code: 'unreachable', detail: 'The response ended before the result.' }, 'POST /run'),
           }
         : r,
     );
@@ -139,7 +139,7 @@ export async function start(t: Target, args: unknown, past: (p: Past) => void, m
           ...r,
           busy: false,
           error: new Failure(
-            { code: 'canceled', detail: 'You cancelled it; the server was told.', hint: 'Call it again whenever you like.' },
+            { code: 'canceled', detail: 'You cancelled the call. The server was notified.', hint: 'You can call it again.' },
             'POST /run',
           ),
         }));
@@ -151,14 +151,14 @@ export async function start(t: Target, args: unknown, past: (p: Past) => void, m
   }
 }
 
-export const usePasts = () => useKept<Past[]>(sessionStorage, 'junctor-runs', []);
+export const useRunHistory = () => useKept<PastRun[]>(sessionStorage, 'junctor-runs', []);
 
-// usePast gives what takes down a run.
-export function usePast() {
-  const [pasts, setPasts] = usePasts();
+// useRecordRun gives what takes down a run.
+export function useRecordRun() {
+  const [pasts, setPasts] = useRunHistory();
   const now = useRef(pasts);
   now.current = pasts;
-  return (p: Past) => setPasts([p, ...now.current].slice(0, 30));
+  return (p: PastRun) => setPasts([p, ...now.current].slice(0, 30));
 }
 
 // draftKey is where arguments are kept while somebody writes them.

@@ -6,7 +6,7 @@ export function AuthFields({
   draft,
   change,
   types = Object.keys(authNames) as AuthType[],
-  label = 'How it knows Junctor',
+  label = 'Authentication',
   keyLabel = 'Header',
   disabled = false,
 }: {
@@ -38,19 +38,19 @@ export function AuthFields({
         onChange={(e) => set({ type: e.currentTarget.value as AuthType, secret: '' })}
       />
       {draft.type === 'api-key' && text('header', keyLabel, { placeholder: 'X-API-Key' })}
-      {draft.type === 'basic' && text('username', 'Name', { autoComplete: 'off' })}
+      {draft.type === 'basic' && text('username', 'User name', { autoComplete: 'off' })}
       {oauth &&
-        text('client_id', 'Client id', {
-          description: draft.type === 'oauth' ? 'Only where a client was registered by hand; else Junctor becomes one.' : undefined,
+        text('client_id', 'Client ID', {
+          description: draft.type === 'oauth' ? 'Only if you registered a client by hand. By default, Junctor registers one.' : undefined,
         })}
       {oauth && (
         <NativeSelect
-          label="The client proves itself by"
+          label="Client authentication"
           value={draft.client_auth ?? ''}
           disabled={disabled}
           data={[
-            { value: '', label: draft.type === 'oauth' ? 'its secret, or not at all' : 'its secret' },
-            { value: 'private-key-jwt', label: 'a private key that signs' },
+            { value: '', label: draft.type === 'oauth' ? 'client secret or none' : 'client secret' },
+            { value: 'private-key-jwt', label: 'private key (JWT)' },
           ]}
           onChange={(e) => set({ client_auth: (e.currentTarget.value || undefined) as Draft['client_auth'] })}
         />
@@ -59,7 +59,7 @@ export function AuthFields({
         (draft.client_auth && oauth ? (
           <Textarea
             label="Private key"
-            description={draft.secret === kept ? 'One is kept, sealed. Write another to replace it.' : 'In PEM. It is kept sealed.'}
+            description={draft.secret === kept ? 'A key is stored. Enter a new one to replace it.' : 'In PEM. Stored encrypted.'}
             autosize
             minRows={3}
             maxRows={8}
@@ -72,8 +72,8 @@ export function AuthFields({
             label={draft.type === 'basic' ? 'Password' : oauth ? 'Client secret' : 'Secret'}
             description={
               draft.secret === kept
-                ? 'One is kept, sealed. Write another to replace it.'
-                : 'Kept sealed, and sent to this server alone. Or a reference: env:NAME, file:/path.'
+                ? 'A secret is stored. Enter a new one to replace it.'
+                : 'Stored encrypted and sent only to this server. Or a reference: env:NAME, file:/path.'
             }
             placeholder={draft.secret === kept ? '•••' : undefined}
             disabled={disabled}
@@ -83,17 +83,17 @@ export function AuthFields({
           />
         ))}
       {draft.type === 'oauth-client' && <Grant draft={draft} set={set} disabled={disabled} />}
-      {draft.type === 'oauth-client' && text('token_url', 'Token address', { placeholder: 'https://idp.example.com/token' })}
-      {oauth && text('issuer', 'Authorization server', { description: 'The only one to go to; absent for the one that the server names.' })}
+      {draft.type === 'oauth-client' && text('token_url', 'Token endpoint', { placeholder: 'https://idp.example.com/token' })}
+      {oauth && text('issuer', 'Authorization server', { description: 'By default, the one that the server names.' })}
       {oauth && text('scope', 'Scopes', { placeholder: 'read write' })}
     </>
   );
 }
 
 const subjects: Record<string, string> = {
-  'jwt-bearer': 'The statement of the platform',
-  'token-exchange': 'The token to exchange',
-  enterprise: 'The identity token of the person',
+  'jwt-bearer': 'JWT assertion',
+  'token-exchange': 'Subject token',
+  enterprise: 'ID token of the user',
 };
 
 // Grant is for tokens that are got for something else than the client itself.
@@ -102,7 +102,9 @@ function Grant({ draft, set, disabled }: { draft: Draft; set: (part: Partial<Dra
     <PasswordInput
       label={label}
       description={
-        draft[key] === kept ? 'One is kept, sealed. Write another to replace it.' : 'Kept sealed. Or a reference: env:NAME, file:/path.'
+        draft[key] === kept
+          ? 'A secret is stored. Enter a new one to replace it.'
+          : 'Stored encrypted. Or a reference: env:NAME, file:/path.'
       }
       disabled={disabled}
       value={draft[key] === kept ? '' : (draft[key] ?? '')}
@@ -116,14 +118,14 @@ function Grant({ draft, set, disabled }: { draft: Draft; set: (part: Partial<Dra
   return (
     <>
       <NativeSelect
-        label="The token is got for"
+        label="Grant"
         value={draft.grant ?? ''}
         disabled={disabled}
         data={[
-          { value: '', label: 'the client itself' },
-          { value: 'jwt-bearer', label: 'a statement of a platform (JWT bearer)' },
-          { value: 'token-exchange', label: 'another token (token exchange)' },
-          { value: 'enterprise', label: 'a person of an identity provider (enterprise-managed)' },
+          { value: '', label: 'client credentials' },
+          { value: 'jwt-bearer', label: 'JWT bearer' },
+          { value: 'token-exchange', label: 'token exchange' },
+          { value: 'enterprise', label: 'enterprise-managed (user of an identity provider)' },
         ]}
         onChange={(e) => set({ grant: (e.currentTarget.value || undefined) as Draft['grant'], subject: '' })}
       />
@@ -131,7 +133,7 @@ function Grant({ draft, set, disabled }: { draft: Draft; set: (part: Partial<Dra
       {draft.grant === 'token-exchange' && (
         <>
           <NativeSelect
-            label="Kind of that token"
+            label="Type of the subject token"
             value={draft.subject_type ?? ''}
             disabled={disabled}
             data={[{ value: '', label: 'access_token' }, 'id_token', 'refresh_token', 'jwt']}
@@ -142,9 +144,9 @@ function Grant({ draft, set, disabled }: { draft: Draft; set: (part: Partial<Dra
       )}
       {draft.grant === 'enterprise' && (
         <>
-          {text('idp_token_url', 'Token address of the identity provider')}
-          {text('idp_client_id', 'Client at the identity provider')}
-          {secret('idp_secret', 'Secret of that client')}
+          {text('idp_token_url', 'Token endpoint of the identity provider')}
+          {text('idp_client_id', 'Client ID at the identity provider')}
+          {secret('idp_secret', 'Client secret at the identity provider')}
         </>
       )}
     </>

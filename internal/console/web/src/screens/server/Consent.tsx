@@ -32,7 +32,7 @@ export function Consent({
         </pre>
       </div>
       <Checkbox
-        label="I want the machine of this instance to run exactly this, with the rights that the instance has."
+        label="I want this instance to run exactly this command, with the permissions of the instance."
         checked={checked}
         onChange={(e) => setChecked(e.currentTarget.checked)}
       />

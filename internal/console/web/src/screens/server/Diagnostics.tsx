@@ -1,11 +1,11 @@
 import type { ServerDetail } from '../../api/client';
-import { Ago, Panel } from '../../parts/bits';
+import { Ago, Panel } from '../../parts/elements';
 import { Code } from '../../parts/Json';
 
 const sharing: Record<string, string> = {
-  shared: 'everybody shares one connection',
-  session: 'each client has its own',
-  user: 'each caller has its own',
+  shared: 'one connection for all callers',
+  session: 'one connection per client session',
+  user: 'one connection per caller',
 };
 
 // Diagnostics is how a server is doing, as its last answers say.
@@ -18,7 +18,7 @@ export function Diagnostics({ s }: { s: ServerDetail }) {
         <dl className="facts">
           <dt>Connected</dt>
           <dd>{d.connected ? 'yes' : 'no'}</dd>
-          <dt>Calls itself</dt>
+          <dt>Name</dt>
           <dd>
             {d.name} {d.release}
           </dd>
@@ -38,7 +38,7 @@ export function Diagnostics({ s }: { s: ServerDetail }) {
         <dl className="facts">
           <dt>Open</dt>
           <dd>
-            {d.sessions} <span className="soft">of at most {s.max_sessions || 'the usual number'}</span>
+            {d.sessions} <span className="soft">of at most {s.max_sessions || 'the default number'}</span>
           </dd>
           <dt>Waiting for input</dt>
           <dd>{d.parked}</dd>
@@ -48,7 +48,7 @@ export function Diagnostics({ s }: { s: ServerDetail }) {
               <dd>{d.processes}</dd>
             </>
           )}
-          <dt>Shared</dt>
+          <dt>Isolation</dt>
           <dd>
             {sharing[d.isolation || 'shared'] ?? d.isolation}
             {d.isolation_reason && <span className="soft">: {d.isolation_reason}</span>}
@@ -60,7 +60,7 @@ export function Diagnostics({ s }: { s: ServerDetail }) {
           {d.stderr?.length ? (
             <Code label="Copy the lines">{d.stderr.join('\n')}</Code>
           ) : (
-            <p className="soft">{s.transport === 'stdio' ? 'It has not complained.' : 'Only commands have one.'}</p>
+            <p className="soft">{s.transport === 'stdio' ? 'No output.' : 'Only commands have standard error.'}</p>
           )}
         </Panel>
       </div>

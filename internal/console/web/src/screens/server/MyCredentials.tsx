@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schemas, type ServerDetail, send } from '../../api/client';
 import { useMe, useMyCredentials } from '../../api/data';
-import { Ago, Panel, Tag } from '../../parts/bits';
 import { authNames, authOf, type Draft, lacks } from '../../parts/connection';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { Ago, Panel, Tag } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { AuthFields } from './AuthFields';
 
 // MyCredentials is what a person enters for a server that is called with the
@@ -16,12 +16,12 @@ export function MyCredentials({ s }: { s: ServerDetail }) {
   if (!me?.person)
     return (
       <Panel title="Your credentials">
-        <Empty title="Only people have credentials of their own" />
+        <Empty title="Only users can enter their own credentials" />
       </Panel>
     );
   return (
     <Panel title="Your credentials" pad>
-      <Shown query={mine}>{(all) => <Form s={s} now={all.find((c) => c.server === s.id)} />}</Shown>
+      <QueryContent query={mine}>{(all) => <Form s={s} now={all.find((c) => c.server === s.id)} />}</QueryContent>
     </Panel>
   );
 }
@@ -49,7 +49,7 @@ function Form({ s, now }: { s: ServerDetail; now: Schemas['MyCredential'] | unde
       <div className="row">
         {now?.entered ? (
           <>
-            <Tag tone={now.problem ? 'bad' : 'good'}>{now.problem ? 'of no use' : 'entered'}</Tag>
+            <Tag tone={now.problem ? 'bad' : 'good'}>{now.problem ? 'rejected' : 'entered'}</Tag>
             <span className="small soft">
               {now.auth && authNames[now.auth.type]} <Ago at={now.updated_at} />
             </span>
@@ -60,17 +60,17 @@ function Form({ s, now }: { s: ServerDetail; now: Schemas['MyCredential'] | unde
       </div>
       {now?.problem && <p className="small">{now.problem}</p>}
       <p className="soft small">
-        This server is called with the credentials of each. Yours go with your calls, and with those of your agents; they are kept sealed
-        and nobody is shown them.
+        This server requires the credentials of each user. Your calls and those of your agents use yours. They are stored encrypted and
+        never shown.
       </p>
-      <AuthFields draft={draft} change={setDraft} types={['bearer', 'api-key', 'basic']} label="What you have" />
+      <AuthFields draft={draft} change={setDraft} types={['bearer', 'api-key', 'basic']} label="Credential type" />
       <div className="acts">
         <Button type="submit" disabled={!!lacks(draft)} loading={enter.isPending}>
-          {now?.entered ? 'Replace them' : 'Enter them'}
+          {now?.entered ? 'Replace' : 'Save'}
         </Button>
         {now?.entered && (
           <Button variant="default" loading={erase.isPending} onClick={() => erase.mutate()}>
-            Erase them
+            Delete
           </Button>
         )}
       </div>

@@ -3,11 +3,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Schemas, Server, ServerDetail } from '../../api/client';
 import { useMe } from '../../api/data';
-import { can } from '../../app/may';
-import { Panel, Scroll } from '../../parts/bits';
-import { useEdits, useSave } from '../../parts/Conflict';
+import { can } from '../../app/permissions';
+import { Panel, Scroll } from '../../parts/elements';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
+import { useEdits, useSave } from '../../parts/useEdits';
 
 export type Overrides = NonNullable<Schemas['Server']['overrides']>;
 type All = Overrides;
@@ -35,18 +35,18 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
   if (own.length === 0) return null;
   return (
     <Panel
-      title="How its tools are shown"
+      title="Tools"
       acts={
         own.length > 8 && (
           <TextInput size="xs" placeholder="Find a tool" aria-label="Find a tool" value={q} onChange={(e) => setQ(e.currentTarget.value)} />
         )
       }
     >
-      <Scroll label="How its tools are shown" className="rows" height="24rem">
+      <Scroll label="Tools of the server" className="rows" height="24rem">
         {shown.map((n) => (
           <div key={n} className="override">
             <Switch
-              aria-label={`${n} is shown`}
+              aria-label={`List ${n}`}
               checked={!all[n]?.hide}
               disabled={!may}
               onChange={(e) => set(n, { hide: !e.currentTarget.checked })}
@@ -56,8 +56,8 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
             </code>
             <TextInput
               size="xs"
-              aria-label={`Another name for ${n}`}
-              placeholder="another name"
+              aria-label={`Name of ${n}`}
+              placeholder="other name"
               disabled={!may}
               value={all[n]?.name ?? ''}
               onChange={(e) => set(n, { name: e.currentTarget.value })}
@@ -65,17 +65,17 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
             <TextInput
               size="xs"
               className="grow"
-              aria-label={`Another description for ${n}`}
-              placeholder="another description"
+              aria-label={`Description of ${n}`}
+              placeholder="other description"
               disabled={!may}
               value={all[n]?.description ?? ''}
               onChange={(e) => set(n, { description: e.currentTarget.value })}
             />
             <Checkbox
               size="xs"
-              label="reads only"
-              aria-label={`${n} reads only`}
-              title="It changes nothing, so agents use it without approval. Admins set it."
+              label="read-only"
+              aria-label={`${n} is read-only`}
+              title="Agents use read-only tools without approval. Only admins can set this."
               disabled={!may || !admin}
               checked={all[n]?.read_only ?? false}
               onChange={(e) => set(n, { read_only: e.currentTarget.checked })}
@@ -86,9 +86,9 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
       {may && (
         <div className="pad acts" style={{ borderTop: '1px solid var(--line-soft)' }}>
           <Button variant="default" disabled={same} loading={saving.busy} onClick={saving.save}>
-            Save how they are shown
+            Save tools
           </Button>
-          {own.length > shown.length && <span className="small soft">{own.length - shown.length} more: find them by name.</span>}
+          {own.length > shown.length && <span className="small soft">{own.length - shown.length} more. Search by name.</span>}
         </div>
       )}
       {saving.error !== null && (

@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { LogIn, LogOut } from 'lucide-react';
 import { type Me, type ServerDetail, send } from '../../api/client';
 import { useMe, useServerLogin, useTraces } from '../../api/data';
-import { can } from '../../app/may';
-import { Ago, Panel, Tag, type Tone } from '../../parts/bits';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { can } from '../../app/permissions';
+import { Ago, Panel, Tag, type Tone } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { MyCredentials } from './MyCredentials';
 import { Traces } from './Traces';
 
@@ -26,29 +26,24 @@ export function SignIn({ s }: { s: ServerDetail }) {
       {logsIn(s) && (
         <div className="columns">
           {perUser(s) && <Login s={s} me={me} shared={false} title="Your login" />}
-          <Login
-            s={s}
-            me={me}
-            shared={perUser(s)}
-            title={perUser(s) ? 'The login that its lists are read with' : 'The login of everybody'}
-          />
+          <Login s={s} me={me} shared={perUser(s)} title={perUser(s) ? 'Shared login for listing tools' : 'Shared login'} />
         </div>
       )}
       {perUser(s) && !logsIn(s) && <MyCredentials s={s} />}
       {tokens(s) && (
-        <Panel title="What happened, step by step">
+        <Panel title="Login log">
           {can(me, 'tools:call') ? (
-            <Shown query={traces}>
+            <QueryContent query={traces}>
               {(all) =>
                 all.length === 0 ? (
-                  <Empty title="Nothing yet">Each login and each renewal is kept here with its steps while the instance runs.</Empty>
+                  <Empty title="No logins yet">Logins and token renewals appear here with their steps while the instance runs.</Empty>
                 ) : (
                   <Traces all={all} />
                 )
               }
-            </Shown>
+            </QueryContent>
           ) : (
-            <Empty title="Steps are for those who may call tools" />
+            <Empty title="Your role cannot see these steps" />
           )}
         </Panel>
       )}
@@ -57,9 +52,9 @@ export function SignIn({ s }: { s: ServerDetail }) {
 }
 
 const states: Record<string, [Tone, string]> = {
-  none: ['warn', 'nobody has logged in'],
+  none: ['warn', 'not logged in'],
   live: ['good', 'logged in'],
-  ended: ['bad', 'the login has ended'],
+  ended: ['bad', 'login expired'],
 };
 
 function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; shared: boolean; title: string }) {
@@ -73,7 +68,7 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
   const mine = perUser(s) && !shared;
   return (
     <Panel title={title} pad>
-      <Shown query={login} rows={3}>
+      <QueryContent query={login} rows={3}>
         {(l) => (
           <div className="stack">
             <div className="row">
@@ -84,7 +79,7 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
               <dl className="facts">
                 {l.issuer && (
                   <>
-                    <dt>At</dt>
+                    <dt>Authorization server</dt>
                     <dd>{l.issuer}</dd>
                   </>
                 )}
@@ -94,16 +89,16 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
                 </dd>
                 {l.state === 'live' && (
                   <>
-                    <dt>The token ends</dt>
+                    <dt>Token expires</dt>
                     <dd>
                       <Ago at={l.expires_at} />{' '}
-                      <span className="soft">{l.renewable ? 'and is renewed by itself' : 'and somebody has to log in again'}</span>
+                      <span className="soft">{l.renewable ? '(renewed automatically)' : '(requires a new login)'}</span>
                     </dd>
                   </>
                 )}
                 {l.scopes?.length ? (
                   <>
-                    <dt>May</dt>
+                    <dt>Scopes</dt>
                     <dd className="row">
                       {l.scopes.map((x) => (
                         <Tag key={x}>{x}</Tag>
@@ -113,7 +108,7 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
                 ) : null}
                 {l.client_id && (
                   <>
-                    <dt>As the client</dt>
+                    <dt>Client ID</dt>
                     <dd>
                       <code>{l.client_id}</code>
                     </dd>
@@ -124,7 +119,7 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
             <div className="acts">
               {shared ? (
                 <span className="small soft">
-                  <code>junctor server login {s.id} --shared</code> begins it.
+                  <code>junctor server login {s.id} --shared</code> starts this login.
                 </span>
               ) : (
                 <Button
@@ -135,7 +130,7 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
                   variant={l.state === 'live' ? 'default' : 'filled'}
                   leftSection={<LogIn size={15} />}
                 >
-                  {l.state === 'live' ? 'Log in anew' : 'Log in'}
+                  {l.state === 'live' ? 'Log in again' : 'Log in'}
                 </Button>
               )}
               {l.state !== 'none' && (
@@ -146,13 +141,13 @@ function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; 
             </div>
             <p className="tiny soft">
               {mine
-                ? 'Your calls, and those of your agents, are made with it. Nobody else’s are.'
-                : 'The page opens in another tab, and this one follows. Tokens are kept sealed; nobody is shown them.'}
+                ? 'Only your calls and those of your agents use this login.'
+                : 'The login opens in a new tab. Tokens are stored encrypted and never shown.'}
             </p>
             {leave.error && <ErrorCard error={leave.error} />}
           </div>
         )}
-      </Shown>
+      </QueryContent>
     </Panel>
   );
 }

@@ -1,6 +1,6 @@
 import { Check, X } from 'lucide-react';
 import type { Schemas } from '../../api/client';
-import { Ago, Tag } from '../../parts/bits';
+import { Ago, Tag } from '../../parts/elements';
 import { span } from '../../parts/format';
 import { Code, Json } from '../../parts/Json';
 import { useParam } from '../../parts/url';
@@ -9,12 +9,12 @@ type Trace = Schemas['Trace'];
 type Step = Schemas['TraceStep'];
 
 const names: Record<Trace['what'], string> = {
-  begin: 'A login begins',
-  finish: 'A login is finished',
-  refresh: 'A token is renewed',
-  token: 'A token without a person',
-  logout: 'A login ends',
-  call: 'A call with a new token',
+  begin: 'Login started',
+  finish: 'Login completed',
+  refresh: 'Token renewed',
+  token: 'Client token requested',
+  logout: 'Logged out',
+  call: 'Call with a new token',
 };
 
 // Traces are attempts to log in, to renew and to leave, newest first. Which one
@@ -81,15 +81,15 @@ function OneStep({ s }: { s: Step }) {
         {s.remedy && <p className="small soft wrap">{s.remedy}</p>}
         {(sent || s.answer) && (
           <details open={!s.ok}>
-            <summary className="small soft">What was sent and what came</summary>
+            <summary className="small soft">Request and response</summary>
             <div className="columns" style={{ marginTop: '0.375rem' }}>
               <div className="stack tight">
-                <span className="tiny soft">Sent</span>
-                {sent ? <Json value={s.sent} label="Copy what was sent" /> : <p className="small soft">Nothing but the address.</p>}
+                <span className="tiny soft">Request</span>
+                {sent ? <Json value={s.sent} label="Copy the request" /> : <p className="small soft">URL only.</p>}
               </div>
               <div className="stack tight">
-                <span className="tiny soft">Answer</span>
-                {s.answer ? <Code label="Copy the answer">{s.answer}</Code> : <p className="small soft">None.</p>}
+                <span className="tiny soft">Response</span>
+                {s.answer ? <Code label="Copy the response">{s.answer}</Code> : <p className="small soft">None.</p>}
               </div>
             </div>
           </details>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { get, type Page, type Schemas } from '../../api/client';
-import { Panel, Tag } from '../../parts/bits';
-import { Shown } from '../../parts/states';
+import { Panel, Tag } from '../../parts/elements';
+import { QueryContent } from '../../parts/states';
 
 export const useSettings = () =>
   useQuery({
@@ -16,21 +16,21 @@ const rules = [
   {
     name: 'egress-allow',
     title: 'Private networks',
-    about: 'Addresses inside private networks that servers may be at. All public addresses may be reached; private ones only where listed.',
+    about: 'Private networks that Junctor may connect to. Public addresses are always allowed.',
     none: 'none',
     example: '10.20.0.0/16',
   },
   {
     name: 'egress-proxy',
     title: 'Proxy',
-    about: 'Everything goes out through it. None is taken from the environment.',
-    none: 'none: directly',
+    about: 'All outgoing connections use this proxy. Proxy variables of the environment are ignored.',
+    none: 'none (direct connections)',
     example: 'http://proxy.example.com:3128',
   },
   {
     name: 'allow-commands',
     title: 'Commands through the API',
-    about: 'Whether admins may bring commands to run here through this page and the API. The operator may on the command line, always.',
+    about: 'Whether admins may add commands through this page and the API. The operator can always add them on the command line.',
     none: 'false',
     example: 'true',
   },
@@ -39,7 +39,7 @@ const rules = [
 export function Egress() {
   const settings = useSettings();
   return (
-    <Shown query={settings}>
+    <QueryContent query={settings}>
       {(all) => (
         <div className="stack">
           {rules.map((r) => {
@@ -63,10 +63,10 @@ export function Egress() {
             );
           })}
           <p className="small soft">
-            They take effect at the next start of the instance. This page cannot change them: a stolen login must not open the network.
+            Changes take effect after a restart. This page cannot change them, so that a stolen login cannot open the network.
           </p>
         </div>
       )}
-    </Shown>
+    </QueryContent>
   );
 }

@@ -2,9 +2,9 @@ import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Search } from 'lucide-react';
 import { get, type Schemas } from '../../api/client';
-import { Ago, Panel, Scroll, Tag } from '../../parts/bits';
+import { Ago, Panel, Scroll, Tag } from '../../parts/elements';
 import { matches } from '../../parts/search';
-import { Shown } from '../../parts/states';
+import { QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { useSettings } from './Egress';
 
@@ -26,7 +26,7 @@ export function Instance() {
         />
       }
     >
-      <Shown query={settings} rows={8}>
+      <QueryContent query={settings} rows={8}>
         {(all) => (
           <Scroll label="Settings">
             <table className="list">
@@ -34,7 +34,7 @@ export function Instance() {
                 <tr>
                   <th>Setting</th>
                   <th>Value</th>
-                  <th>From</th>
+                  <th>Source</th>
                 </tr>
               </thead>
               <tbody>
@@ -53,13 +53,13 @@ export function Instance() {
             </table>
           </Scroll>
         )}
-      </Shown>
+      </QueryContent>
       <div className="pad stack tight small">
-        <p className="soft">They are set by flags, by the environment or in the settings file, and take effect at a start.</p>
+        <p className="soft">Set them with flags, in the environment or in the settings file. Changes take effect after a restart.</p>
         {file.data?.path && (
           <p>
             <code className="wrap">{file.data.path}</code>{' '}
-            {file.data.ok ? <Tag tone="good">in force</Tag> : <Tag tone="bad">not in force</Tag>}{' '}
+            {file.data.ok ? <Tag tone="good">applied</Tag> : <Tag tone="bad">not applied</Tag>}{' '}
             {file.data.loaded_at && (
               <span className="soft">
                 read <Ago at={file.data.loaded_at} />
@@ -72,7 +72,7 @@ export function Instance() {
             <code>{p.where}</code> {p.message}
           </p>
         ))}
-        {file.data?.restart && file.data.restart.length > 0 && <p>Wait for a restart: {file.data.restart.join(', ')}</p>}
+        {file.data?.restart && file.data.restart.length > 0 && <p>Applied after a restart: {file.data.restart.join(', ')}</p>}
       </div>
     </Panel>
   );

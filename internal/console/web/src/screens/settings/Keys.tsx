@@ -1,13 +1,13 @@
 import { useKeys } from '../../api/data';
-import { Panel } from '../../parts/bits';
-import { Shown } from '../../parts/states';
+import { Panel } from '../../parts/elements';
+import { QueryContent } from '../../parts/states';
 import { KeyRows } from '../KeyRows';
 
 export function Keys() {
   const keys = useKeys();
   return (
     <Panel>
-      <Shown query={keys}>{(all) => <KeyRows keys={all} />}</Shown>
+      <QueryContent query={keys}>{(all) => <KeyRows keys={all} />}</QueryContent>
     </Panel>
   );
 }

@@ -4,11 +4,11 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { get, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
-import { can } from '../../app/may';
-import { Panel, Scroll } from '../../parts/bits';
-import { useEdits, useSave } from '../../parts/Conflict';
+import { can } from '../../app/permissions';
+import { Panel, Scroll } from '../../parts/elements';
 import { count } from '../../parts/format';
-import { ErrorCard, Shown } from '../../parts/states';
+import { ErrorCard, QueryContent } from '../../parts/states';
+import { useEdits, useSave } from '../../parts/useEdits';
 
 type Policy = Schemas['LimitState'];
 type Bounds = Schemas['Limits'];
@@ -20,7 +20,7 @@ export function Limits() {
   const may = can(me, 'admin');
   return (
     <Panel
-      title="Tiers, and limits of tools"
+      title="Limits of tiers and tools"
       acts={
         may && (
           <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({ name: '', fresh: true })}>
@@ -29,18 +29,18 @@ export function Limits() {
         )
       }
     >
-      <Shown query={policy}>
+      <QueryContent query={policy}>
         {(p) => (
           <Scroll label="Limits">
             <table className="list">
               <thead>
                 <tr>
                   <th>Tier or tool</th>
-                  <th className="right">A second</th>
-                  <th className="right wide">At once</th>
-                  <th className="right">A day</th>
-                  <th className="right wide">At the same time</th>
-                  <th className="wide">Beyond it</th>
+                  <th className="right">Per second</th>
+                  <th className="right wide">Burst</th>
+                  <th className="right">Per day</th>
+                  <th className="right wide">Concurrent</th>
+                  <th className="wide">Over the limit</th>
                   <th />
                 </tr>
               </thead>
@@ -58,7 +58,7 @@ export function Limits() {
                     <td className="right">
                       {may && (
                         <Button size="compact-xs" variant="subtle" onClick={() => setEdit({ name, fresh: false })}>
-                          Change
+                          Edit
                         </Button>
                       )}
                     </td>
@@ -68,7 +68,7 @@ export function Limits() {
             </table>
           </Scroll>
         )}
-      </Shown>
+      </QueryContent>
       <Modal opened={edit !== null} onClose={() => setEdit(null)} title={edit?.fresh ? 'Add a limit' : edit?.name}>
         {edit && policy.data && <Edit key={edit.name} {...edit} policy={policy.data} close={() => setEdit(null)} />}
       </Modal>
@@ -112,16 +112,16 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       }}
     >
       {fresh && <TextInput label="Tier, or server/tool" value={name} data-autofocus onChange={(e) => setName(e.currentTarget.value)} />}
-      {field('per_second', 'Calls a second')}
-      {field('burst', 'At once after a pause')}
-      {field('per_day', 'Calls a day')}
-      {field('concurrent', 'At the same time')}
+      {field('per_second', 'Calls per second')}
+      {field('burst', 'Burst')}
+      {field('per_day', 'Calls per day')}
+      {field('concurrent', 'Concurrent calls')}
       <NativeSelect
-        label="A call beyond it"
+        label="Over the limit"
         value={l.over_limit ?? 'reject'}
         data={[
-          { value: 'reject', label: 'is refused' },
-          { value: 'queue', label: 'waits for its turn' },
+          { value: 'reject', label: 'refuse the call' },
+          { value: 'queue', label: 'queue the call' },
         ]}
         onChange={(e) => form.edit({ over_limit: e.currentTarget.value as Bounds['over_limit'] })}
       />

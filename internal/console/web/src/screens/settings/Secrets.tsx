@@ -4,9 +4,9 @@ import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { get, type Page, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
-import { can } from '../../app/may';
-import { Ago, Panel } from '../../parts/bits';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { can } from '../../app/permissions';
+import { Ago, Panel } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 
 export function Secrets() {
   const me = useMe().data;
@@ -18,7 +18,7 @@ export function Secrets() {
   const cache = useQueryClient();
   const [edit, setEdit] = useState<{ owner: string; name: string } | null>(null);
   const [value, setValue] = useState('');
-  const rotate = useMutation({ mutationFn: () => send<Schemas['Rotation']>('POST', '/secrets/rotate') });
+  const rotate = useMutation({ mutationFn: () => send<Schemas['RotationResult']>('POST', '/secrets/rotate') });
   const done = {
     onSuccess: () => {
       setEdit(null);
@@ -31,7 +31,7 @@ export function Secrets() {
   const drop = useMutation({ mutationFn: (s: { owner: string; name: string }) => send('DELETE', path(s)), ...done });
   return (
     <Panel
-      title="Entrusted secrets"
+      title="Stored secrets"
       acts={
         can(me, 'admin') &&
         me?.tenant === 'default' && (
@@ -49,20 +49,20 @@ export function Secrets() {
       {rotate.data && (
         <div className="pad stack tight small" role="status">
           <p>
-            {rotate.data.rewrapped} keys of secrets are wrapped by the new sealing key <code>{rotate.data.key_id}</code>. Keep a copy of the
-            key file elsewhere, apart from backups.
+            {rotate.data.rewrapped} secrets now use the new sealing key <code>{rotate.data.key_id}</code>. Keep a copy of the key file apart
+            from your backups.
           </p>
-          {(rotate.data.broken ?? 0) > 0 && <p>{rotate.data.broken} open with no sealing key: enter those secrets again.</p>}
+          {(rotate.data.broken ?? 0) > 0 && <p>{rotate.data.broken} secrets cannot be decrypted with any sealing key. Enter them again.</p>}
           {rotate.data.unused && rotate.data.unused.length > 0 && (
-            <p>JUNCTOR_SEAL_KEY can do without {rotate.data.unused.join(', ')} now.</p>
+            <p>Remove {rotate.data.unused.join(', ')} from JUNCTOR_SEAL_KEY: no longer used.</p>
           )}
         </div>
       )}
-      <Shown query={secrets}>
+      <QueryContent query={secrets}>
         {(all) =>
           all.length === 0 ? (
             <Empty icon={<KeyRound size={28} strokeWidth={1.5} aria-hidden />} title="No secrets">
-              Credentials of servers are entered with the server. Nothing shows one again.
+              Enter the credentials of a server on its page. They are never shown again.
             </Empty>
           ) : (
             <div className="rows">
@@ -82,7 +82,7 @@ export function Secrets() {
             </div>
           )
         }
-      </Shown>
+      </QueryContent>
       <Modal opened={edit !== null} onClose={() => setEdit(null)} title={edit ? `${edit.owner}/${edit.name}` : ''}>
         {edit && (
           <form
@@ -93,8 +93,8 @@ export function Secrets() {
             }}
           >
             <PasswordInput
-              label="From now on"
-              description="Sealed at once, and never shown again."
+              label="New value"
+              description="Stored encrypted and never shown again."
               autoComplete="off"
               data-autofocus
               value={value}
@@ -103,10 +103,10 @@ export function Secrets() {
             {(put.error ?? drop.error) && <ErrorCard error={put.error ?? drop.error} />}
             <div className="acts">
               <Button type="submit" disabled={!value} loading={put.isPending}>
-                Replace it
+                Replace
               </Button>
               <Button variant="light" color="red" loading={drop.isPending} onClick={() => drop.mutate(edit)}>
-                Forget it
+                Delete
               </Button>
             </div>
           </form>

@@ -2,11 +2,9 @@ import { Button, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { send } from '../../api/client';
-import type { Source } from '../../api/happenings';
-import { Copy } from '../../parts/bits';
-import { Code } from '../../parts/Json';
+import type { Source } from '../../api/events';
 import { ErrorCard } from '../../parts/states';
-import { hook } from './SourceList';
+import { NewSecret } from './NewSecret';
 import { isName, makeSecret, nameRule, pulled, type Style, styles } from './styles';
 
 // AddSource makes a source. A secret that is not entered is made here, and shown
@@ -42,7 +40,7 @@ export function AddSource({ close }: { close: () => void }) {
     },
     onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }),
   });
-  if (add.data?.made) return <Shown id={add.data.source.id} path={add.data.source.path} secret={add.data.made} close={close} />;
+  if (add.data?.made) return <NewSecret id={add.data.source.id} path={add.data.source.path} secret={add.data.made} close={close} />;
   const fits = isName(id) && (secret !== '' || how.makes);
   return (
     <form
@@ -56,8 +54,8 @@ export function AddSource({ close }: { close: () => void }) {
         <TextInput
           className="grow"
           style={{ minWidth: '10rem' }}
-          label="Id"
-          description={pulled(style) ? 'What its events name.' : 'It is part of the address.'}
+          label="ID"
+          description={pulled(style) ? 'The source name in its events.' : 'Part of the webhook URL.'}
           placeholder="billing"
           required
           data-autofocus
@@ -76,13 +74,13 @@ export function AddSource({ close }: { close: () => void }) {
         />
       </div>
       <PasswordInput
-        label={pulled(style) ? 'Address of the Redis' : 'Secret'}
+        label={pulled(style) ? 'Redis URL' : 'Secret'}
         description={
           pulled(style)
-            ? 'redis://user:password@host:6379/0; sealed at once, and never shown again.'
+            ? 'redis://user:password@host:6379/0. Stored encrypted and never shown again.'
             : how.makes
-              ? 'Empty: one is made, and shown once.'
-              : 'Sealed at once, and never shown again.'
+              ? 'Leave empty to generate one. It is shown once.'
+              : 'Stored encrypted and never shown again.'
         }
         autoComplete="off"
         required={!how.makes}
@@ -101,46 +99,30 @@ export function AddSource({ close }: { close: () => void }) {
         />
       )}
       <details>
-        <summary className="small soft">Where type and agent are, and a title</summary>
+        <summary className="small soft">Title and fields for type and agent</summary>
         <div className="stack" style={{ marginTop: '0.75rem' }}>
           <TextInput label="Title" value={title} onChange={(e) => setTitle(e.currentTarget.value)} />
           <TextInput
-            label="Type"
-            description="Empty: the style’s own place."
+            label="Type field"
+            description="By default, the field of the style."
             placeholder="data.kind"
             value={typeField}
             onChange={(e) => setTypeField(e.currentTarget.value)}
           />
-          <TextInput label="Agent" placeholder="data.agent_id" value={agentField} onChange={(e) => setAgentField(e.currentTarget.value)} />
+          <TextInput
+            label="Agent field"
+            placeholder="data.agent_id"
+            value={agentField}
+            onChange={(e) => setAgentField(e.currentTarget.value)}
+          />
         </div>
       </details>
       {add.error && <ErrorCard error={add.error} />}
       <div className="acts">
         <Button type="submit" disabled={!fits} loading={add.isPending}>
-          Add it
+          Add
         </Button>
       </div>
     </form>
-  );
-}
-
-// Shown is a secret that was made, this once.
-export function Shown({ id, path = '', secret, close }: { id: string; path?: string; secret: string; close: () => void }) {
-  return (
-    <div className="stack">
-      <p>
-        Messages of <b>{id}</b> are signed with this secret. It is shown this once.
-      </p>
-      <Code label="Copy the secret">{secret}</Code>
-      <dl className="facts">
-        <dt>Post them to</dt>
-        <dd className="row">
-          <code className="wrap">{hook(path)}</code> <Copy value={hook(path)} label="Copy the address" />
-        </dd>
-      </dl>
-      <div className="acts">
-        <Button onClick={close}>I have kept it</Button>
-      </div>
-    </div>
   );
 }

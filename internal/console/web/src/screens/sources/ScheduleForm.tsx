@@ -2,13 +2,13 @@ import { Button, Textarea, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { send } from '../../api/client';
-import type { Schedule } from '../../api/happenings';
-import { useEdits, useSave } from '../../parts/Conflict';
-import { Known } from '../../parts/Known';
+import type { Schedule } from '../../api/events';
+import { parseJSON } from '../../parts/parseJSON';
+import { SuggestInput } from '../../parts/SuggestInput';
 import { ErrorCard } from '../../parts/states';
-import { asJSON } from '../../parts/typed';
+import { useEdits, useSave } from '../../parts/useEdits';
+import { NextTimes } from './NextTimes';
 import { isName, nameRule } from './styles';
-import { Times } from './Times';
 
 type Body = Pick<Schedule, 'name' | 'cron' | 'timezone' | 'type' | 'agent' | 'disabled' | 'updated_at'> & { data?: unknown };
 
@@ -35,7 +35,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
   const { edit } = form;
   const { name, cron, timezone, type, agent, data } = form.fields;
   const [asked] = useDebouncedValue({ cron, timezone }, 300);
-  const parsed = asJSON(data);
+  const parsed = parseJSON(data);
   const saving = useSave({
     of: form,
     fieldsOf,
@@ -46,7 +46,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
       type,
       agent,
       disabled: stored.disabled ?? false,
-      data: asJSON(data).value,
+      data: parseJSON(data).value,
     }),
     done: () => {
       close();
@@ -93,32 +93,32 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
         />
       </div>
       <div className="row" style={{ alignItems: 'flex-start' }}>
-        <Known
+        <SuggestInput
           className="grow mono"
           style={{ minWidth: '9rem' }}
-          label="When"
+          label="Cron expression"
           description="Minute, hour, day, month, weekday."
           required
           value={cron}
           change={(cron) => edit({ cron })}
           known={usual}
         />
-        <Known
+        <SuggestInput
           className="grow"
           style={{ minWidth: '9rem' }}
-          label="Timezone"
-          description="UTC where it is not said."
+          label="Time zone"
+          description="UTC by default."
           placeholder="UTC"
           value={timezone}
           change={(timezone) => edit({ timezone })}
           known={[Intl.DateTimeFormat().resolvedOptions().timeZone]}
         />
       </div>
-      <Times {...asked} limit={5} />
+      <NextTimes {...asked} limit={5} />
       <div className="editor">
         <Textarea
           label="Data"
-          description="JSON that each of its events has."
+          description="JSON that each event gets."
           autosize
           minRows={2}
           maxRows={12}
@@ -132,7 +132,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
       {saving.dialog}
       <div className="acts">
         <Button type="submit" disabled={!fits} loading={saving.busy}>
-          {had ? 'Keep the changes' : 'Add it'}
+          {had ? 'Save' : 'Add'}
         </Button>
       </div>
     </form>

@@ -5,13 +5,13 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../../api/client';
 import { useMe } from '../../api/data';
-import { type Schedule, useSchedules } from '../../api/happenings';
-import { can } from '../../app/may';
-import { Ago, Panel, Tag } from '../../parts/bits';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { type Schedule, useSchedules } from '../../api/events';
+import { can } from '../../app/permissions';
+import { Ago, Panel, Tag } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
+import { NextTimes } from './NextTimes';
 import { put, ScheduleForm } from './ScheduleForm';
-import { Times } from './Times';
 
 export function Schedules() {
   const me = useMe().data;
@@ -44,11 +44,11 @@ export function Schedules() {
           <ErrorCard error={error} />
         </div>
       )}
-      <Shown query={schedules} rows={2}>
+      <QueryContent query={schedules} rows={2}>
         {(all) =>
           all.length === 0 ? (
             <Empty icon={<CalendarClock size={28} strokeWidth={1.5} aria-hidden />} title="No schedules yet">
-              A schedule makes an event at times that are known before. What was missed while nothing ran comes once.
+              A schedule makes events at fixed times. If the instance was down, one missed event is made at the start.
             </Empty>
           ) : (
             <div className="rows">
@@ -79,21 +79,21 @@ export function Schedules() {
                   </span>
                   {!s.disabled && (
                     <span className="wide">
-                      <Times cron={s.cron} timezone={s.timezone ?? ''} limit={3} />
+                      <NextTimes cron={s.cron} timezone={s.timezone ?? ''} limit={3} />
                     </span>
                   )}
                   {may && !s.declared && (
                     <Menu position="bottom-end">
                       <Menu.Target>
-                        <ActionIcon aria-label={`What to do with ${s.name}`}>
+                        <ActionIcon aria-label={`Actions for ${s.name}`}>
                           <Ellipsis size={16} />
                         </ActionIcon>
                       </Menu.Target>
                       <Menu.Dropdown>
-                        <Menu.Item onClick={() => setEdit(s)}>Change it</Menu.Item>
-                        <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Switch it on' : 'Switch it off'}</Menu.Item>
+                        <Menu.Item onClick={() => setEdit(s)}>Edit</Menu.Item>
+                        <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
                         <Menu.Item color="red" onClick={() => remove.mutate(s)}>
-                          Delete it
+                          Delete
                         </Menu.Item>
                       </Menu.Dropdown>
                     </Menu>
@@ -103,7 +103,7 @@ export function Schedules() {
             </div>
           )
         }
-      </Shown>
+      </QueryContent>
       <Modal opened={may && (making === 'schedule' || edit !== null)} onClose={close} title={edit ? edit.name : 'Add a schedule'} size="lg">
         {(making === 'schedule' || edit) && <ScheduleForm had={edit ?? undefined} close={close} />}
       </Modal>

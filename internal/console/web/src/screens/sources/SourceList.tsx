@@ -5,17 +5,15 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../../api/client';
 import { useMe } from '../../api/data';
-import { type Source, useSources } from '../../api/happenings';
-import { can } from '../../app/may';
-import { Ago, Copy, Panel, Tag } from '../../parts/bits';
-import { home } from '../../parts/doors';
-import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { type Source, useSources } from '../../api/events';
+import { can } from '../../app/permissions';
+import { Ago, Copy, Panel, Tag } from '../../parts/elements';
+import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { AddSource } from './AddSource';
-import { Rotate } from './Rotate';
+import { ReplaceSecret } from './ReplaceSecret';
 import { pulled, styles } from './styles';
-
-export const hook = (path: string): string => `${home()}${path}`;
+import { webhookURL } from './webhookURL';
 
 export function SourceList() {
   const me = useMe().data;
@@ -40,12 +38,11 @@ export function SourceList() {
           <ErrorCard error={error} />
         </div>
       )}
-      <Shown query={sources} rows={2}>
+      <QueryContent query={sources} rows={2}>
         {(all) =>
           all.length === 0 ? (
             <Empty icon={<Webhook size={28} strokeWidth={1.5} aria-hidden />} title="No sources yet">
-              A source has an address to post messages to, and a secret that they are signed with. Events can also be sent without one, by
-              the API.
+              A source has a webhook URL and a secret that signs its messages. You can also send events without a source, with the API.
             </Empty>
           ) : (
             <div className="rows">
@@ -64,28 +61,26 @@ export function SourceList() {
                       <span className="tiny soft mono">{s.key || 'action_jobs'}</span>
                     ) : (
                       <span className="row plain tiny soft">
-                        <code className="cut">{hook(s.path ?? '')}</code>{' '}
-                        <Copy value={hook(s.path ?? '')} label={`Copy the address of ${s.id}`} />
+                        <code className="cut">{webhookURL(s.path ?? '')}</code>{' '}
+                        <Copy value={webhookURL(s.path ?? '')} label={`Copy the URL of ${s.id}`} />
                       </span>
                     )}
                   </span>
                   <span className="small soft wide">
-                    since <Ago at={s.created_at} />
+                    added <Ago at={s.created_at} />
                   </span>
                   {may && !s.declared && (
                     <Menu position="bottom-end">
                       <Menu.Target>
-                        <ActionIcon aria-label={`What to do with ${s.id}`}>
+                        <ActionIcon aria-label={`Actions for ${s.id}`}>
                           <Ellipsis size={16} />
                         </ActionIcon>
                       </Menu.Target>
                       <Menu.Dropdown>
-                        <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Another address' : 'Another secret'}</Menu.Item>
-                        <Menu.Item onClick={() => change.mutate(s)}>
-                          {s.disabled ? 'Take its events again' : 'Take no more of its events'}
-                        </Menu.Item>
+                        <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Replace the URL' : 'Replace the secret'}</Menu.Item>
+                        <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
                         <Menu.Item color="red" onClick={() => remove.mutate(s)}>
-                          Delete it; its events stay
+                          Delete (keeps its events)
                         </Menu.Item>
                       </Menu.Dropdown>
                     </Menu>
@@ -95,12 +90,12 @@ export function SourceList() {
             </div>
           )
         }
-      </Shown>
+      </QueryContent>
       <Modal opened={making === 'source' && may} onClose={() => setMaking('')} title="Add a source" size="lg">
         {making === 'source' && <AddSource close={() => setMaking('')} />}
       </Modal>
-      <Modal opened={rotating !== null} onClose={() => setRotating(null)} title={rotating ? `Another secret for ${rotating.id}` : ''}>
-        {rotating && <Rotate source={rotating} close={() => setRotating(null)} />}
+      <Modal opened={rotating !== null} onClose={() => setRotating(null)} title={rotating ? `Replace the secret of ${rotating.id}` : ''}>
+        {rotating && <ReplaceSecret source={rotating} close={() => setRotating(null)} />}
       </Modal>
     </Panel>
   );

@@ -1,4 +1,4 @@
-import type { Source } from '../../api/happenings';
+import type { Source } from '../../api/events';
 
 export type Style = Source['style'];
 
@@ -11,11 +11,11 @@ interface Facts {
 // styles are how the messages of a source are known to be its.
 export const styles: Record<Style, Facts> = {
   standard: { name: 'Standard Webhooks', about: 'The headers webhook-id, webhook-timestamp and webhook-signature.', makes: true },
-  github: { name: 'GitHub', about: 'As GitHub signs; enter the secret there as well.', makes: true },
-  stripe: { name: 'Stripe', about: 'Stripe makes the secret: enter it here.', makes: false },
-  hmac: { name: 'HMAC of the body', about: 'HMAC-SHA256 of the body, in hex, in a header.', makes: true },
-  redis: { name: 'A list in Redis', about: 'Jobs are taken from it, and kept until they are stored here.', makes: false },
-  'redis-stream': { name: 'A stream in Redis', about: 'The same of a stream.', makes: false },
+  github: { name: 'GitHub', about: 'The signature of GitHub. Enter the secret in GitHub too.', makes: true },
+  stripe: { name: 'Stripe', about: 'Stripe generates the secret. Enter it here.', makes: false },
+  hmac: { name: 'HMAC of the body', about: 'HMAC-SHA256 of the body as hex in a header.', makes: true },
+  redis: { name: 'Redis list', about: 'Jobs are read from a list and kept until they are stored here.', makes: false },
+  'redis-stream': { name: 'Redis stream', about: 'Jobs are read from a stream and kept until they are stored here.', makes: false },
 };
 
 export const pulled = (s: Style): boolean => s === 'redis' || s === 'redis-stream';
@@ -28,4 +28,4 @@ export function makeSecret(style: Style): string {
 }
 
 export const isName = (text: string): boolean => /^[a-z][a-z0-9-]{0,62}$/.test(text);
-export const nameRule = 'A lower-case letter, then up to 62 lower-case letters, digits or hyphens.';
+export const nameRule = 'Start with a lowercase letter, then up to 62 lowercase letters, digits or hyphens.';

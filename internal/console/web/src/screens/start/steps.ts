@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { get, type Page, type Schemas } from '../../api/client';
 import { useAgents, useMe, useServers } from '../../api/data';
 import { useFeed } from '../../api/feed';
-import { can, type Scope } from '../../app/may';
+import { can, type Scope } from '../../app/permissions';
 
 export interface FirstStep {
   key: 'call' | 'server' | 'client' | 'agent';
@@ -25,20 +25,20 @@ export function useFirstSteps(): FirstStep[] | undefined {
   const servers = useServers();
   const agents = useAgents(can(me, 'tools:read'));
   // What happened before the newest calls, too.
-  const doors = useQuery({
-    queryKey: ['usage', 'door', 'ever'],
-    queryFn: ({ signal }) => get<Page<Schemas['Usage']>>('/usage?by=door', signal),
+  const entryPoints = useQuery({
+    queryKey: ['usage', 'entry_point', 'ever'],
+    queryFn: ({ signal }) => get<Page<Schemas['Usage']>>('/usage?by=entry_point', signal),
     select: (p) => p.items,
     enabled: audits,
     staleTime: 30_000,
   });
-  if (!me || !servers.data || (audits && (!feed.loaded || doors.isPending))) return undefined;
-  const worked = (doors.data ?? []).some((d) => d.calls > d.errors + d.refused);
+  if (!me || !servers.data || (audits && (!feed.loaded || entryPoints.isPending))) return undefined;
+  const worked = (entryPoints.data ?? []).some((d) => d.calls > d.errors + d.refused);
   return [
     {
       key: 'call',
       name: 'Call a tool',
-      text: 'The server “demo” is inside the binary and needs nothing.',
+      text: 'The built-in server “demo” needs no setup.',
       to: '/playground?name=demo__add',
       act: 'Open the playground',
       done: worked || feed.calls.some((c) => c.kind === 'tool' && c.status === 'success'),
@@ -46,7 +46,7 @@ export function useFirstSteps(): FirstStep[] | undefined {
     {
       key: 'server',
       name: 'Add a server',
-      text: 'An MCP server at a URL, a command, or all of an mcp.json.',
+      text: 'From a URL, a command or an mcp.json.',
       to: '/servers/add',
       act: 'Add one',
       needs: 'servers:write',
@@ -55,17 +55,19 @@ export function useFirstSteps(): FirstStep[] | undefined {
     {
       key: 'client',
       name: 'Connect your client',
-      text: 'Claude, Cursor, VS Code and others: one command, or a key and an address.',
+      text: 'Claude, Cursor, VS Code and others, with one command or with a key and a URL.',
       to: '/settings?tab=connect',
       act: 'Show how',
-      done: (doors.data ?? []).some((d) => clients.includes(d.door ?? '')) || feed.calls.some((c) => clients.includes(c.door)),
+      done:
+        (entryPoints.data ?? []).some((d) => clients.includes(d.entry_point ?? '')) ||
+        feed.calls.some((c) => clients.includes(c.entry_point)),
     },
     {
       key: 'agent',
-      name: 'Make an agent',
-      text: 'A name, a role and the tools it may call.',
+      name: 'Create an agent',
+      text: 'With a name, a role and its allowed tools.',
       to: '/agents?new=1',
-      act: 'Make one',
+      act: 'Create one',
       needs: 'agents:write',
       done: agents.data?.some((a) => a.owner !== 'local:demo') ?? false,
     },

@@ -1,24 +1,24 @@
 import { Button, NativeSelect, Textarea } from '@mantine/core';
 import { useRef } from 'react';
 import { useServers, useTools } from '../../api/data';
-import { Panel } from '../../parts/bits';
-import { Known } from '../../parts/Known';
+import { Panel } from '../../parts/elements';
+import { SuggestInput } from '../../parts/SuggestInput';
 import { placesIn, type To, templateFor } from '../../parts/trigger';
-import type { Fields } from './Editor';
-import { HowHard } from './HowHard';
+import { DeliveryOptions } from './DeliveryOptions';
+import type { Fields } from './fields';
 
 const narrow = { minWidth: '9rem' };
 
 const tos: { value: To; label: string }[] = [
-  { value: 'server', label: 'A registered server' },
-  { value: 'agent', label: 'An agent’s own endpoint' },
-  { value: 'resolve', label: 'An endpoint that is looked up' },
+  { value: 'server', label: 'Server' },
+  { value: 'agent', label: 'Endpoint of an agent' },
+  { value: 'resolve', label: 'Endpoint from a registry' },
 ];
 
 const targets: Record<To, { label: string; placeholder: string; about: string }> = {
-  server: { label: 'Server', placeholder: 'demo', about: 'Its id.' },
-  agent: { label: 'Whose', placeholder: 'event', about: 'event is the agent that the event concerns.' },
-  resolve: { label: 'How', placeholder: 'erc8004', about: 'What finds it when it is needed.' },
+  server: { label: 'Server', placeholder: 'demo', about: 'ID of the server' },
+  agent: { label: 'Agent', placeholder: 'event', about: '“event” means the agent of the event.' },
+  resolve: { label: 'Registry', placeholder: 'erc8004', about: 'Looked up for each delivery' },
 };
 
 // ActionFields say which call follows: a tool, where it is, and its arguments.
@@ -50,7 +50,7 @@ export function ActionFields({ draft: d, wrong, change, data }: Fields & { data:
               change({ to, target: to === 'agent' ? 'event' : to === 'resolve' ? 'erc8004' : '' });
             }}
           />
-          <Known
+          <SuggestInput
             className="grow"
             style={narrow}
             label={target.label}
@@ -63,11 +63,11 @@ export function ActionFields({ draft: d, wrong, change, data }: Fields & { data:
             change={(v) => change({ target: v })}
             known={d.to === 'server' ? (servers.data?.map((s) => s.id) ?? []) : d.to === 'agent' ? ['event'] : ['erc8004']}
           />
-          <Known
+          <SuggestInput
             className="grow"
             style={narrow}
             label="Tool"
-            description="As its server names it."
+            description="Original name of the tool"
             inputWrapperOrder={['label', 'input', 'description', 'error']}
             placeholder="echo"
             required
@@ -81,7 +81,7 @@ export function ActionFields({ draft: d, wrong, change, data }: Fields & { data:
           <Textarea
             ref={box}
             label="Arguments"
-            description="JSON with {{data.name}} for what the event has; {{data.name?}} where it may be absent, {{data.n|integer}} for a type."
+            description="JSON with {{data.name}} for event fields, {{data.name?}} for optional fields and {{data.n|integer}} for types."
             autosize
             minRows={4}
             maxRows={20}
@@ -92,7 +92,7 @@ export function ActionFields({ draft: d, wrong, change, data }: Fields & { data:
           />
         </div>
         <div className="row" style={{ gap: '0.375rem' }}>
-          <span className="tiny soft">Put in:</span>
+          <span className="tiny soft">Insert:</span>
           {placesIn(data, 24).map((p) => (
             <Button key={p} size="compact-xs" variant="default" className="mono" onClick={() => insert(p)}>
               {p}
@@ -104,7 +104,7 @@ export function ActionFields({ draft: d, wrong, change, data }: Fields & { data:
             </Button>
           )}
         </div>
-        <HowHard draft={d} wrong={wrong} change={change} />
+        <DeliveryOptions draft={d} wrong={wrong} change={change} />
       </div>
     </Panel>
   );

@@ -1,10 +1,10 @@
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
-import { useSources } from '../../api/happenings';
-import { Panel } from '../../parts/bits';
-import { Known } from '../../parts/Known';
+import { useSources } from '../../api/events';
+import { Panel } from '../../parts/elements';
+import { SuggestInput } from '../../parts/SuggestInput';
 import { type Clause, operators } from '../../parts/trigger';
-import type { Fields } from './Editor';
+import type { Fields } from './fields';
 import { useRecent } from './trial';
 
 const narrow = { minWidth: '8rem' };
@@ -17,9 +17,9 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
   return (
     <Panel title="When" pad>
       <div className="stack">
-        <p className="small soft">All that is said here must hold; a star stands for any text.</p>
+        <p className="small soft">An event must match all conditions. * matches any text.</p>
         <div className="row" style={{ alignItems: 'flex-start' }}>
-          <Known
+          <SuggestInput
             className="grow"
             style={narrow}
             label="Type"
@@ -28,7 +28,7 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
             change={(type) => change({ type })}
             known={recent.map((e) => e.type)}
           />
-          <Known
+          <SuggestInput
             className="grow"
             style={narrow}
             label="Source"
@@ -37,7 +37,7 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
             change={(source) => change({ source })}
             known={[...(sources.data?.map((s) => s.id) ?? []), ...recent.map((e) => e.source)]}
           />
-          <Known
+          <SuggestInput
             className="grow"
             style={narrow}
             label="Agent"
@@ -59,7 +59,7 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
           <TextInput
             className="grow"
             style={narrow}
-            label="Worth at least"
+            label="Minimum value"
             inputMode="decimal"
             value={d.min}
             error={wrong.min}
@@ -68,7 +68,7 @@ export function MatchFields({ draft: d, wrong, change }: Fields) {
           <TextInput
             className="grow"
             style={narrow}
-            label="Worth at most"
+            label="Maximum value"
             inputMode="decimal"
             value={d.max}
             error={wrong.max}

@@ -1,12 +1,12 @@
 import { NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { Failure } from '../../api/client';
-import type { Trial } from '../../api/happenings';
-import { Panel, Tag } from '../../parts/bits';
+import type { Trial } from '../../api/events';
+import { Panel, Tag } from '../../parts/elements';
 import { absolute } from '../../parts/format';
 import { Json } from '../../parts/Json';
+import { parseJSON } from '../../parts/parseJSON';
 import { ErrorCard } from '../../parts/states';
-import { asJSON } from '../../parts/typed';
-import { type Tried, useRecent } from './trial';
+import { type TrialInput, useRecent } from './trial';
 
 // Preview shows what the trigger would do with an event, while it is written.
 export function Preview({
@@ -15,8 +15,8 @@ export function Preview({
   trial,
   ready,
 }: {
-  tried: Tried;
-  change: (c: Partial<Tried>) => void;
+  tried: TrialInput;
+  change: (c: Partial<TrialInput>) => void;
   trial: { answer: Trial | undefined; error: unknown };
   ready: boolean;
 }) {
@@ -24,14 +24,14 @@ export function Preview({
   const chosen = recent.find((e) => e.id === tried.event);
   return (
     <div className="stack" style={{ gap: '1.125rem' }}>
-      <Panel title="Tried with" pad>
+      <Panel title="Test event" pad>
         <div className="stack">
           <NativeSelect
-            aria-label="The event to try it with"
+            aria-label="Test event"
             value={tried.event}
             onChange={(e) => change({ event: e.currentTarget.value })}
             data={[
-              { value: '', label: 'An event that I write here' },
+              { value: '', label: 'Custom event' },
               ...recent.map((e) => ({ value: e.id, label: `${e.type} from ${e.source}, ${absolute(new Date(e.received_at))}` })),
             ]}
           />
@@ -45,7 +45,7 @@ export function Preview({
                     key={name}
                     className="grow"
                     style={{ minWidth: '5.5rem' }}
-                    aria-label={`Its ${name}`}
+                    aria-label={`Test event: ${name}`}
                     placeholder={name}
                     value={tried[name]}
                     onChange={(e) => change({ [name]: e.currentTarget.value })}
@@ -54,13 +54,13 @@ export function Preview({
               </div>
               <div className="editor">
                 <Textarea
-                  aria-label="Its data"
+                  aria-label="Test event: data"
                   autosize
                   minRows={4}
                   maxRows={14}
                   spellCheck={false}
                   value={tried.data}
-                  error={asJSON(tried.data).problem}
+                  error={parseJSON(tried.data).problem}
                   onChange={(e) => change({ data: e.currentTarget.value })}
                 />
               </div>
@@ -68,7 +68,7 @@ export function Preview({
           )}
         </div>
       </Panel>
-      <Panel title="What would happen" pad>
+      <Panel title="Preview" pad>
         <Outcome trial={trial} ready={ready} />
       </Panel>
     </div>
@@ -76,7 +76,7 @@ export function Preview({
 }
 
 function Outcome({ trial, ready }: { trial: { answer: Trial | undefined; error: unknown }; ready: boolean }) {
-  if (!ready) return <p className="soft">Name a tool, and where it is.</p>;
+  if (!ready) return <p className="soft">Choose a tool and its server or agent.</p>;
   if (trial.error)
     return trial.error instanceof Failure && trial.error.problem.code === 'invalid' ? (
       <p className="wrap" role="status" style={{ color: 'var(--bad)' }}>
@@ -90,8 +90,8 @@ function Outcome({ trial, ready }: { trial: { answer: Trial | undefined; error: 
   return (
     <div className="stack" role="status">
       <div className="row">
-        {a.matches ? <Tag tone="good">it is for this event</Tag> : <Tag tone="warn">it is not for this event</Tag>}
-        {a.fault ? <Tag tone="bad">no call can be made</Tag> : a.tool && <Tag tone="good">the arguments fit</Tag>}
+        {a.matches ? <Tag tone="good">matches the event</Tag> : <Tag tone="warn">does not match the event</Tag>}
+        {a.fault ? <Tag tone="bad">no call can be made</Tag> : a.tool && <Tag tone="good">valid arguments</Tag>}
       </div>
       {a.fault && (
         <p className="small wrap" style={{ color: 'var(--bad)' }}>
@@ -108,7 +108,7 @@ function Outcome({ trial, ready }: { trial: { answer: Trial | undefined; error: 
         </ul>
       )}
       {a.arguments !== undefined && <Json value={a.arguments} label="Copy the arguments" />}
-      {!a.tool && !a.fault && <p className="small soft">The tool is asked for its schema when the call is made.</p>}
+      {!a.tool && !a.fault && <p className="small soft">The schema of the tool is checked when the call is made.</p>}
     </div>
   );
 }

@@ -1,13 +1,13 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { send } from '../../api/client';
-import { type Happening, type Trial, useEvents } from '../../api/happenings';
+import { type StoredEvent, type Trial, useEvents } from '../../api/events';
+import { parseJSON } from '../../parts/parseJSON';
 import { bodyOf, type Draft, ready } from '../../parts/trigger';
-import { asJSON } from '../../parts/typed';
 
-// Tried is what a trigger is tried with: an event that was taken, by its id, or
+// TrialInput is what a trigger is tried with: an event that was taken, by its id, or
 // one that is written here.
-export interface Tried {
+export interface TrialInput {
   event: string;
   source: string;
   type: string;
@@ -18,13 +18,13 @@ export interface Tried {
 const pause = 300;
 
 // useRecent gives the newest events, to try a trigger with.
-export const useRecent = (): Happening[] => useEvents({}, 20).all?.slice(0, 20) ?? [];
+export const useRecent = (): StoredEvent[] => useEvents({}, 20).all?.slice(0, 20) ?? [];
 
 // useTrial asks what a trigger would do with an event, a moment after somebody
 // stopped writing. Nothing is called.
-export function useTrial(draft: Draft, tried: Tried, enabled: boolean) {
+export function useTrial(draft: Draft, tried: TrialInput, enabled: boolean) {
   const recent = useRecent();
-  const data = asJSON(tried.data);
+  const data = parseJSON(tried.data);
   const [asked] = useDebouncedValue(
     JSON.stringify({
       ...bodyOf(draft),

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Tags stores the roles and categories that users give to tools, and the roles of a
+// tenant, and lists changes of tools.
+type Tags interface {
+	// TagTool sets the roles and the category of a tool. Members that are not empty
+	// replace those that the rules find.
+	TagTool(ctx context.Context, p *junctor.Principal, name string, roles []junctor.Role, category string) (junctor.Tool, error)
+	// UntagTool removes the tag of a tool, so that the rules decide again.
+	UntagTool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
+	// ToolChanges lists the newest changes that the principal may see: of one tool by its
+	// exposed name, of one server, or of all.
+	ToolChanges(ctx context.Context, p *junctor.Principal, server, tool string, limit int) ([]junctor.ToolChange, error)
+
+	// Roles lists the built-in roles and those of the tenant.
+	Roles(ctx context.Context, p *junctor.Principal) ([]RoleInfo, error)
+	// AddRole adds a role to those of the tenant.
+	AddRole(ctx context.Context, p *junctor.Principal, role junctor.Role) error
+	// RemoveRole removes a role of the tenant that no agent and no tool has.
+	RemoveRole(ctx context.Context, p *junctor.Principal, role junctor.Role) error
+}
+
+// RoleInfo is a role that agents and tools may have.
+type RoleInfo struct {
+	Name junctor.Role `json:"name"`
+	Own  bool         `json:"own,omitempty" doc:"The tenant added it; the others are always there."`
+}
+
+// toolTag is the request that tags a tool.
+type toolTag struct {
+	Name string `path:"name" doc:"The tool's exposed name: server__name."`
+	Body struct {
+		Roles    []junctor.Role `json:"roles,omitempty" maxItems:"20" doc:"Which agents it is offered to; absent or empty leaves that to the rules."`
+		Category string         `json:"category,omitempty" maxLength:"40" doc:"Absent for the first role, or what the rules say."`
+	}
+}
+
+// changeQuery is the query of list-tool-changes.
+type changeQuery struct {
+	Server string `query:"server" doc:"Only changes of this server's tools."`
+	Tool   string `query:"tool" doc:"Only changes of this tool, by its exposed name."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+}
+
+// roleName is the path of one role.
+type roleName struct {
+	Name junctor.Role `path:"name" maxLength:"40" doc:"The role."`
+}
+
+// roleResponse is one role.
+type roleResponse struct{ Body RoleInfo }
+
+// registerTagRoutes registers the routes of tool tags, tool changes and roles.
+func (a *api) registerTagRoutes() {
+	tags := []string{"tools"}
+	registerRoute(a, huma.Operation{
+		OperationID: "put-tool-tag", Method: http.MethodPut, Path: "/tools/{name}/tag", Summary: "Say what a tool is for", Tags: tags,
+	}, func(ctx context.Context, in *toolTag) (*toolResponse, error) {
+		tool, err := a.Tags.TagTool(ctx, callerOf(ctx), in.Name, in.Body.Roles, in.Body.Category)
+		return &toolResponse{tool}, err
+	})
+	registerRoute(a, huma.Operation{
+		OperationID: "delete-tool-tag", Method: http.MethodDelete, Path: "/tools/{name}/tag", Summary: "Leave a tool to the rules again", Tags: tags,
+	}, func(ctx context.Context, in *toolName) (*toolResponse, error) {
+		tool, err := a.Tags.UntagTool(ctx, callerOf(ctx), in.Name)
+		return &toolResponse{tool}, err
+	})
+	registerRoute(a, huma.Operation{
+		OperationID: "list-tool-changes", Method: http.MethodGet, Path: "/tools/changes", Summary: "List tools that changed under their names, newest first", Tags: tags,
+	}, func(ctx context.Context, in *changeQuery) (*pageResponse[junctor.ToolChange], error) {
+		changes, err := a.Tags.ToolChanges(ctx, callerOf(ctx), in.Server, in.Tool, in.Limit)
+		return newPage(changes, ""), err
+	})
+
+	roles := []string{"roles"}
+	registerRoute(a, huma.Operation{
+		OperationID: "list-roles", Method: http.MethodGet, Path: "/roles", Summary: "List the roles that agents and tools may have", Tags: roles,
+	}, func(ctx context.Context, _ *empty) (*pageResponse[RoleInfo], error) {
+		list, err := a.Tags.Roles(ctx, callerOf(ctx))
+		return newPage(list, ""), err
+	})
+	registerRoute(a, huma.Operation{
+		OperationID: "put-role", Method: http.MethodPut, Path: "/roles/{name}", Summary: "Add a role of the tenant's own", Tags: roles,
+	}, func(ctx context.Context, in *roleName) (*roleResponse, error) {
+		return &roleResponse{RoleInfo{in.Name, true}}, a.Tags.AddRole(ctx, callerOf(ctx), in.Name)
+	})
+	registerRoute(a, huma.Operation{
+		OperationID: "delete-role", Method: http.MethodDelete, Path: "/roles/{name}", Summary: "Remove a role of the tenant's own that nothing has", Tags: roles,
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *roleName) (*empty, error) {
+		return &empty{}, a.Tags.RemoveRole(ctx, callerOf(ctx), in.Name)
+	})
+}

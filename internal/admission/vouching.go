@@ -1,0 +1,84 @@
+package admission
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// mayVouchForTools reports whether a principal may decide that the annotations of a
+// server's tools count.
+func mayVouchForTools(p *junctor.Principal) bool {
+	return p.Issuer == junctor.IssuerLocal || p.Has(junctor.ScopeAdmin)
+}
+
+// checkVouching refuses believe_annotations, and read_only of a tool, from a principal
+// that is neither the operator nor an admin. An admin who sets them vouches for the
+// address and the document that the server has at that moment. So another address or
+// document requires an admin again.
+func checkVouching(p *junctor.Principal, row, former *junctor.Server) error {
+	if mayVouchForTools(p) {
+		return nil
+	}
+	if former == nil {
+		former = &junctor.Server{Connection: junctor.Connection{Transport: row.Transport}}
+	}
+	if row.BelieveAnnotations && !former.BelieveAnnotations {
+		return junctor.Errorf(junctor.CodeDenied, "believe_annotations is set by the operator or an admin: leave it out, or ask an admin to set it")
+	}
+	stated := ""
+	for _, name := range slices.Sorted(maps.Keys(row.Overrides)) {
+		switch o := row.Overrides[name]; {
+		case !o.ReadOnly:
+		case !former.Overrides[name].ReadOnly:
+			return junctor.Errorf(junctor.CodeDenied, "overrides.%s.read_only is set by the operator or an admin: leave it out, or ask an admin to set it", name)
+		default:
+			stated = name
+		}
+	}
+	if sameAddress(&row.Connection, &former.Connection) && sameDocument(row.API, former.API) {
+		return nil
+	}
+	switch {
+	case row.BelieveAnnotations:
+		return junctor.Errorf(junctor.CodeDenied, "an admin set believe_annotations for the connection and the document that the server %q has: send believe_annotations false with this change, or ask an admin to make it", row.ID)
+	case stated != "":
+		return junctor.Errorf(junctor.CodeDenied, "an admin set overrides.%s.read_only for the connection and the document that the server %q has: send it as false with this change, or ask an admin to make it", stated, row.ID)
+	}
+	return nil
+}
+
+// Vouches reports whether an admin vouches for the server's tools: their annotations
+// count, or one of them is read_only in overrides.
+func Vouches(row *junctor.Server) bool {
+	if row.BelieveAnnotations {
+		return true
+	}
+	for _, o := range row.Overrides {
+		if o.ReadOnly {
+			return true
+		}
+	}
+	return false
+}
+
+// Replacement judges whether p may give a server another document. An admin who vouches
+// for a server vouches for the document at its address, even if the text there changes,
+// and for no other document.
+func (j *Judge) Replacement(ctx context.Context, p *junctor.Principal, former *junctor.Server) error {
+	var err error
+	switch {
+	case mayVouchForTools(p):
+	case former.BelieveAnnotations:
+		err = junctor.Errorf(junctor.CodeDenied, "an admin set believe_annotations for the document that the server %q has: set believe_annotations to false first, or ask an admin to import the other one", former.ID)
+	case Vouches(former):
+		err = junctor.Errorf(junctor.CodeDenied, "an admin set read_only in overrides for the document that the server %q has: set it to false first, or ask an admin to import the other one", former.ID)
+	}
+	if err == nil {
+		return nil
+	}
+	j.recordRefusal(ctx, p, former.ID, err)
+	return err
+}

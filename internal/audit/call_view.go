@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// CallViewOptions configures NewCallView. All fields are required.
+type CallViewOptions struct {
+	Journal *Journal
+	Tails   *Tails
+	Servers KnownServers
+	Rooms   Rooms
+	// ExposedName returns the name by which clients know a tool of a server.
+	ExposedName func(server, tool string) string
+}
+
+// KnownServers says which servers a principal may know of.
+type KnownServers interface {
+	// KnownServers returns the servers by id, and since when each has its id: calls
+	// before that went to another server.
+	KnownServers(ctx context.Context, p *junctor.Principal) (map[string]time.Time, error)
+	// ServerLookup answers the same from memory, for calls as they happen.
+	ServerLookup(p *junctor.Principal) func(server string) bool
+}
+
+// Rooms says which rooms a principal is in.
+type Rooms interface {
+	List(ctx context.Context, p *junctor.Principal) ([]junctor.Room, error)
+}
+
+// CallView shows the newest calls to principals: each sees the calls, and the parts of
+// them, that it may know.
+type CallView struct{ o CallViewOptions }
+
+// NewCallView returns a CallView.
+func NewCallView(o CallViewOptions) *CallView { return &CallView{o} }
+
+// CallFilter selects calls. Zero members do not filter.
+type CallFilter struct {
+	Tool       string // its exposed name, or the server's own
+	Server     string
+	User       string // an id
+	Agent      string
+	Caller     string // a user's id, an agent's name, or the id of a key
+	EntryPoint junctor.EntryPoint
+	View       string
+	Status     junctor.Status
+	Since      time.Time
+	Limit      int
+	Cursor     string // of the page before
+}
+
+// CallAccess returns which calls, and how much of them, a principal may see. Of the calls
+// of others, principals that may read the record of calls see those on servers that they
+// may know of; members of a room see all calls in it.
+func (v *CallView) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
+	if p.Agent != "" || p.Has(junctor.ScopeAdmin) {
+		return junctor.NewCallAccess(p, nil), nil
+	}
+	var servers map[string]time.Time
+	if p.Has(junctor.ScopeAuditRead) {
+		var err error
+		if servers, err = v.o.Servers.KnownServers(ctx, p); err != nil {
+			return junctor.CallAccess{}, err
+		}
+	}
+	rooms, err := v.o.Rooms.List(ctx, p)
+	if err != nil {
+		return junctor.CallAccess{}, err
+	}
+	ids := make([]string, len(rooms))
+	for i := range rooms {
+		ids[i] = rooms[i].ID
+	}
+	return junctor.NewCallAccess(p, servers).WithRooms(ids...), nil
+}
+
+// Calls returns a page of the newest calls, and the cursor of the next one; "" on the
+// last.
+func (v *CallView) Calls(ctx context.Context, p *junctor.Principal, f *CallFilter) ([]junctor.Call, string, error) {
+	access, err := v.CallAccess(ctx, p)
+	if err != nil {
+		return nil, "", err
+	}
+	if f.Cursor != "" && !isCallID(f.Cursor) {
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
+	}
+	calls, next := v.o.Journal.Calls(Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool { return v.matches(f, c) }})
+	return calls, next, nil
+}
+
+// matches reports whether a filter selects a call.
+func (v *CallView) matches(f *CallFilter, c *junctor.Call) bool {
+	return (f.Tool == "" || f.Tool == c.Name || f.Tool == v.o.ExposedName(c.Server, c.Name)) &&
+		(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
+		(f.Caller == "" || f.Caller == c.Subject) && (f.EntryPoint == "" || f.EntryPoint == c.EntryPoint) &&
+		(f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status)
+}
+
+// isCallID reports whether a text has the form of a call's id.
+func isCallID(text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && len(b) == 16
+}
+
+// maxNewestCalls is the most that NewestCalls returns.
+const maxNewestCalls = 5000
+
+// NewestCalls returns the calls since a time that match, newest first. all reports that
+// there are no more.
+func (v *CallView) NewestCalls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) (calls []junctor.Call, all bool, err error) {
+	access, err := v.CallAccess(ctx, p)
+	if err != nil {
+		return nil, false, err
+	}
+	calls, next := v.o.Journal.Calls(Query{Access: access, Since: since, Limit: maxNewestCalls, Match: match})
+	return calls, next == "", nil
+}
+
+// Follow begins to follow the calls that a principal may know of. The caller closes the
+// tail.
+func (v *CallView) Follow(p *junctor.Principal) *Tail {
+	return v.o.Tails.add(junctor.NewCallAccess(p, nil), v.o.Servers.ServerLookup(p))
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// maxAnswer bounds the bytes that are read of one response, so that a wrong
+// address cannot fill the memory.
+const maxAnswer = 64 << 20
+
+// adminClient sends requests to the admin API of one running instance.
+type adminClient struct {
+	// http comes from internal/egress, which is the only package that dials.
+	http    *http.Client
+	baseURL string // scheme and host, without a slash at the end
+	key     string // "" on the operator's own socket, which needs none
+	name    string // of the instance in errors: its URL or its data directory
+	hint    string // says what to do if the instance is not reached; may be ""
+
+	// version is the updated_at of the thing that is changed, as it was read.
+	// It is sent as If-Match. Zero sends none.
+	version time.Time
+}
+
+// listPage is one page of a list of the admin API. Next is the cursor of the
+// next page; "" on the last one.
+type listPage[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+// get decodes the response to a GET request into out.
+func (c *adminClient) get(ctx context.Context, path string, out any) error {
+	return c.exchange(ctx, http.MethodGet, path, nil, out)
+}
+
+// exchange sends one request below /api/v1, with in as its JSON body, and
+// decodes the response into out. in and out may be nil. Errors have the code
+// that the instance gave, or CodeUnreachable, or CodeUpstream if something else
+// than Junctor answers.
+func (c *adminClient) exchange(ctx context.Context, method, path string, in, out any) error {
+	res, err := c.send(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return c.connectionError(ctx, err)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return junctor.Errorf(junctor.CodeUpstream, "%s answered something that is not of this API; is it a Junctor of another version? %w", c.name, err)
+	}
+	return nil
+}
+
+// copyTo writes the response to a GET request to w, of any length. A response
+// that ends early is an error, because an incomplete export looks like a
+// complete one.
+func (c *adminClient) copyTo(ctx context.Context, path string, w io.Writer) error {
+	res, err := c.send(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	out := &errorTrackingWriter{w: w}
+	if _, err := io.Copy(out, res.Body); err != nil {
+		if out.err != nil {
+			return out.err
+		}
+		return junctor.Errorf(junctor.CodeUpstream, "%s broke off in the middle of its answer; what was written is not whole: %w", c.name, err)
+	}
+	return nil
+}
+
+// errorTrackingWriter remembers the error of its last write. io.Copy does not
+// say whether reading or writing failed, and the message differs.
+type errorTrackingWriter struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (w *errorTrackingWriter) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	w.err = err
+	return n, err
+}
+
+// send sends a request and returns a response with a status below 300. The
+// caller closes its body. Any other response is returned as an error.
+func (c *adminClient) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		data, err := json.Marshal(in)
+		if err != nil {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the request cannot be written as JSON: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.baseURL+"/api/v1"+path, body)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%s cannot be asked: %w", c.name, err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if !c.version.IsZero() {
+		req.Header.Set("If-Match", `"`+c.version.UTC().Format(time.RFC3339Nano)+`"`)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.connectionError(ctx, err)
+	}
+	// Redirects are not followed: they would carry the key to another address.
+	if res.StatusCode < 300 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, c.connectionError(ctx, err)
+	}
+	return nil, c.readRefusal(res, data)
+}
+
+// connectionError returns the error for a request without a response. The URL
+// is left out: the user knows it, and the reason is easier to find without it.
+// If the command was canceled, that is the error.
+func (c *adminClient) connectionError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	// The reason is behind the method and the URL.
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	var e *junctor.Error
+	if errors.As(err, &e) && e.Code != junctor.CodeUnreachable {
+		return e
+	}
+	if c.hint != "" {
+		return &junctor.Error{Code: junctor.CodeUnreachable, Message: c.hint, Cause: err}
+	}
+	return &junctor.Error{Code: junctor.CodeUnreachable, Message: fmt.Sprintf("%s cannot be reached: %v", c.name, err), Cause: err}
+}
+
+// readRefusal turns a problem document of the admin API back into the error
+// that the instance had, with its violations and the time to wait.
+func (c *adminClient) readRefusal(res *http.Response, data []byte) error {
+	var p struct {
+		Code   junctor.Code
+		Detail string
+		Errors []struct{ In, Pointer, Message string }
+	}
+	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+		return junctor.Errorf(junctor.CodeUpstream, "%s answered %s, and not as Junctor does", c.name, res.Status)
+	}
+	e := &junctor.Error{Code: p.Code, Message: p.Detail}
+	for _, f := range p.Errors {
+		// Only violations of a tool's arguments are shown one by one. The
+		// detail already says what else is wrong.
+		if f.In == "arguments" {
+			e.Violations = append(e.Violations, junctor.Violation{Pointer: f.Pointer, Message: f.Message})
+		}
+	}
+	if n, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(n) * time.Second
+	}
+	return e
+}
+
+// formatError returns an error for people: its message, each violation that the
+// message does not contain, and when to try again.
+func formatError(err error) string {
+	var b strings.Builder
+	b.WriteString(stripControls(err.Error()))
+	var e *junctor.Error
+	if !errors.As(err, &e) {
+		return b.String()
+	}
+	for _, v := range e.Violations {
+		line := v.Pointer + ": " + v.Message
+		if v.Pointer == "" {
+			line = v.Message
+		}
+		// The message of a single violation often repeats it.
+		if !strings.Contains(e.Message, v.Message) || len(e.Violations) > 1 {
+			b.WriteString("\n  " + stripControls(line))
+		}
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, "\n  try again in %s", e.RetryAfter)
+	}
+	return b.String()
+}
+
+// apiPath joins segments to a path and escapes them: names may contain any
+// character.
+func apiPath(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(s))
+	}
+	return b.String()
+}

@@ -1,1 +1,0 @@
-import{DeliveryList as e}from"./Deliveries-Cn59gMQs.js";import{t}from"./jsx-runtime-Wy9s6hX0.js";var n=t();function r(){return(0,n.jsx)(e,{title:`Dead letters`,sub:`Deliveries that were given up. Find out why, repair it, and replay them.`,state:`dead`})}export{r as default};

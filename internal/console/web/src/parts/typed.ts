@@ -1,9 +1,0 @@
-// asJSON reads a text that somebody writes; an empty one is nothing.
-export function asJSON(text: string): { value: unknown; problem?: string } {
-  if (text.trim() === '') return { value: undefined };
-  try {
-    return { value: JSON.parse(text) };
-  } catch (err) {
-    return { value: undefined, problem: (err as Error).message };
-  }
-}

@@ -1,0 +1,142 @@
+// Package instance opens the parts of an instance that lie on disk or in the
+// database: its sealing keys, its name, its database and its journal. It works on an
+// instance that need not run: backups, restores and verifications of the journal.
+//
+// Package app opens a running instance with it, and cli calls Backup, Restore and the
+// Verify functions directly. To read the code, begin with instance.go, then
+// secret_store.go (the ring and the vault), journals.go, journal_store.go and verify.go
+// (the journal and its copy) and backup.go.
+package instance
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
+)
+
+// JournalDir is the folder of the journal in the data directory.
+const JournalDir = "journal"
+
+// replicaFile holds the name of the replica in the data directory. Before journals of
+// format 2 the file was called formerReplicaFile.
+const (
+	replicaFile       = "replica"
+	formerReplicaFile = "node"
+)
+
+// OpenDatabase opens the database that the settings name, and creates or migrates it
+// if need be. The caller closes it.
+func OpenDatabase(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+	if cfg.DB != nil {
+		return postgres.Open(ctx, cfg.DB.String())
+	}
+	return sqlite.Open(ctx, filepath.Join(cfg.DataDir, "junctor.db"))
+}
+
+// OpenHistory opens the database of the calls' payloads: a second file beside
+// SQLite's, or separate tables in PostgreSQL.
+func OpenHistory(ctx context.Context, cfg *config.Config) (store.Database, error) {
+	if cfg.DB != nil {
+		return postgres.OpenHistory(ctx, cfg.DB.String())
+	}
+	return sqlite.OpenHistory(ctx, filepath.Join(cfg.DataDir, "history.db"))
+}
+
+// NewReferenceReader returns a reader of references to credentials, such as env:NAME,
+// on this machine.
+func NewReferenceReader(cfg *config.Config) upstreamauth.ReferenceReader {
+	return upstreamauth.ReferenceReader{Lookup: os.LookupEnv, DataDir: cfg.DataDir}
+}
+
+// ReadSetting reads a reference in the settings, which the operator wrote.
+func ReadSetting(ctx context.Context, cfg *config.Config, text string) (seal.Secret, error) {
+	reader := NewReferenceReader(cfg)
+	reference, err := admission.New(admission.Options{CheckReference: reader.Check}).Operator(text)
+	if err != nil {
+		return seal.Secret{}, err
+	}
+	return reader.Read(ctx, reference)
+}
+
+// OpenKeyring opens the sealing keys: those in the environment, those behind the
+// reference there (a file, or a command such as that of a key management service), or
+// those in the key file, which it creates if there is none.
+func OpenKeyring(ctx context.Context, cfg *config.Config) (*seal.Keyring, error) {
+	if text := cfg.SealKey(); text != "" {
+		if junctor.IsReference("", text) {
+			keys, err := ReadSetting(ctx, cfg, text)
+			if err != nil {
+				return nil, junctor.Errorf(junctor.CodeOf(err), "JUNCTOR_SEAL_KEY: %w", err)
+			}
+			text = keys.Reveal()
+		}
+		return seal.KeyringFromEnv(text)
+	}
+	return seal.OpenKeyring(SealKeyPath(cfg))
+}
+
+// SealKeyPath returns the path of the key file.
+func SealKeyPath(cfg *config.Config) string {
+	return cmp.Or(cfg.SealKeyFile, filepath.Join(cfg.DataDir, "seal.key"))
+}
+
+// NewSetupFile returns the file in which junctor setup keeps what it changed in the
+// configurations of MCP clients.
+func NewSetupFile(cfg *config.Config, keys *seal.Keyring) *seal.SealedFile {
+	return seal.NewSealedFile(keys, filepath.Join(cfg.DataDir, "setup.sealed"), "setup")
+}
+
+// EnsureReplicaName returns the name of the replica, and stores the one that newID returns if
+// it has none. The name lasts: the chain of the journal continues under it.
+func EnsureReplicaName(dataDir string, newID func() string) (string, error) {
+	renameFormerFile(dataDir)
+	id, err := readReplicaName(dataDir)
+	if err != nil || id != "" {
+		return id, err
+	}
+	id = newID()
+	if err := writeReplicaName(dataDir, id); err != nil {
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to; choose another with --data-dir: %w", err)
+	}
+	return id, nil
+}
+
+// readReplicaName returns the name of the replica, or "" if it has none yet.
+func readReplicaName(dataDir string) (string, error) {
+	for _, file := range [...]string{replicaFile, formerReplicaFile} {
+		path := filepath.Join(dataDir, file)
+		b, err := os.ReadFile(path)
+		if err == nil {
+			return strings.TrimSpace(string(b)), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", junctor.Errorf(junctor.CodeUnavailable, "the file %s cannot be read: %w", path, err)
+		}
+	}
+	return "", nil
+}
+
+// renameFormerFile gives the file with the replica's name its name of today. A folder
+// that cannot be written keeps the former one, which is still read.
+func renameFormerFile(dataDir string) {
+	if _, err := os.Stat(filepath.Join(dataDir, replicaFile)); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Rename(filepath.Join(dataDir, formerReplicaFile), filepath.Join(dataDir, replicaFile))
+	}
+}
+
+func writeReplicaName(dataDir, id string) error {
+	return os.WriteFile(filepath.Join(dataDir, replicaFile), []byte(id+"\n"), 0o600)
+}

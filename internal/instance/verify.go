@@ -1,0 +1,164 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// noteBothRolledBack names the one manipulation that no verification on this machine
+// can show.
+const noteBothRolledBack = "a journal and a database that were put back together to the same older state would not show here: keep exports elsewhere (junctor audit export) and give them with --against"
+
+// VerifyJournal verifies the journal of the replica that the settings name: its chain and
+// signatures, and what the database knows of it, which is the last copied record and
+// the highest signed head. For a replica that has run, a missing journal is a finding.
+// The instance may run.
+func VerifyJournal(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (report audit.Report, err error) {
+	replica, err := readReplicaName(cfg.DataDir)
+	if err != nil {
+		return report, err
+	}
+	if replica == "" { // nothing has run here, or only its files are left
+		return VerifyFiles(ctx, cfg, o)
+	}
+	st, err := openToVerify(ctx, cfg)
+	if err != nil {
+		return report, err
+	}
+	defer func() { //nolint:contextcheck // closing has its own limit: ctx may have ended
+		if cerr := st.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return verifyWithDatabase(ctx, cfg, st, replica, o)
+}
+
+// openToVerify opens the database that the settings name. It does not create a missing
+// one, because a verification must not change anything.
+func openToVerify(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+	path := filepath.Join(cfg.DataDir, "junctor.db")
+	if _, err := os.Stat(path); cfg.DB == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil, junctor.Errorf(junctor.CodeNotFound,
+			"the journal cannot be compared with its copy: there is no database at %s; name the instance's database with --db, or verify the files alone with --files-only", path)
+	}
+	st, err := OpenDatabase(ctx, cfg)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeOf(err), "the journal cannot be compared with its copy; --files-only verifies the files alone: %w", err)
+	}
+	return st, nil
+}
+
+// verifyWithDatabase verifies the journal of a replica against the database.
+func verifyWithDatabase(ctx context.Context, cfg *config.Config, st *store.Store, replica string, o audit.VerifyOptions) (r audit.Report, err error) {
+	// Read first: while the journal grows it has more records than the database, never fewer.
+	if o.Known, err = loadKnownChain(ctx, st, replica); err != nil {
+		return r, err
+	}
+	o.Replica = replica
+	exported := len(o.Heads) > 0
+	if r, err = verifyFiles(ctx, cfg, replica, o); err == nil && r.OK && !exported {
+		r.Notes = append(r.Notes, noteBothRolledBack)
+	}
+	return r, err
+}
+
+// VerifyFiles verifies only the files of the journal, if there is no database to
+// compare them with.
+func VerifyFiles(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (audit.Report, error) {
+	replica, err := readReplicaName(cfg.DataDir)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	r, err := verifyFiles(ctx, cfg, replica, o)
+	if err == nil && r.OK && r.Records > 0 {
+		r.Notes = append(r.Notes, "the files were not compared with the database: a journal that was put back to an older state, with the head of then, would not show")
+	}
+	return r, err
+}
+
+func verifyFiles(ctx context.Context, cfg *config.Config, replica string, o audit.VerifyOptions) (audit.Report, error) {
+	r, err := audit.Verify(ctx, filepath.Join(cfg.DataDir, JournalDir), o)
+	if err == nil && r.OK && r.Records == 0 && replica != "" {
+		r.Replica, r.OK, r.FirstBad = replica, false, &audit.BadRecord{Seq: 1, Reason: "the journal is gone: this replica has run, and there is no record and no signed head of it"}
+	}
+	return r, err
+}
+
+// VerifyCopy compares the copy of the journal in the database with the journal of this
+// replica and its signed heads. The instance may run.
+func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (report audit.Report, err error) {
+	st, err := OpenDatabase(ctx, cfg)
+	if err != nil {
+		return report, err
+	}
+	defer func() { //nolint:contextcheck // closing has its own limit: ctx may have ended
+		if cerr := st.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	o.Replica, err = readReplicaName(cfg.DataDir)
+	if err != nil {
+		return report, err
+	}
+	if o.Replica == "" {
+		return report, junctor.Errorf(junctor.CodeNotFound, "no instance has run on the data directory %s yet", cfg.DataDir)
+	}
+	o.Dir = filepath.Join(cfg.DataDir, JournalDir)
+	return audit.VerifyRecords(ctx, convertRecords(st.AuditRecords(ctx, o.Replica, 0)), o)
+}
+
+// JournalVerifier verifies and exports the journal of a running instance. It
+// implements admin.Journal. Because a verification reads the whole journal, only one
+// runs at a time.
+type JournalVerifier struct {
+	Config  *config.Config
+	Store   *store.Store
+	Journal *audit.Journal
+	Replica string
+
+	busy sync.Mutex
+}
+
+// Verify verifies the journal of this replica while it is being written.
+func (p *JournalVerifier) Verify(ctx context.Context, tell func(audit.Progress)) (audit.Report, error) {
+	if !p.busy.TryLock() {
+		return audit.Report{}, junctor.Errorf(junctor.CodeConflict, "the journal is being verified already: wait until that is done")
+	}
+	defer p.busy.Unlock()
+	// The head that this process signed counts too, even if the files were replaced.
+	head, key := p.Journal.SignedHead()
+	exported := audit.VerifyOptions{Progress: tell, Key: key, Heads: []audit.Head{head}}
+	r, err := verifyWithDatabase(ctx, p.Config, p.Store, p.Replica, exported)
+	if err == nil && r.OK {
+		r.Notes = append(r.Notes, noteBothRolledBack)
+	}
+	return r, err
+}
+
+// Export writes the journal of this replica.
+func (p *JournalVerifier) Export(ctx context.Context, w io.Writer, since, until time.Time) error {
+	return audit.ExportRecords(ctx, w, filepath.Join(p.Config.DataDir, JournalDir), since, until)
+}
+
+// convertRecords converts stored records into records of the journal.
+func convertRecords(rows iter.Seq2[store.AuditRecord, error]) iter.Seq2[audit.Record, error] {
+	return func(yield func(audit.Record, error) bool) {
+		for r, err := range rows {
+			if !yield(audit.Record{Replica: r.Replica, Seq: r.Seq, Hash: r.Hash, JSON: r.Line}, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Approval returns the approval of a server's page; not_found if it has none.
+func (t *Tenant) Approval(ctx context.Context, server, resource string) (junctor.AppApproval, error) {
+	a, err := readOne(ctx, t.s, scanApproval, `SELECT server, resource, digest, approved_by, approved_at FROM app_approvals
+		WHERE tenant_id = ? AND server = ? AND resource = ?`, string(t.id), server, resource)
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.AppApproval{}, notFound("the page %q is not approved", resource)
+	}
+	if err != nil {
+		return junctor.AppApproval{}, t.s.wrapError(ctx, err, "read the approval of the page %q", resource)
+	}
+	return a, nil
+}
+
+// PutApproval stores the approval of a page, in place of a former one; not_found if the
+// tenant has no such server.
+func (t *Tenant) PutApproval(ctx context.Context, a junctor.AppApproval) error {
+	_, err := t.s.execWrite(ctx, `INSERT INTO app_approvals (tenant_id, server, resource, digest, approved_by, approved_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, server, resource) DO UPDATE SET digest = excluded.digest, approved_by = excluded.approved_by, approved_at = excluded.approved_at`,
+		string(t.id), a.Server, a.Resource, a.Digest, a.By, toMicros(a.At))
+	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
+		return notFound("there is no server %q; junctor server ls lists them", a.Server)
+	}
+	if err != nil {
+		return t.s.wrapError(ctx, err, "store the approval of the page %q", a.Resource)
+	}
+	return nil
+}
+
+// DeleteApproval deletes the approval of a page. A missing one is not an error.
+func (t *Tenant) DeleteApproval(ctx context.Context, server, resource string) error {
+	_, err := t.s.execWrite(ctx, `DELETE FROM app_approvals WHERE tenant_id = ? AND server = ? AND resource = ?`, string(t.id), server, resource)
+	if err != nil {
+		return t.s.wrapError(ctx, err, "take the approval of the page %q back", resource)
+	}
+	return nil
+}
+
+// scanApproval reads the columns of an approval.
+func scanApproval(row scanner) (junctor.AppApproval, error) {
+	var a junctor.AppApproval
+	var at int64
+	err := row.Scan(&a.Server, &a.Resource, &a.Digest, &a.By, &at)
+	a.At = fromMicros(at)
+	return a, err
+}
