@@ -36,12 +36,12 @@ async function answerTo(view, method) {
 }
 
 const labels = {
-  openLinks: 'Links, after',
-  downloadFile: 'Files to save',
-  serverTools: 'Calls of its own',
-  serverResources: 'Reading its own',
-  message: 'Words in your name',
-  updateModelContext: 'Its state for a model',
+  openLinks: 'Open links',
+  downloadFile: 'Save files',
+  serverTools: 'Call tools of its server',
+  serverResources: 'Read resources of its server',
+  message: 'Send messages in your name',
+  updateModelContext: 'Update the model context',
 };
 
 const call = async () => page.getByRole('button', { name: 'Call tool' }).click();

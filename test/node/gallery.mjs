@@ -152,7 +152,7 @@ try {
   await page.getByRole('button', { name: 'Replace the sealing key' }).click();
   await page.getByText(/now use the new sealing key/).waitFor();
   await accessible(page, 'secrets');
-  await page.goto(`${origin}/settings?tab=people`);
+  await page.goto(`${origin}/settings?tab=users`);
   await page.getByLabel('Tier of vera').selectOption('slow');
   await page.reload();
   assert.equal(await page.getByLabel('Tier of vera').inputValue(), 'slow');

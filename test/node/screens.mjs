@@ -57,7 +57,7 @@ export const screens = {
   settings: '/settings',
   connect: '/settings?tab=connect',
   keys: '/settings?tab=keys',
-  people: '/settings?tab=people',
+  users: '/settings?tab=users',
   limits: '/settings?tab=limits',
   secrets: '/settings?tab=secrets',
   files: '/settings?tab=files',

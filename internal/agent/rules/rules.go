@@ -122,14 +122,9 @@ func (r *Rules) nextReply(q agent.Request) ([]agent.Call, string, *a2ui.Surface)
 		return nil, in.failureText.render(vars), nil
 	}
 	text := a.text.render(vars)
-	// The last surface is shown even if its App views cannot be: it is the author's
-	// fallback, and clients draw a placeholder there.
 	for i, s := range a.surfaces {
 		shown := s.render(vars, surfaceID(s.name, conversation[:last+1]))
-		if shown != nil && !usesKnownCatalogs(shown, q.Catalogs) {
-			continue
-		}
-		if i == len(a.surfaces)-1 || shown != nil && canShowApps(shown, q) {
+		if canShow(shown, q, i == len(a.surfaces)-1) {
 			return nil, text, shown
 		}
 	}

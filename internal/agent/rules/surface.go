@@ -49,10 +49,20 @@ func (s *surfaceTemplate) render(vars variables, id string) *a2ui.Surface {
 	return out
 }
 
-// usesKnownCatalogs reports whether every catalog and every component of a surface is
-// known. An admin can remove a catalog that rules still use: its components have no
-// fallback any more, so nobody could draw them. known may be nil.
-func usesKnownCatalogs(s *a2ui.Surface, known *a2ui.Catalogs) bool {
+// canShow reports whether a surface is the one to show. The last of an answer is the
+// author's fallback: it is shown with placeholders for App views and for components that
+// no catalog has, and left out only if nothing else of it would be seen.
+func canShow(s *a2ui.Surface, q agent.Request, last bool) bool {
+	if s == nil {
+		return last
+	}
+	return canDraw(s, q.Catalogs, last) && (last || canShowApps(s, q))
+}
+
+// canDraw reports whether every catalog that a surface names is known, and every
+// component, or with rootOnly its root. An admin can remove a catalog that rules still
+// use: nobody could draw its components. known may be nil.
+func canDraw(s *a2ui.Surface, known *a2ui.Catalogs, rootOnly bool) bool {
 	if known == nil {
 		return true
 	}
@@ -61,7 +71,9 @@ func usesKnownCatalogs(s *a2ui.Surface, known *a2ui.Catalogs) bool {
 			return false
 		}
 	}
-	return s.FirstProblem(s.Check(known), a2ui.GradeUnknown) == nil
+	return !slices.ContainsFunc(s.Check(known), func(p a2ui.Problem) bool {
+		return p.Grade == a2ui.GradeUnknown && (!rootOnly || p.Component == "root")
+	})
 }
 
 // canShowApps reports whether the App views in a surface can be shown: the listener

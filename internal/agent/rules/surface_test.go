@@ -260,6 +260,9 @@ func TestSurfaceOfAnUnknownCatalogIsLeftOut(t *testing.T) {
 	const gauge, words = `{"component":"fleet:Gauge","id":"root","label":"Speed"}`, `{"component":"Text","id":"root","text":"words"}`
 	named := "{catalogs: ['" + fleetID + "'], components: [" + gauge + "]}"
 	unnamed, plain := "{components: ["+gauge+"]}", "{components: ["+words+"]}"
+	const column, inside = `{"children":["words","gauge"],"component":"Column","id":"root"}`, `{"component":"fleet:Gauge","id":"gauge"}`
+	const beside = `{"component":"Text","id":"words","text":"words"}`
+	among := "{components: [" + column + "," + beside + "," + inside + "]}"
 	for name, c := range map[string]struct {
 		surface string
 		known   *a2ui.Catalogs
@@ -269,6 +272,8 @@ func TestSurfaceOfAnUnknownCatalogIsLeftOut(t *testing.T) {
 		"removed":                       {named, a2ui.BuiltinCatalogs(), nil},
 		"removed, without its id":       {unnamed, a2ui.BuiltinCatalogs(), nil},
 		"removed, of several":           {"[" + named + "," + plain + "]", a2ui.BuiltinCatalogs(), []string{words}},
+		"removed, among others":         {among, a2ui.BuiltinCatalogs(), []string{column, beside, inside}},
+		"removed, among others, first":  {"[" + among + "," + plain + "]", a2ui.BuiltinCatalogs(), []string{words}},
 		"registered, of several":        {"[" + named + "," + plain + "]", with, []string{gauge}},
 		"a name of a catalog, not used": {"{catalogs: ['" + fleetID + "'], components: [" + words + "]}", a2ui.BuiltinCatalogs(), nil},
 		"nothing is known":              {named, nil, []string{gauge}},
