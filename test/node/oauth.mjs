@@ -59,7 +59,8 @@ const authProvider = {
 // Notes how the endpoint itself answers.
 const watched = async (url, init) => {
   const res = await fetch(url, init);
-  if (String(url) === set.url && init?.method === 'POST') seen.statuses.push(res.status);
+  // Streams too: one that opens again after the token expired renews it before any POST.
+  if (String(url) === set.url) seen.statuses.push(res.status);
   return res;
 };
 

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 // seen is what a client reports.
 type seen struct {
-	Statuses []int    `json:"statuses"` // of the endpoint
+	Statuses []int    `json:"statuses"` // of the endpoint, for calls and streams
 	Scopes   []string `json:"scopes"`   // that it asked its person for
 	Tokens   []string `json:"tokens"`   // the scopes of those that it got
 	First    result   `json:"first"`
