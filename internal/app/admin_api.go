@@ -29,12 +29,12 @@ func (a *App) settings() []admin.Setting {
 	return out
 }
 
-// callAPI joins audit.CallView to the types of the admin API.
-type callAPI struct{ *audit.CallView }
+// callAPI joins audit.CallReader to the types of the admin API.
+type callAPI struct{ *audit.CallReader }
 
 // Calls implements admin.Calls.
 func (c callAPI) Calls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
-	return c.CallView.Calls(ctx, p, &audit.CallFilter{
+	return c.CallReader.Calls(ctx, p, &audit.CallFilter{
 		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, EntryPoint: f.EntryPoint, View: f.View, Status: f.Status,
 		Since: f.Since, Limit: f.Limit, Cursor: f.Cursor,
 	})

@@ -84,7 +84,7 @@ type App struct {
 	streams   *cluster.StreamStore                        // nil if streams end with this process
 	file      *declare.File
 	tails     audit.Tails
-	calls     *audit.CallView
+	calls     *audit.CallReader
 	people    *identity.Directory
 	sources   declare.Sources
 	console   *console.Console
@@ -233,7 +233,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := errors.Join(a.openRooms(), a.openA2A()); err != nil {
 		return err
 	}
-	a.calls = audit.NewCallView(audit.CallViewOptions{
+	a.calls = audit.NewCallReader(audit.CallReaderOptions{
 		Journal: a.journal, Tails: &a.tails, Servers: a.servers, Rooms: a.rooms,
 		ExposedName: func(server, tool string) string { return catalog.Exposed(server, tool, a.cfg.NameLimit) },
 	})

@@ -166,25 +166,7 @@ func TestUpstreamAllocations(t *testing.T) {
 		{64 << 10, 65, 64 << 10 * 3 / 2},
 	} {
 		for name, connect := range pairs(t, i, c.size) {
-			const warm, calls = 500, 1000
-			client := connect()
-			if raceEnabled { // the race detector allocates too, so nothing is counted
-				client.call(t)
-				continue
-			}
-			for range warm {
-				client.call(t)
-			}
-			before := settled(t)
-			for range calls {
-				client.call(t)
-			}
-			after := settled(t)
-			count, size := (after.Mallocs-before.Mallocs)/calls, (after.TotalAlloc-before.TotalAlloc)/calls
-			t.Logf("%s, %d bytes: %d allocations, %d bytes a call", name, c.size, count, size)
-			if count > c.maxCount || size > c.maxSize {
-				t.Errorf("%s, %d bytes: %d allocations and %d bytes a call; at most %d and %d", name, c.size, count, size, c.maxCount, c.maxSize)
-			}
+			checkAllocations(t, fmt.Sprintf("%s, %d bytes", name, c.size), connect(), 1000, c.maxCount, c.maxSize)
 		}
 	}
 }

@@ -1,14 +1,13 @@
 package app
 
 import (
-	"bytes"
 	"strings"
-	"sync"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/servers"
+	"github.com/junctor-mcp/junctor/internal/testkit/output"
 )
 
 // TestEventsServerIsAttachedOnce: the first trigger brings the server for events,
@@ -20,7 +19,7 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &logLines{}
+	log := &output.Buffer{}
 	a, err := New(t.Context(), cfg, "test", WithLog(log))
 	if err != nil {
 		t.Fatal(err)
@@ -78,22 +77,4 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if strings.Contains(log.String(), "could not be attached") {
 		t.Errorf("the log says:\n%s", log.String())
 	}
-}
-
-// logLines keeps what is logged.
-type logLines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logLines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logLines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

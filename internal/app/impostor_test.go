@@ -18,37 +18,20 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/output"
 )
 
 // recording is what passed over connections. All methods may be called from any
 // goroutine.
 type recording struct {
-	mu    sync.Mutex
-	bytes bytes.Buffer
-	conns int
-}
-
-func (r *recording) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bytes.Write(p)
-}
-
-func (r *recording) String() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.bytes.String()
-}
-
-func (r *recording) connections() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.conns
+	output.Buffer
+	conns atomic.Int64
 }
 
 // listen serves every connection to a free address until the test ends.
@@ -65,9 +48,7 @@ func listen(t *testing.T, heard *recording, serve func(net.Conn)) (address strin
 			if err != nil {
 				return
 			}
-			heard.mu.Lock()
-			heard.conns++
-			heard.mu.Unlock()
+			heard.conns.Add(1)
 			t.Cleanup(func() { _ = conn.Close() })
 			all.Go(func() {
 				defer conn.Close()
@@ -167,7 +148,7 @@ func TestImpostorGetsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		legacy := []string{"Mcp-Session-Id: " + session, "Mcp-Protocol-Version: 2025-11-25", "Accept: application/json, text/event-stream"}
-		for begun := time.Now(); heard.connections() == 0; { // the list is read again after a moment
+		for begun := time.Now(); heard.conns.Load() == 0; { // the list is read again after a moment
 			if time.Since(begun) > time.Minute {
 				t.Fatalf("%s: nobody asks it: nothing was tried", name)
 			}
@@ -282,11 +263,11 @@ func TestTappedReplicas(t *testing.T) {
 	}
 
 	// Connections are used again: what is warm proves nothing anew.
-	had := between.connections()
+	had := between.conns.Load()
 	for range 50 {
 		send()
 	}
-	if n := between.connections() - had; n > 0 {
+	if n := between.conns.Load() - had; n > 0 {
 		t.Errorf("50 requests, one after another, made %d connections", n)
 	}
 }

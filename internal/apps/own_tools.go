@@ -111,7 +111,7 @@ func (h *Host) CallOwnTool(ctx context.Context, p *junctor.Principal, id, tool s
 		Params:   append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(slices.Clip(arguments), '}')...),
 		FindItem: func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
 	}
-	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
+	res, err := h.opts.Pipeline.Do(ctx, op, catalog.Discard{})
 	if err != nil {
 		result, err = argumentsResult(op.Kind, err)
 		return result, op.CallID, err

@@ -58,7 +58,7 @@ func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, v
 		Principal: p, EntryPoint: junctor.EntryAppView, AppViewID: view, Scope: catalog.Scope{Server: t.item.Server.ID, Audience: catalog.AudienceHost},
 		Kind: junctor.KindResource, Name: t.uri, Params: params, BypassCache: fresh, Caller: viewCaller(),
 	}
-	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
+	res, err := h.opts.Pipeline.Do(ctx, op, catalog.Discard{})
 	if err != nil {
 		return mcpapps.Page{}, err
 	}
@@ -92,12 +92,6 @@ func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result
 	}
 	return err
 }
-
-// discardSink drops progress and log messages: Views get results alone.
-type discardSink struct{}
-
-func (discardSink) Progress([]byte)    {}
-func (discardSink) Log(string, []byte) {}
 
 // pageProfile decides which profile a page runs with, and gives the approval that this is
 // based on. An approval holds for one digest: a changed page is strict until somebody

@@ -89,7 +89,7 @@ func (h *Host) serveRequest(ctx context.Context, p *junctor.Principal, v *view, 
 	if !ok || len(op.Arguments) > 0 && op.Arguments[0] != '{' {
 		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " lack what it is about, or have the wrong type"}
 	}
-	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
+	res, err := h.opts.Pipeline.Do(ctx, op, catalog.Discard{})
 	switch {
 	case err != nil:
 		return argumentsResult(op.Kind, err)

@@ -34,5 +34,5 @@
 //   - chain.go, head.go and verify.go: what makes a chain valid; verify_records.go does the same for a copy.
 //   - recover.go and maintain.go: what happens at the start and in the background.
 //   - ship.go and witness.go: the copy, and the comparison with it.
-//   - recent.go, call_view.go and tail.go: the newest calls, as principals may see and follow them.
+//   - recent.go, call_reader.go and tail.go: the newest calls, as principals may see and follow them.
 package audit

@@ -29,7 +29,7 @@ func (viewSources) List(context.Context, *junctor.Principal) ([]junctor.Room, er
 func TestTail(t *testing.T) {
 	t.Parallel()
 	tails := &Tails{}
-	s := NewCallView(CallViewOptions{Tails: tails, Servers: viewSources{}, Rooms: viewSources{}})
+	s := NewCallReader(CallReaderOptions{Tails: tails, Servers: viewSources{}, Rooms: viewSources{}})
 	tails.send(&junctor.Call{ID: "nobody looks"})
 	mine, other := s.Follow(&junctor.Principal{Tenant: "a", Scopes: []junctor.Scope{junctor.ScopeAdmin}}), s.Follow(&junctor.Principal{Tenant: "b", Scopes: []junctor.Scope{junctor.ScopeAdmin}})
 	var all sync.WaitGroup
@@ -60,7 +60,7 @@ func TestTail(t *testing.T) {
 func TestCallAccess(t *testing.T) {
 	t.Parallel()
 	added := time.Now()
-	view := NewCallView(CallViewOptions{Servers: viewSources{added}, Rooms: viewSources{}})
+	view := NewCallReader(CallReaderOptions{Servers: viewSources{added}, Rooms: viewSources{}})
 	calls := map[string]*junctor.Call{
 		"own":            {Tenant: "a", Issuer: junctor.IssuerUser, Subject: "me", Server: "hidden", Start: added},
 		"in the room":    {Tenant: "a", Subject: "you", Server: "hidden", Room: "lobby", Start: added},
@@ -95,7 +95,7 @@ func TestCallAccess(t *testing.T) {
 // TestUnknownCursor: a cursor that no page gave is refused before anything is searched.
 func TestUnknownCursor(t *testing.T) {
 	t.Parallel()
-	view := NewCallView(CallViewOptions{Servers: viewSources{}, Rooms: viewSources{}})
+	view := NewCallReader(CallReaderOptions{Servers: viewSources{}, Rooms: viewSources{}})
 	_, _, err := view.Calls(t.Context(), &junctor.Principal{Tenant: "a"}, &CallFilter{Cursor: "page 2"})
 	if junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("a cursor that is none: %v", err)

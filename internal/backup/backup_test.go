@@ -24,6 +24,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -256,6 +257,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Parallel()
 				source, target := makeFrom(t), makeTo(t)
 				populate(t, source)
+				nouns := storetest.WriteNouns(t, source.store(t))
 				archive, m := source.backup(t)
 				names := slices.Sorted(maps.Keys(hashes(m)))
 				if len(names) < 36 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
@@ -277,6 +279,9 @@ func TestRoundTrip(t *testing.T) {
 				}
 				if text, err := os.ReadFile(filepath.Join(target.data, "journal", "00000000000000000003.log")); err != nil || string(text) != "three\n" {
 					t.Errorf("the journal: %q, %v", text, err)
+				}
+				if diff := cmp.Diff(nouns, storetest.ReadNouns(t, target.store(t))); diff != "" {
+					t.Errorf("fields of nouns are not restored (-want +got):\n%s", diff)
 				}
 				// It works as an instance does.
 				ok(t, target.store(t).For("acme").PutSetting(t.Context(), "b", json.RawMessage(`1`)))

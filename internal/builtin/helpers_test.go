@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
@@ -34,6 +35,15 @@ func must(tb testing.TB, err error) {
 		tb.Fatal(err)
 	}
 }
+
+// sampleRequest asks the client's model to answer a prompt.
+func sampleRequest(key, prompt string, maxTokens int) InputRequest {
+	params := fmt.Sprintf(`{"messages":[{"role":"user","content":%s}],"maxTokens":%d}`, Text(prompt), maxTokens)
+	return InputRequest{Key: key, Method: methodSample, Params: json.RawMessage(params)}
+}
+
+// rootsRequest asks for the folders that the client has opened.
+func rootsRequest(key string) InputRequest { return InputRequest{Key: key, Method: methodRoots} }
 
 // recorder is a sink that keeps what it is given.
 type recorder struct {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -59,16 +58,6 @@ func ElicitRequest(key, message string, schema json.RawMessage) InputRequest {
 	b = append(append(b, `,"requestedSchema":`...), schema...)
 	return InputRequest{Key: key, Method: methodElicit, Params: append(b, '}')}
 }
-
-// SampleRequest asks the client's model to answer a prompt.
-func SampleRequest(key, prompt string, maxTokens int) InputRequest {
-	b := Message{Role: RoleUser, Content: Text(prompt)}.appendJSON([]byte(`{"messages":[`))
-	b = strconv.AppendInt(append(b, `],"maxTokens":`...), int64(maxTokens), 10)
-	return InputRequest{Key: key, Method: methodSample, Params: append(b, '}')}
-}
-
-// RootsRequest asks for the folders that the client has opened.
-func RootsRequest(key string) InputRequest { return InputRequest{Key: key, Method: methodRoots} }
 
 // roundInput is what the client sent with this round of a call.
 type roundInput struct {

@@ -106,7 +106,7 @@ func TestQuestionsOneAfterAnother(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		if err := c.Ask(RootsRequest("roots")); err != nil {
+		if err := c.Ask(rootsRequest("roots")); err != nil {
 			return "", err
 		}
 		roots, _ := c.Answer("roots")
@@ -125,7 +125,7 @@ func TestSeveralAtOnceAsksOnlyForWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	must(t, AddTool(s, Tool{Name: "x"}, func(_ context.Context, c *Call, _ none) (string, error) {
-		err := c.Ask(SampleRequest("s", "Say \"hi\"", 50), RootsRequest("r"))
+		err := c.Ask(sampleRequest("s", "Say \"hi\"", 50), rootsRequest("r"))
 		return "done", err
 	}))
 	sample := `"s":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Say \"hi\""}}],"maxTokens":50}}`
@@ -156,10 +156,10 @@ func TestPromptsAndResourcesMayAsk(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	must(t, s.AddPrompt(Prompt{Name: "p"}, func(_ context.Context, c *Call, _ map[string]string) ([]Message, error) {
-		return nil, c.Ask(RootsRequest("r"))
+		return nil, c.Ask(rootsRequest("r"))
 	}))
 	must(t, s.AddResource(Resource{URI: "a:b"}, func(_ context.Context, c *Call, _ string) ([]Contents, error) {
-		return nil, c.Ask(RootsRequest("r"))
+		return nil, c.Ask(rootsRequest("r"))
 	}))
 	for kind, name := range map[junctor.Kind]string{junctor.KindPrompt: "p", junctor.KindResource: "a:b"} {
 		res, err := call(t, s, catalog.Request{Kind: kind, Name: name, Caller: catalog.Caller{Capabilities: []byte(allCapabilities)}})
@@ -177,7 +177,7 @@ func TestFaultyQuestions(t *testing.T) {
 		"nothing":        {},
 		"unknown method": {Requests: []InputRequest{{Key: "a", Method: "tools/list"}}},
 		"broken params":  {Requests: []InputRequest{{Key: "a", Method: "roots/list", Params: json.RawMessage(`{`)}}},
-		"same key twice": {Requests: []InputRequest{RootsRequest("a"), RootsRequest("a")}},
+		"same key twice": {Requests: []InputRequest{rootsRequest("a"), rootsRequest("a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,12 +199,12 @@ func TestCapabilities(t *testing.T) {
 		ask            []InputRequest
 		want           string // required; "" is fine
 	}{
-		{"all", allCapabilities, []InputRequest{form, SampleRequest("s", "", 1), RootsRequest("r")}, ""},
+		{"all", allCapabilities, []InputRequest{form, sampleRequest("s", "", 1), rootsRequest("r")}, ""},
 		{"none declared", ``, []InputRequest{form}, `{"elicitation":{}}`},
-		{"empty", `{}`, []InputRequest{form, SampleRequest("s", "", 1), RootsRequest("r")}, `{"elicitation":{},"sampling":{},"roots":{}}`},
-		{"not readable", `{"sampling":1}`, []InputRequest{SampleRequest("s", "", 1)}, `{"sampling":{}}`},
-		{"null", `{"sampling":null}`, []InputRequest{SampleRequest("s", "", 1)}, `{"sampling":{}}`},
-		{"only what is missing", `{"sampling":{}}`, []InputRequest{form, SampleRequest("s", "", 1)}, `{"elicitation":{}}`},
+		{"empty", `{}`, []InputRequest{form, sampleRequest("s", "", 1), rootsRequest("r")}, `{"elicitation":{},"sampling":{},"roots":{}}`},
+		{"not readable", `{"sampling":1}`, []InputRequest{sampleRequest("s", "", 1)}, `{"sampling":{}}`},
+		{"null", `{"sampling":null}`, []InputRequest{sampleRequest("s", "", 1)}, `{"sampling":{}}`},
+		{"only what is missing", `{"sampling":{}}`, []InputRequest{form, sampleRequest("s", "", 1)}, `{"elicitation":{}}`},
 		{"form named", `{"elicitation":{"form":{}}}`, []InputRequest{form}, ""},
 		{"url alone is no form", `{"elicitation":{"url":{}}}`, []InputRequest{form}, `{"elicitation":{}}`},
 		{"form is no url", `{"elicitation":{}}`, []InputRequest{url}, `{"elicitation":{"url":{}}}`},

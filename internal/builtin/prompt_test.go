@@ -34,7 +34,7 @@ func promptServer(t *testing.T) *Server {
 		if args["city"] == "Atlantis" {
 			return nil, errors.New("sunk")
 		}
-		return []Message{{RoleUser, Text("Go to " + args["city"])}, {RoleAssistant, Image([]byte{1}, "image/png")}}, nil
+		return []Message{{RoleUser, Text("Go to " + args["city"])}, {RoleAssistant, Content(`{"type":"image","data":"AQ==","mimeType":"image/png"}`)}}, nil
 	}))
 	must(t, s.AddPrompt(Prompt{Name: "broken"}, func(context.Context, *Call, map[string]string) ([]Message, error) {
 		return []Message{{RoleUser, Content(`{`)}}, nil

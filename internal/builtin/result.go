@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"bytes"
-	"encoding/base64"
 	stdjson "encoding/json"
 
 	"github.com/go-json-experiment/json"
@@ -48,33 +47,10 @@ func Text(text string) Content {
 	return append(appendQuoted(b, text), '}')
 }
 
-// Image returns an image block.
-func Image(data []byte, mimeType string) Content { return binaryContent("image", data, mimeType) }
-
-// Audio returns an audio block.
-func Audio(data []byte, mimeType string) Content { return binaryContent("audio", data, mimeType) }
-
-// binaryContent returns a block with base64 data.
-func binaryContent(kind string, data []byte, mimeType string) Content {
-	b := make([]byte, 0, base64.StdEncoding.EncodedLen(len(data))+len(mimeType)+64)
-	b = append(b, `{"type":"`...)
-	b = append(b, kind...)
-	b = append(b, `","data":"`...)
-	b = base64.StdEncoding.AppendEncode(b, data)
-	b = append(b, `","mimeType":`...)
-	return append(appendQuoted(b, mimeType), '}')
-}
-
 // Embedded returns a block with a resource and its contents.
 func Embedded(c Contents) Content {
 	b := append([]byte(nil), `{"type":"resource","resource":`...)
 	return append(c.appendJSON(b), '}')
-}
-
-// Link returns a block that points to a resource.
-func Link(r Resource) Content {
-	b := append([]byte(nil), `{"type":"resource_link",`...)
-	return append(r.appendMembers(b), '}')
 }
 
 // appendQuoted appends s as a JSON string. Invalid UTF-8 becomes the

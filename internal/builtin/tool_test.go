@@ -52,18 +52,17 @@ func TestResults(t *testing.T) {
 			"content of every kind", handler(func(*Call) (Result, error) {
 				return Result{
 					Content: []Content{
-						Text("t"), Image([]byte{1, 2}, "image/png"), Audio([]byte{3}, "audio/wav"),
+						Text("t"),
 						Embedded(Contents{URI: "a:b", MIMEType: "text/plain", Text: "x"}),
 						Embedded(Contents{URI: "a:c", Blob: []byte{}}),
-						Link(Resource{URI: "a:d", Name: "d", Title: "D", Size: 3, Annotations: json.RawMessage(`{"priority":1}`)}),
 						Content(`{"type":"future","n":1.10}`),
 					},
 					Structured: json.RawMessage(`{"n":1}`), Meta: json.RawMessage(`{"m":2}`),
 				}, nil
 			}),
-			`{"content":[{"type":"text","text":"t"},{"type":"image","data":"AQI=","mimeType":"image/png"},{"type":"audio","data":"Aw==","mimeType":"audio/wav"},
+			`{"content":[{"type":"text","text":"t"},
 			{"type":"resource","resource":{"uri":"a:b","mimeType":"text/plain","text":"x"}},{"type":"resource","resource":{"uri":"a:c","blob":""}},
-			{"type":"resource_link","uri":"a:d","name":"d","title":"D","size":3,"annotations":{"priority":1}},{"type":"future","n":1.10}],
+			{"type":"future","n":1.10}],
 			"structuredContent":{"n":1},"_meta":{"m":2}}`, false, "",
 		},
 		{

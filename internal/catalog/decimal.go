@@ -3,6 +3,8 @@ package catalog
 import (
 	"cmp"
 	"math/bits"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // Limits of numbers. Beyond them an exact comparison, as JSON Schema requires it,
@@ -144,7 +146,7 @@ func findOversizedNumber(raw []byte) (number []byte, found bool) {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '"':
-			if i = findStringEnd(raw, i); i < 0 {
+			if i = wire.SkipString(raw, i); i < 0 {
 				return nil, false
 			}
 		case c == '-' || c >= '0' && c <= '9':

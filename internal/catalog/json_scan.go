@@ -1,6 +1,6 @@
 package catalog
 
-import "bytes"
+import "github.com/junctor-mcp/junctor/internal/wire"
 
 // The functions below move through JSON text that wire has validated. Given other
 // bytes they end early and never panic. None of them allocates.
@@ -30,29 +30,6 @@ func skipComma(b []byte, i int) int {
 	return undecided
 }
 
-// findStringEnd returns the index after the string that begins at i, or -1.
-func findStringEnd(b []byte, i int) int {
-	i++
-	for i <= len(b) {
-		n := bytes.IndexByte(b[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		// The quote ends the string unless an odd number of backslashes stands
-		// before it.
-		end := i + n
-		slashes := 0
-		for end-slashes > i && b[end-slashes-1] == '\\' {
-			slashes++
-		}
-		i = end + 1
-		if slashes%2 == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
 // findNumberEnd returns the index after the number or literal that begins at i.
 func findNumberEnd(b []byte, i int) int {
 	for i < len(b) {
@@ -72,7 +49,7 @@ func findValueEnd(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
 		case '"':
-			if i = findStringEnd(b, i); i < 0 {
+			if i = wire.SkipString(b, i); i < 0 {
 				return undecided
 			}
 		case '{', '[':

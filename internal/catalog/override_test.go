@@ -12,11 +12,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-type quiet struct{}
-
-func (quiet) Progress([]byte)    {}
-func (quiet) Log(string, []byte) {}
-
 func TestChangedTools(t *testing.T) {
 	t.Parallel()
 	s := server(t, "notes", "drop", "find", "list", "put")
@@ -48,7 +43,7 @@ func TestChangedTools(t *testing.T) {
 		t.Errorf("a deadline of its own: %+v, %v", item, err)
 	}
 	// The backend hears its own name; builtin answers not_found to any other.
-	res, err := item.Server.Backend.Do(t.Context(), &catalog.Request{Kind: junctor.KindTool, Name: item.Name, Arguments: []byte("{}"), Principal: reader("a")}, quiet{})
+	res, err := item.Server.Backend.Do(t.Context(), &catalog.Request{Kind: junctor.KindTool, Name: item.Name, Arguments: []byte("{}"), Principal: reader("a")}, catalog.Discard{})
 	if err != nil || res.IsError {
 		t.Errorf("called: %s, %v", res.Body, err)
 	}

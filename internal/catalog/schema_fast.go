@@ -178,7 +178,7 @@ func isDigitsOnly(number []byte) bool {
 // matchString matches a string. If only small length limits apply, it does not
 // decode the string.
 func (s *fastSchema) matchString(b []byte, i int) int {
-	end := findStringEnd(b, i)
+	end := wire.SkipString(b, i)
 	if end < 0 || s.types&typeString == 0 {
 		return undecided
 	}
@@ -247,7 +247,7 @@ func (s *fastSchema) matchObject(b []byte, i int) int {
 	}
 	n, seen := 0, uint64(0)
 	for i = skipSpace(b, i+1); i < len(b) && b[i] != '}'; n++ {
-		end := findStringEnd(b, i)
+		end := wire.SkipString(b, i)
 		if b[i] != '"' || end < 0 {
 			return undecided
 		}

@@ -99,7 +99,7 @@ func decimals(raw []byte) bool {
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '"':
-			i = findStringEnd(raw, i)
+			i = wire.SkipString(raw, i)
 		case c == '-' || c >= '0' && c <= '9':
 			end := findNumberEnd(raw, i)
 			if _, ok := parseDecimal(raw[i:end]); !ok {

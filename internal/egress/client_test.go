@@ -15,35 +15,18 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/output"
 )
 
 // bundle is a client that may go to loopback, and the log of what it refused.
 type bundle struct {
 	*http.Client
-	log *safeBuffer
-}
-
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	log *output.Buffer
 }
 
 func newClient(t *testing.T, opt Options, copt ClientOptions) *bundle {
@@ -53,7 +36,7 @@ func newClient(t *testing.T, opt Options, copt ClientOptions) *bundle {
 
 func newClientWith(t *testing.T, opt Options, copt ClientOptions, r *net.Resolver) *bundle {
 	t.Helper()
-	log := &safeBuffer{}
+	log := &output.Buffer{}
 	opt.Logger = slog.New(slog.NewTextHandler(log, nil))
 	e, err := New(opt)
 	if err != nil {

@@ -102,7 +102,7 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 		defer done()
 		op.AdhocBackend, op.Scope.Server = b, junctor.AdhocServer
 	}
-	res, err := g.options.Pipeline.Do(ctx, &op, discardSink{})
+	res, err := g.options.Pipeline.Do(ctx, &op, catalog.Discard{})
 	left = op.Allowance(err)
 	if err == nil && res.Input {
 		// End the call now, so that its record does not stay open until it lapses.
@@ -124,12 +124,6 @@ func (g *Gateway) connectEndpoint(e BridgeEndpoint) (catalog.Backend, func(), er
 	}
 	return g.options.Bridge(e)
 }
-
-// discardSink is the catalog.Sink of a caller that receives nothing but the result.
-type discardSink struct{}
-
-func (discardSink) Progress([]byte)    {}
-func (discardSink) Log(string, []byte) {}
 
 // callStatus returns the HTTP status for an error: 4xx if we refused the call, and 500 if
 // it failed. A call that ran has failed, unless the egress rules denied its connection.

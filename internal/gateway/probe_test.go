@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -70,7 +71,7 @@ func newProbe(t testing.TB) *probe {
 	p.tool(t, "want2", anything, p.want)
 	p.tool(t, "rounds", anything, rounds)
 	p.tool(t, "sample", anything, func(_ context.Context, c *builtin.Call, _ []byte) (builtin.Result, error) {
-		if err := c.Ask(builtin.SampleRequest("s", "say something", 10)); err != nil {
+		if err := c.Ask(sampleRequest("s", "say something")); err != nil {
 			return builtin.Result{}, err
 		}
 		a, _ := c.Answer("s")
@@ -130,13 +131,19 @@ func (p *probe) want(_ context.Context, c *builtin.Call, _ []byte) (builtin.Resu
 	return builtin.TextResult(string(a)), nil
 }
 
+// sampleRequest asks the client's model to answer a prompt.
+func sampleRequest(key, prompt string) builtin.InputRequest {
+	params := fmt.Sprintf(`{"messages":[{"role":"user","content":%s}],"maxTokens":10}`, builtin.Text(prompt))
+	return builtin.InputRequest{Key: key, Method: "sampling/createMessage", Params: json.RawMessage(params)}
+}
+
 // rounds asks three times, and two things in the last.
 func rounds(_ context.Context, c *builtin.Call, _ []byte) (builtin.Result, error) {
 	form := json.RawMessage(`{"type":"object","properties":{}}`)
 	for _, round := range [][]builtin.InputRequest{
 		{builtin.ElicitRequest("first", "1", form)},
 		{builtin.ElicitRequest("second", "2", form)},
-		{builtin.ElicitRequest("third", "3", form), builtin.SampleRequest("model", "4", 10)},
+		{builtin.ElicitRequest("third", "3", form), sampleRequest("model", "4")},
 	} {
 		if err := c.Ask(round...); err != nil {
 			return builtin.Result{}, err

@@ -92,11 +92,12 @@ func TestLogLevels(t *testing.T) {
 	i, _ := start(t, nil)
 	const tool = `"name":"probe__levels"`
 	quiet, loud := open(t, i, "2025-11-25", "{}", ""), open(t, i, "2025-11-25", "{}", "")
-	for n, level := range append([]string{""}, wire.LogLevels()...) {
+	all := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+	for n, level := range append([]string{""}, all...) {
 		var want []string
 		m := meta()
 		if level != "" {
-			want = wire.LogLevels()[n-1:]
+			want = all[n-1:]
 			m = meta(`"` + wire.MetaLogLevel + `":"` + level + `"`)
 			if r := loud.post(t, request("1", "logging/setLevel", `"level":"`+level+`"`)); r.Body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 				t.Errorf("setLevel: %s", r.Body)

@@ -253,7 +253,7 @@ func fill(s *builtin.Server) error {
 			return "", &builtin.NeedInput{State: call.State() + "x"}
 		}),
 		s.AddRawTool(builtin.Tool{Name: "link", InputSchema: none}, func(context.Context, *builtin.Call, []byte) (builtin.Result, error) {
-			return builtin.Result{Content: []builtin.Content{builtin.Link(builtin.Resource{URI: "x://r", Name: "r"})}}, nil
+			return builtin.Result{Content: []builtin.Content{builtin.Content(`{"type":"resource_link","uri":"x://r","name":"r"}`)}}, nil
 		}),
 		s.AddResource(builtin.Resource{URI: "x://r"}, builtin.StaticText("content")),
 		s.AddTemplate(builtin.Template{URITemplate: "x://t/{n}", Complete: map[string]builtin.CompleteFunc{"n": builtin.OneOf("one")}},

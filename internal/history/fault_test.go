@@ -201,11 +201,16 @@ func TestRecordAllocates(t *testing.T) {
 	}
 }
 
+// echoPayloads are the parameters and the result of a call of usual length.
+func echoPayloads() (params, result []byte) {
+	const message = "hello there, this is a message of some length, as agents write them"
+	return []byte(`{"name":"echo","arguments":{"message":"` + message + `","n":12}}`), []byte(`{"content":[{"type":"text","text":"` + message + `"}],"isError":false}`)
+}
+
 func BenchmarkRecord(b *testing.B) {
 	db, err := sqlite.OpenHistory(b.Context(), filepath.Join(b.TempDir(), "history.db"))
 	h := start(b, db, err, history.Options{})
-	params := []byte(`{"name":"echo","arguments":{"message":"` + "hello there, this is a message of some length, as agents write them" + `","n":12}}`)
-	result := []byte(`{"content":[{"type":"text","text":"hello there, this is a message of some length, as agents write them"}],"isError":false}`)
+	params, result := echoPayloads()
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
@@ -220,8 +225,7 @@ func BenchmarkRecord(b *testing.B) {
 func BenchmarkWrite(b *testing.B) {
 	db, err := sqlite.OpenHistory(b.Context(), filepath.Join(b.TempDir(), "history.db"))
 	h := start(b, db, err, history.Options{})
-	params := []byte(`{"name":"echo","arguments":{"message":"` + "hello there, this is a message of some length, as agents write them" + `","n":12}}`)
-	result := []byte(`{"content":[{"type":"text","text":"hello there, this is a message of some length, as agents write them"}],"isError":false}`)
+	params, result := echoPayloads()
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {

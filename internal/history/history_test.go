@@ -23,20 +23,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
 var server pgtest.Pool
 
-func TestMain(m *testing.M) {
-	code := server.Main(m)
-	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(server.LeakCheckedMain(m)) }
 
 // opener opens one database of a history, again and again.
 type opener func(t testing.TB, o history.Options) *history.History

@@ -2,7 +2,6 @@ package queue_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -16,20 +15,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
-
-	"go.uber.org/goleak"
 )
 
 var server pgtest.Pool
 
-func TestMain(m *testing.M) {
-	code := server.Main(m)
-	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(server.LeakCheckedMain(m)) }
 
 const tenant = junctor.DefaultTenant
 

@@ -18,18 +18,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-func newMaster(t testing.TB) *seal.Keyring {
-	t.Helper()
-	m, err := seal.OpenKeyring(filepath.Join(t.TempDir(), "seal.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 func TestWrapRoundTrip(t *testing.T) {
 	t.Parallel()
-	m, other := newMaster(t), newMaster(t)
+	m, other := newKeyring(t), newKeyring(t)
 	rapid.Check(t, func(t *rapid.T) {
 		plaintext := rapid.SliceOf(rapid.Byte()).Draw(t, "plaintext")
 		aad := rapid.SliceOf(rapid.Byte()).Draw(t, "aad")
@@ -58,7 +49,7 @@ func TestWrapRoundTrip(t *testing.T) {
 
 func TestUnwrapShort(t *testing.T) {
 	t.Parallel()
-	m := newMaster(t)
+	m := newKeyring(t)
 	wrapped := m.Wrap(nil, nil)
 	for n := range wrapped {
 		if _, err := m.Unwrap(wrapped[:n], nil); junctor.CodeOf(err) != junctor.CodeInvalid {

@@ -62,7 +62,7 @@ type ringBundle struct {
 
 func newRing(t testing.TB) *ringBundle {
 	t.Helper()
-	b := &ringBundle{store: &keyStore{}, master: newMaster(t), clock: &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	b := &ringBundle{store: &keyStore{}, master: newKeyring(t), clock: &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	b.SessionRing = b.replica(t)
 	return b
 }
@@ -295,7 +295,7 @@ func TestRingKeepsGoingWithoutStore(t *testing.T) {
 func TestOpenRingRefuses(t *testing.T) {
 	t.Parallel()
 	b := newRing(t)
-	_, err := seal.OpenSessionRing(t.Context(), b.store, newMaster(t), seal.RingOptions{})
+	_, err := seal.OpenSessionRing(t.Context(), b.store, newKeyring(t), seal.RingOptions{})
 	if junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), "another key") {
 		t.Errorf("another master key: %v", err)
 	}
@@ -317,7 +317,7 @@ func TestOpenRingRefuses(t *testing.T) {
 
 func TestRingIsSafeForManyGoroutines(t *testing.T) {
 	t.Parallel()
-	store, master := &keyStore{}, newMaster(t)
+	store, master := &keyStore{}, newKeyring(t)
 	r, err := seal.OpenSessionRing(t.Context(), store, master, seal.RingOptions{RotateAfter: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)

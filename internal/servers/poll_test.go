@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/testkit/output"
 )
 
 // TestPollTellsOnce: a document that changes in a way that breaks callers is told
@@ -55,7 +54,7 @@ func TestPollTellsOnce(t *testing.T) {
 				_, _ = io.WriteString(w, now)
 			}))
 			t.Cleanup(home.Close)
-			log := &lines{}
+			log := &output.Buffer{}
 			s := newRegistry(t, log)
 			p := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
 			_, err := s.addGenerated(t.Context(), p, admin.ServerInput{Server: junctor.Server{ID: "cats", API: &junctor.API{APISettings: junctor.APISettings{DocumentURL: home.URL + "/api.yaml", PollMinutes: 1}}}})
@@ -116,24 +115,6 @@ func TestDue(t *testing.T) {
 	if s.dueDocuments(begin, all); len(all) != 0 {
 		t.Errorf("%d are still known", len(all))
 	}
-}
-
-// lines keeps what is logged.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // newRegistry makes servers over a database of their own. They may reach this machine.

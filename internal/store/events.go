@@ -58,16 +58,7 @@ func readAllWithin[T any](ctx context.Context, on Statements, scan func(scanner)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() // rows.Err tells what went wrong
-	var list []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
+	return scanRows(rows, scan)
 }
 
 // scanText reads a single column of text.

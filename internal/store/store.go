@@ -275,6 +275,11 @@ func readAllIn[T any](ctx context.Context, s *Store, in querier, scan func(scann
 	if err != nil {
 		return nil, err
 	}
+	return scanRows(rows, scan)
+}
+
+// scanRows reads all rows with scan, and closes them.
+func scanRows[T any](rows *sql.Rows, scan func(scanner) (T, error)) ([]T, error) {
 	defer rows.Close() // rows.Err tells what went wrong
 	var list []T
 	for rows.Next() {

@@ -58,7 +58,7 @@ func findMember(obj []byte, i int) (from, to, value int) {
 	if i >= len(obj) || obj[i] != '"' {
 		return 0, 0, -1
 	}
-	end := skipString(obj, i)
+	end := SkipString(obj, i)
 	if end < 0 {
 		return 0, 0, -1
 	}

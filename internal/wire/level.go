@@ -12,14 +12,6 @@ const (
 	LevelEmergency = "emergency"
 )
 
-// LogLevels lists the log levels, least severe first.
-func LogLevels() []string {
-	return []string{
-		LevelDebug, LevelInfo, LevelNotice, LevelWarning,
-		LevelError, LevelCritical, LevelAlert, LevelEmergency,
-	}
-}
-
 // Severity ranks a log level from 1 (debug) to 8 (emergency). It returns 0 for an unknown
 // level.
 func Severity(level string) int {

@@ -20,8 +20,8 @@ func skipOpening(b []byte, bracket byte) int {
 	return len(b)
 }
 
-// skipString returns the index behind the string that begins at i, or -1.
-func skipString(b []byte, i int) int {
+// SkipString returns the index behind the string that begins at i, or -1.
+func SkipString(b []byte, i int) int {
 	i++
 	for {
 		n := bytes.IndexByte(b[i:], '"')
@@ -50,7 +50,7 @@ func skipValue(b []byte, i int) int {
 	}
 	switch b[i] {
 	case '"':
-		return skipString(b, i)
+		return SkipString(b, i)
 	case '{', '[':
 	default:
 		start := i
@@ -67,7 +67,7 @@ func skipValue(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
 		case '"':
-			if i = skipString(b, i); i < 0 {
+			if i = SkipString(b, i); i < 0 {
 				return -1
 			}
 			continue

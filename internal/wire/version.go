@@ -13,11 +13,6 @@ const (
 	ModernVersion       = V20260728
 )
 
-// SupportedVersions lists the supported versions, newest first.
-func SupportedVersions() []string {
-	return []string{V20260728, V20251125, V20250618, V20250326, V20241105}
-}
-
 // LegacyVersions lists the supported versions of the legacy era, newest first.
 func LegacyVersions() []string {
 	return []string{V20251125, V20250618, V20250326, V20241105}

@@ -3,7 +3,6 @@ package worker_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -24,20 +23,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 	"github.com/junctor-mcp/junctor/internal/worker"
-
-	"go.uber.org/goleak"
 )
 
 var server pgtest.Pool
 
-func TestMain(m *testing.M) {
-	code := server.Main(m)
-	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(server.LeakCheckedMain(m)) }
 
 const tenant = junctor.DefaultTenant
 

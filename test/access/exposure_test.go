@@ -1,7 +1,6 @@
 package access
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +17,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/output"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
@@ -135,25 +134,7 @@ type exposure struct {
 	room    string
 	talk    string // the room in which an agent made a call
 	shopURL string
-	tails   map[string]*follower
-}
-
-// follower is a tail that somebody reads.
-type follower struct {
-	mu  sync.Mutex
-	got bytes.Buffer
-}
-
-func (f *follower) Write(b []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.got.Write(b)
-}
-
-func (f *follower) String() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.got.String()
+	tails   map[string]*output.Buffer
 }
 
 // What a developer has is not for the other developers, viewers, agents and
@@ -280,7 +261,7 @@ func sayServer(t *testing.T, tools ...string) string {
 func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 	t.Helper()
 	settings["egress-allow"], settings["allow-commands"], settings["reserved-id-days"] = "127.0.0.0/8", "true", "0"
-	e := &exposure{t: t, Instance: testkit.Start(t, settings, app.WithDashboard()), others: map[string]string{}, tails: map[string]*follower{}}
+	e := &exposure{t: t, Instance: testkit.Start(t, settings, app.WithDashboard()), others: map[string]string{}, tails: map[string]*output.Buffer{}}
 	e.olga = e.user("olga", junctor.UserDeveloper)
 	dan := e.user("dan", junctor.UserDeveloper)
 	e.others["developer"], e.others["viewer"] = dan, e.user("vic", junctor.UserViewer)
@@ -379,7 +360,7 @@ func readCreated(body string) (out thing) {
 
 // followRun reads the tail as somebody, until the test ends.
 func (e *exposure) followRun(who string) {
-	f := &follower{}
+	f := &output.Buffer{}
 	e.tails[who] = f
 	ctx, cancel := context.WithCancel(e.t.Context())
 	resp := e.Open(ctx, e.t, "GET", "/api/v1/calls/tail", "", e.others[who])

@@ -1,7 +1,6 @@
 package ocr
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/testkit/output"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,34 +39,16 @@ func pixel(t testing.TB) []byte {
 
 const dataURI = "data:image/png;base64," + onePixel
 
-// logged takes what is written to the log.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // rig is a server with all it stands on; every answer is searched for canaries.
 type rig struct {
 	t      testing.TB
 	server *builtin.Server
-	log    *logged
+	log    *output.Buffer
 }
 
 func newRig(t testing.TB, o Options) *rig {
 	t.Helper()
-	r := &rig{t: t, log: &logged{}}
+	r := &rig{t: t, log: &output.Buffer{}}
 	o.Logger = slog.New(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.Client == nil {
 		o.Client = outward(t, o.Logger, netip.MustParsePrefix("127.0.0.0/8"))

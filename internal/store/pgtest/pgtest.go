@@ -26,6 +26,7 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"go.uber.org/goleak"
 )
 
 // Variable names the environment variable with the URL of a server to use.
@@ -309,6 +310,17 @@ func (p *Pool) Main(m *testing.M) int {
 	}
 	if p.server != nil && p.server.dir != "" {
 		p.server.Stop()
+	}
+	return code
+}
+
+// LeakCheckedMain is Main for a package that starts goroutines: it fails if one of them
+// is left after the tests. The pools of databases end in their own time.
+func (p *Pool) LeakCheckedMain(m *testing.M) int {
+	code := p.Main(m)
+	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return code
 }

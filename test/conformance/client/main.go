@@ -123,15 +123,10 @@ func run(ctx context.Context) error {
 		return err
 	}
 	return p.through(ctx, func() error {
-		_, err := up.Do(ctx, &catalog.Request{Kind: junctor.KindTool, Name: "test-tool", Params: []byte(`{"name":"test-tool","arguments":{}}`), Arguments: []byte(`{}`)}, silent{})
+		_, err := up.Do(ctx, &catalog.Request{Kind: junctor.KindTool, Name: "test-tool", Params: []byte(`{"name":"test-tool","arguments":{}}`), Arguments: []byte(`{}`)}, catalog.Discard{})
 		return err
 	})
 }
-
-type silent struct{}
-
-func (silent) Progress([]byte)    {}
-func (silent) Log(string, []byte) {}
 
 // through makes a call, logging in where the server wants it, a few times.
 func (p *player) through(ctx context.Context, call func() error) error {

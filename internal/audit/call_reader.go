@@ -8,8 +8,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// CallViewOptions configures NewCallView. All fields are required.
-type CallViewOptions struct {
+// CallReaderOptions configures NewCallReader. All fields are required.
+type CallReaderOptions struct {
 	Journal *Journal
 	Tails   *Tails
 	Servers KnownServers
@@ -32,12 +32,12 @@ type Rooms interface {
 	List(ctx context.Context, p *junctor.Principal) ([]junctor.Room, error)
 }
 
-// CallView shows the newest calls to principals: each sees the calls, and the parts of
-// them, that it may know.
-type CallView struct{ o CallViewOptions }
+// CallReader reads the newest calls for principals: each gets the calls, and the parts of
+// them, that it may see.
+type CallReader struct{ o CallReaderOptions }
 
-// NewCallView returns a CallView.
-func NewCallView(o CallViewOptions) *CallView { return &CallView{o} }
+// NewCallReader returns a CallReader.
+func NewCallReader(o CallReaderOptions) *CallReader { return &CallReader{o} }
 
 // CallFilter selects calls. Zero members do not filter.
 type CallFilter struct {
@@ -57,18 +57,18 @@ type CallFilter struct {
 // CallAccess returns which calls, and how much of them, a principal may see. Of the calls
 // of others, principals that may read the record of calls see those on servers that they
 // may know of; members of a room see all calls in it.
-func (v *CallView) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
+func (r *CallReader) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
 	if p.Agent != "" || p.Has(junctor.ScopeAdmin) {
 		return junctor.NewCallAccess(p, nil), nil
 	}
 	var servers map[string]time.Time
 	if p.Has(junctor.ScopeAuditRead) {
 		var err error
-		if servers, err = v.o.Servers.KnownServers(ctx, p); err != nil {
+		if servers, err = r.o.Servers.KnownServers(ctx, p); err != nil {
 			return junctor.CallAccess{}, err
 		}
 	}
-	rooms, err := v.o.Rooms.List(ctx, p)
+	rooms, err := r.o.Rooms.List(ctx, p)
 	if err != nil {
 		return junctor.CallAccess{}, err
 	}
@@ -81,21 +81,21 @@ func (v *CallView) CallAccess(ctx context.Context, p *junctor.Principal) (juncto
 
 // Calls returns a page of the newest calls, and the cursor of the next one; "" on the
 // last.
-func (v *CallView) Calls(ctx context.Context, p *junctor.Principal, f *CallFilter) ([]junctor.Call, string, error) {
-	access, err := v.CallAccess(ctx, p)
+func (r *CallReader) Calls(ctx context.Context, p *junctor.Principal, f *CallFilter) ([]junctor.Call, string, error) {
+	access, err := r.CallAccess(ctx, p)
 	if err != nil {
 		return nil, "", err
 	}
 	if f.Cursor != "" && !isCallID(f.Cursor) {
 		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
 	}
-	calls, next := v.o.Journal.Calls(Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool { return v.matches(f, c) }})
+	calls, next := r.o.Journal.Calls(Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool { return r.matches(f, c) }})
 	return calls, next, nil
 }
 
 // matches reports whether a filter selects a call.
-func (v *CallView) matches(f *CallFilter, c *junctor.Call) bool {
-	return (f.Tool == "" || f.Tool == c.Name || f.Tool == v.o.ExposedName(c.Server, c.Name)) &&
+func (r *CallReader) matches(f *CallFilter, c *junctor.Call) bool {
+	return (f.Tool == "" || f.Tool == c.Name || f.Tool == r.o.ExposedName(c.Server, c.Name)) &&
 		(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
 		(f.Caller == "" || f.Caller == c.Subject) && (f.EntryPoint == "" || f.EntryPoint == c.EntryPoint) &&
 		(f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status)
@@ -112,17 +112,17 @@ const maxNewestCalls = 5000
 
 // NewestCalls returns the calls since a time that match, newest first. all reports that
 // there are no more.
-func (v *CallView) NewestCalls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) (calls []junctor.Call, all bool, err error) {
-	access, err := v.CallAccess(ctx, p)
+func (r *CallReader) NewestCalls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) (calls []junctor.Call, all bool, err error) {
+	access, err := r.CallAccess(ctx, p)
 	if err != nil {
 		return nil, false, err
 	}
-	calls, next := v.o.Journal.Calls(Query{Access: access, Since: since, Limit: maxNewestCalls, Match: match})
+	calls, next := r.o.Journal.Calls(Query{Access: access, Since: since, Limit: maxNewestCalls, Match: match})
 	return calls, next == "", nil
 }
 
 // Follow begins to follow the calls that a principal may know of. The caller closes the
 // tail.
-func (v *CallView) Follow(p *junctor.Principal) *Tail {
-	return v.o.Tails.add(junctor.NewCallAccess(p, nil), v.o.Servers.ServerLookup(p))
+func (r *CallReader) Follow(p *junctor.Principal) *Tail {
+	return r.o.Tails.add(junctor.NewCallAccess(p, nil), r.o.Servers.ServerLookup(p))
 }
