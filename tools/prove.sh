@@ -107,7 +107,7 @@ run() {
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;
 	events-order)
-		tests "$log" -timeout 3h -run 'TestOrderPerAgent' ./internal/worker -rapid.checks=10000 && figures "$log" &&
+		tests "$log" -timeout 3h -run 'TestOrderPerAgent' ./internal/worker -rapid.checks=500 && figures "$log" &&
 			tests "$log" -run 'TestFiguresOfManyJobs' ./internal/queue && figures "$log" && peer PostgreSQL
 		;;
 	events-killed) tests "$log" ./test/events && figures "$log" && peer PostgreSQL ;;

@@ -68,11 +68,16 @@ func (s *staff) AgentTools(ctx context.Context, p *junctor.Principal, name strin
 	return []junctor.Tool{echoTool()}, err
 }
 
-func (s *staff) TagTool(_ context.Context, _ *junctor.Principal, name string, roles []junctor.Role, category string) (junctor.Tool, error) {
+func (s *staff) TagTool(_ context.Context, _ *junctor.Principal, name string, roles []junctor.Role, category string, version time.Time) (junctor.Tool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tag = junctor.ToolTag{Tool: name, Roles: roles, Category: category}
-	return echoTool(), nil
+	if err := junctor.CheckVersion(version, s.tag.At); err != nil {
+		return junctor.Tool{}, err
+	}
+	s.tag = junctor.ToolTag{Tool: name, Roles: roles, Category: category, At: s.tag.At}
+	tool := echoTool()
+	tool.Class = &junctor.Class{Tag: &s.tag}
+	return tool, nil
 }
 
 func (s *staff) UntagTool(context.Context, *junctor.Principal, string) (junctor.Tool, error) {

@@ -180,7 +180,11 @@ func (w *world) Tool(_ context.Context, _ *junctor.Principal, name string) (junc
 	if name != "demo__echo" {
 		return junctor.Tool{}, junctor.Errorf(junctor.CodeNotFound, "no tool %s", name)
 	}
-	return echoTool(), nil
+	tool := echoTool()
+	if w.staff != nil && !w.staff.tag.At.IsZero() {
+		tool.Class = &junctor.Class{Tag: &w.staff.tag}
+	}
+	return tool, nil
 }
 
 func (w *world) CallTool(ctx context.Context, _ *junctor.Principal, name, version string, arguments []byte) (json.RawMessage, bool, error) {

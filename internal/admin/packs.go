@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -354,7 +355,7 @@ func (a *api) tagPackTool(ctx context.Context, t pack.ToolRoles) error {
 	if i < 0 {
 		return junctor.Errorf(junctor.CodeNotFound, "the pack says what the tool %q of the server %q is for, and the server has no such tool", t.Tool, t.Server)
 	}
-	_, err := a.Tags.TagTool(ctx, p, all[i].Exposed, t.Roles, t.Category)
+	_, err := a.Tags.TagTool(ctx, p, all[i].Exposed, t.Roles, t.Category, time.Time{})
 	return err
 }
 

@@ -33,7 +33,6 @@ func unversionedWrites() map[string]string {
 		"put-my-credential": "the same",
 		"put-role":          "a role is there or not: adding it twice is adding it once",
 		"approve-app":       "it names the page that was looked at by its digest",
-		"put-tool-tag":      "one statement replaces all that was said of the tool",
 	}
 }
 
@@ -82,9 +81,11 @@ func TestIfMatch(t *testing.T) {
 	w.events.trigger = junctor.Trigger{Name: "low", Title: "Low", UpdatedAt: at, Action: junctor.Action{Server: "notes", Tool: "add"}}
 	w.events.source = junctor.Source{ID: "shop", UpdatedAt: at}
 	w.limits.state = LimitState{LimitPolicy: junctor.DefaultLimits(), UpdatedAt: at, UpdatedBy: "key:k2"}
+	w.staff.tag = junctor.ToolTag{Tool: "demo__echo", At: at}
 	h := w.handler(t)
 	const tag, other = `"2026-01-02T03:04:05Z"`, `"2026-01-02T03:04:05.000001Z"`
 	for _, tt := range []struct{ path, body string }{
+		{"PUT /tools/demo__echo/tag", `{"roles":["QA"]}`},
 		{"/servers/demo", `{"state":"inactive"}`},
 		{"/agents/demo__echo", `{"role":"QA"}`},
 		{"/models/demo__echo", `{"model":"other"}`},
@@ -93,8 +94,12 @@ func TestIfMatch(t *testing.T) {
 		{"/limits", `{"tiers":{"pro":{"per_second":7}}}`},
 	} {
 		t.Run(tt.path, func(t *testing.T) {
+			method, path, ok := strings.Cut(tt.path, " ")
+			if !ok {
+				method, path = "PATCH", tt.path
+			}
 			for _, match := range []string{other, "W/" + other} {
-				rec := askWith(h, "admin", "PATCH", tt.path, tt.body, match)
+				rec := askWith(h, "admin", method, path, tt.body, match)
 				var p Problem
 				if err := json.Unmarshal(rec.Body.Bytes(), &p); err != nil || rec.Code != http.StatusPreconditionFailed || p.Code != junctor.CodePrecondition ||
 					!strings.Contains(p.Detail, "was changed") || !strings.Contains(p.Hint, "If-Match") || p.Current == nil {
@@ -102,12 +107,12 @@ func TestIfMatch(t *testing.T) {
 				}
 			}
 			for _, match := range []string{"*", "2026-01-02T03:04:05Z", `"1"`, tag + ", " + other, `"0001-01-01T00:00:00Z"`} {
-				if rec := askWith(h, "admin", "PATCH", tt.path, tt.body, match); rec.Code != http.StatusUnprocessableEntity || !strings.Contains(rec.Body.String(), "ETag") {
+				if rec := askWith(h, "admin", method, path, tt.body, match); rec.Code != http.StatusUnprocessableEntity || !strings.Contains(rec.Body.String(), "ETag") {
 					t.Errorf("If-Match: %s: %d %s", match, rec.Code, rec.Body)
 				}
 			}
 			for _, match := range []string{tag, "W/" + tag} {
-				if rec := askWith(h, "admin", "PATCH", tt.path, tt.body, match); rec.Code != http.StatusOK || rec.Header().Get("ETag") == "" {
+				if rec := askWith(h, "admin", method, path, tt.body, match); rec.Code != http.StatusOK || rec.Header().Get("ETag") == "" {
 					t.Errorf("the same version: %d %s, ETag %q", rec.Code, rec.Body, rec.Header().Get("ETag"))
 				}
 			}
@@ -117,8 +122,10 @@ func TestIfMatch(t *testing.T) {
 	if body := rec.Body.String(); rec.Header().Get("ETag") != tag || !strings.Contains(body, `"changed_by":"key:k2"`) || !strings.Contains(body, "by key:k2 at 2026-01-02T03:04:05Z") {
 		t.Errorf("who changed it: %s, ETag %q", rec.Body, rec.Header().Get("ETag"))
 	}
-	if rec := ask(h, "admin", "GET", "/servers/demo", ""); rec.Header().Get("ETag") != tag {
-		t.Errorf("GET answers the ETag %q, want %q", rec.Header().Get("ETag"), tag)
+	for _, path := range []string{"/servers/demo", "/tools/demo__echo"} {
+		if rec := ask(h, "admin", "GET", path, ""); rec.Header().Get("ETag") != tag {
+			t.Errorf("GET %s answers the ETag %q, want %q", path, rec.Header().Get("ETag"), tag)
+		}
 	}
 }
 

@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -13,8 +15,9 @@ import (
 // tenant, and lists changes of tools.
 type Tags interface {
 	// TagTool sets the roles and the category of a tool. Members that are not empty
-	// replace those that the rules find.
-	TagTool(ctx context.Context, p *junctor.Principal, name string, roles []junctor.Role, category string) (junctor.Tool, error)
+	// replace those that the rules find. version is that of the tag which is replaced;
+	// zero replaces whatever is stored.
+	TagTool(ctx context.Context, p *junctor.Principal, name string, roles []junctor.Role, category string, version time.Time) (junctor.Tool, error)
 	// UntagTool removes the tag of a tool, so that the rules decide again.
 	UntagTool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
 	// ToolChanges lists the newest changes that the principal may see: of one tool by its
@@ -37,6 +40,7 @@ type RoleInfo struct {
 
 // toolTag is the request that tags a tool.
 type toolTag struct {
+	Precondition
 	Name string `path:"name" doc:"The tool's exposed name: server__name."`
 	Body struct {
 		Roles    []junctor.Role `json:"roles,omitempty" maxItems:"20" doc:"Which agents it is offered to; absent or empty leaves that to the rules."`
@@ -49,6 +53,23 @@ type changeQuery struct {
 	Server string `query:"server" doc:"Only changes of this server's tools."`
 	Tool   string `query:"tool" doc:"Only changes of this tool, by its exposed name."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
+}
+
+// tagOf returns what users said of a tool; nil if only the rules apply.
+func tagOf(tool *junctor.Tool) *junctor.ToolTag {
+	if tool.Class == nil {
+		return nil
+	}
+	return tool.Class.Tag
+}
+
+// withTagVersion returns an answer whose ETag is the version of the tool's tag. The rest
+// of a tool is its server's.
+func withTagVersion(tool junctor.Tool) *toolResponse {
+	if tag := tagOf(&tool); tag != nil {
+		return withVersion(tool, tag.At)
+	}
+	return withVersion(tool, time.Time{})
 }
 
 // roleName is the path of one role.
@@ -65,14 +86,25 @@ func (a *api) registerTagRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "put-tool-tag", Method: http.MethodPut, Path: "/tools/{name}/tag", Summary: "Say what a tool is for", Tags: tags,
 	}, func(ctx context.Context, in *toolTag) (*toolResponse, error) {
-		tool, err := a.Tags.TagTool(ctx, callerOf(ctx), in.Name, in.Body.Roles, in.Body.Category)
-		return &toolResponse{tool}, err
+		version, err := in.wantedVersion()
+		if err != nil {
+			return nil, err
+		}
+		tool, err := a.Tags.TagTool(ctx, callerOf(ctx), in.Name, in.Body.Roles, in.Body.Category, version)
+		return withTagVersion(tool), a.explainConflict(ctx, err, func() (storedVersion, error) {
+			tool, err := a.Tools.Tool(ctx, callerOf(ctx), in.Name)
+			now := storedVersion{label: fmt.Sprintf("the tag of the tool %q", in.Name), body: tool}
+			if tag := tagOf(&tool); tag != nil {
+				now.updatedAt, now.updatedBy = tag.At, tag.By
+			}
+			return now, err
+		})
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "delete-tool-tag", Method: http.MethodDelete, Path: "/tools/{name}/tag", Summary: "Leave a tool to the rules again", Tags: tags,
 	}, func(ctx context.Context, in *toolName) (*toolResponse, error) {
 		tool, err := a.Tags.UntagTool(ctx, callerOf(ctx), in.Name)
-		return &toolResponse{tool}, err
+		return withTagVersion(tool), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-tool-changes", Method: http.MethodGet, Path: "/tools/changes", Summary: "List tools that changed under their names, newest first", Tags: tags,

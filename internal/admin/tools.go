@@ -34,8 +34,8 @@ type toolCall struct {
 	}
 }
 
-// toolResponse is one tool.
-type toolResponse struct{ Body junctor.Tool }
+// toolResponse is one tool. Its ETag is the version of its tag.
+type toolResponse = versionedResponse[junctor.Tool]
 
 // callResult is the answer to a tool call.
 type callResult struct {
@@ -76,7 +76,7 @@ func (a *api) registerToolRoutes() {
 		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,
 	}, func(ctx context.Context, in *toolName) (*toolResponse, error) {
 		tool, err := a.Tools.Tool(ctx, callerOf(ctx), in.Name)
-		return &toolResponse{tool}, err
+		return withTagVersion(tool), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "call-tool", Method: http.MethodPost, Path: "/tools/{name}/call", Summary: "Call a tool", Tags: tags,

@@ -151,8 +151,9 @@ func (a *Registry) RemoveRole(ctx context.Context, p *junctor.Principal, role ju
 	})
 }
 
-// TagTool sets the roles and the category of a tool.
-func (a *Registry) TagTool(ctx context.Context, p *junctor.Principal, name string, roles []junctor.Role, category string) (junctor.Tool, error) {
+// TagTool sets the roles and the category of a tool. version is that of the tag which is
+// replaced, as in junctor.ToolTag.At; zero replaces whatever is stored.
+func (a *Registry) TagTool(ctx context.Context, p *junctor.Principal, name string, roles []junctor.Role, category string, version time.Time) (junctor.Tool, error) {
 	tool, err := a.taggableTool(ctx, p, name)
 	if err != nil {
 		return junctor.Tool{}, err
@@ -174,11 +175,17 @@ func (a *Registry) TagTool(ctx context.Context, p *junctor.Principal, name strin
 			return junctor.Tool{}, err
 		}
 	}
-	err = a.o.Store.For(p.Tenant).PutTag(ctx, junctor.ToolTag{
-		Server: tool.Server, Tool: tool.Name, Roles: distinct, Category: category, By: p.ID(), At: time.Now(),
-	})
-	if err == nil {
-		err = a.access.reload(context.WithoutCancel(ctx), p.Tenant)
+	tag := junctor.ToolTag{Server: tool.Server, Tool: tool.Name, Roles: distinct, Category: category, By: p.ID(), At: time.Now()}
+	rows := a.o.Store.For(p.Tenant)
+	if version.IsZero() {
+		err = rows.PutTag(ctx, tag)
+	} else {
+		err = rows.ReplaceTag(ctx, tag, version)
+	}
+	if err == nil || junctor.CodeOf(err) == junctor.CodePrecondition { // the answer shows the tag of another replica
+		if unread := a.access.reload(context.WithoutCancel(ctx), p.Tenant); err == nil {
+			err = unread
+		}
 	}
 	if err != nil {
 		return junctor.Tool{}, err

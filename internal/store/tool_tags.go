@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -22,9 +23,10 @@ func (t *Tenant) Tags(ctx context.Context) ([]junctor.ToolTag, error) {
 }
 
 // insertTag begins the statements that store a tag. Their ends say what becomes of a
-// tag that exists.
+// tag that exists. The time of a tag is its version, so each change gives it a later one.
 const insertTag = `INSERT INTO tool_tags (tenant_id, server, tool, roles, category, tagged_by, tagged_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (tenant_id, server, tool) DO UPDATE SET tagged_by = excluded.tagged_by, tagged_at = excluded.tagged_at, `
+	ON CONFLICT (tenant_id, server, tool) DO UPDATE SET tagged_by = excluded.tagged_by,
+		tagged_at = CASE WHEN tool_tags.tagged_at < excluded.tagged_at THEN excluded.tagged_at ELSE tool_tags.tagged_at + 1 END, `
 
 const (
 	replaceTag = insertTag + `roles = excluded.roles, category = excluded.category`
@@ -36,6 +38,25 @@ const (
 // no such server.
 func (t *Tenant) PutTag(ctx context.Context, tag junctor.ToolTag) error {
 	return t.storeTag(ctx, replaceTag, tag)
+}
+
+// ReplaceTag stores the tag of a tool in place of the one with a version, its At. The
+// error is precondition if there is no tag of that version.
+func (t *Tenant) ReplaceTag(ctx context.Context, tag junctor.ToolTag, version time.Time) error {
+	values, err := t.tagValues(tag)
+	if err != nil {
+		return err
+	}
+	next := max(toMicros(tag.At), toMicros(version)+1)
+	n, err := t.s.execWrite(ctx, `UPDATE tool_tags SET roles = ?, category = ?, tagged_by = ?, tagged_at = ?
+		WHERE tenant_id = ? AND server = ? AND tool = ? AND tagged_at = ?`, values[3], values[4], values[5], next, values[0], values[1], values[2], toMicros(version))
+	if err != nil {
+		return t.s.wrapError(ctx, err, "store what the tool %q is for", tag.Tool)
+	}
+	if n == 0 {
+		return junctor.Errorf(junctor.CodePrecondition, "what the tool %q is for was changed meanwhile: read it again, and repeat the change", tag.Tool)
+	}
+	return nil
 }
 
 // MergeTag stores the tag of a tool, but keeps stored roles if tag has none, and a

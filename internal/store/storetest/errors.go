@@ -45,6 +45,7 @@ func instanceOperations(ctx context.Context, st *store.Store) map[string]error {
 	_, got["Agent"] = mine.Agent(ctx, "a")
 	_, got["Tags"] = mine.Tags(ctx)
 	got["MergeTag"] = mine.MergeTag(ctx, junctor.ToolTag{Server: "a", Tool: "b"})
+	got["ReplaceTag"] = mine.ReplaceTag(ctx, junctor.ToolTag{Server: "a", Tool: "b"}, time.Unix(1, 0))
 	got["RenameTags"] = mine.RenameTags(ctx, "a", map[string]string{"b": "c"})
 	_, got["ComponentCatalogs"] = mine.ComponentCatalogs(ctx)
 	_, got["ComponentCatalogsStamp"] = mine.ComponentCatalogsStamp(ctx)

@@ -44,6 +44,38 @@ func tagTests() map[string]func(*trial) {
 				t.Errorf("after its server is gone: %+v", list)
 			}
 		},
+		"tags/a change is for one version": func(t *trial) {
+			mine := t.open().For(junctor.DefaultTenant)
+			_ = must(mine.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)
+			tag := func(category string) junctor.ToolTag {
+				return junctor.ToolTag{Server: "notes", Tool: "a", Category: category, By: "user:u", At: moment(1)}
+			}
+			only := func() junctor.ToolTag {
+				list := must(mine.Tags(t.Context()))(t)
+				if len(list) != 1 {
+					t.Fatalf("%d tags", len(list))
+				}
+				return list[0]
+			}
+			fails(t, mine.ReplaceTag(t.Context(), tag("none yet"), moment(1)), junctor.CodePrecondition)
+			ok(t, mine.PutTag(t.Context(), tag("first")))
+			read := only()
+			ok(t, mine.PutTag(t.Context(), tag("second"))) // at the same moment
+			if now := only(); !now.At.After(read.At) {
+				t.Errorf("another tag has the version %v, as the one before", now.At)
+			}
+			fails(t, mine.ReplaceTag(t.Context(), tag("stale"), read.At), junctor.CodePrecondition)
+			fails(t, t.open().For("acme").ReplaceTag(t.Context(), tag("theirs"), only().At), junctor.CodePrecondition)
+			if now := only(); now.Category != "second" {
+				t.Errorf("a change for an older version is stored: %+v", now)
+			}
+			read = only()
+			ok(t, mine.ReplaceTag(t.Context(), tag("third"), read.At))
+			fails(t, mine.ReplaceTag(t.Context(), tag("again"), read.At), junctor.CodePrecondition)
+			if now := only(); now.Category != "third" {
+				t.Errorf("the tag is %+v", now)
+			}
+		},
 		"tags/two people say something at once": func(t *trial) {
 			mine := t.open().For(junctor.DefaultTenant)
 			_ = must(mine.AddServer(t.Context(), admission.Stored(upstreamServer("notes"))))(t)

@@ -188,7 +188,7 @@ function Roles({ t }: { t: Tool }) {
   const refresh = () =>
     Promise.all([cache.invalidateQueries({ queryKey: ['tool', t.exposed] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
   const set = useMutation({
-    mutationFn: (r: string[]) => (r.length ? send('PUT', path, { roles: r }) : send('DELETE', path)),
+    mutationFn: (r: string[]) => (r.length ? send('PUT', path, { roles: r }, { match: t.class?.tag?.tagged_at }) : send('DELETE', path)),
     onSettled: refresh,
   });
   const may = can(me, 'servers:write');
