@@ -268,7 +268,8 @@ func (k *ServerKind) Remove(ctx context.Context, id string) error {
 // CheckApply refuses a server that p may not define before anything is read,
 // compared or run for any of the servers. A server of another owner is reported
 // by its own step.
-func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
+func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, want admin.WantedServer) error {
+	row := want.Server
 	judge := s.Judge.Server
 	if row.Mode == junctor.ModeGenerated {
 		judge = s.Judge.Unread
@@ -276,9 +277,13 @@ func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row jun
 	former, err := s.o.Store.For(p.Tenant).Server(ctx, row.ID)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		_, err = judge(ctx, p, row, nil)
+		if _, err = judge(ctx, p, row, nil); err == nil {
+			err = upstreamauth.CheckCommand(row.Command, want.Credentials)
+		}
 	case err == nil && former.Mode != junctor.ModeBuiltin && admission.Owns(p, former.Owner):
-		_, err = judge(ctx, p, row, &former)
+		if _, err = judge(ctx, p, row, &former); err == nil {
+			err = upstreamauth.CheckKeptCommand(row.Command, former.Command, want.Credentials)
+		}
 	case err == nil:
 		_, err = s.Judge.Preview(ctx, p, row)
 	}

@@ -2,6 +2,7 @@ package upstreamauth
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,20 @@ func CheckCommand(words []string, literals LiteralSet) error {
 		}
 	}
 	return nil
+}
+
+// CheckKeptCommand is CheckCommand for a command that replaces another one, whose sealed
+// words it may repeat in masked form.
+func CheckKeptCommand(now, former []string, entered LiteralSet) error {
+	literals, stored := LiteralSet{}, LiteralSet{}
+	maps.Copy(literals, entered)
+	for i, word := range former {
+		if isMaskedWord(i, word) {
+			stored[placeOfWord(i)] = seal.NewSecret("stored")
+		}
+	}
+	keepWords(now, former, stored, literals)
+	return CheckCommand(now, literals)
 }
 
 // keepWords adds to literals the sealed words of the former command that the present one
