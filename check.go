@@ -244,15 +244,3 @@ func originOf(text string) string {
 	}
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
-
-// CheckCommand returns an error if the command contains Masked. Masked stands
-// for a word of the stored command, and here no such word is stored, because
-// the program differs or the server is new.
-func (c *Connection) CheckCommand() error {
-	for _, word := range c.Command {
-		if word == Masked || strings.HasSuffix(word, "="+Masked) {
-			return Errorf(CodeInvalid, "%q in command stands for a stored word, and there is none for this program: enter the word again", word)
-		}
-	}
-	return nil
-}

@@ -23,6 +23,7 @@ const (
 	PlaceQuery     = "query"
 	PlaceHeaders   = "headers/" // followed by the name of the header
 	PlaceEnv       = "env/"     // followed by the name of the variable
+	PlaceCommand   = "command/" // followed by the position of the word in the command
 )
 
 // IsReference reports whether a text at a place of a connection is a reference.

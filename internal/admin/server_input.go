@@ -116,7 +116,7 @@ func (a *AuthBody) toAuth() (*junctor.Auth, error) {
 // the row and returns them. A row must never be stored with a literal credential. given
 // says which members the body has; of a body that describes a whole server all count.
 func (b *ServerBody) applyTo(row *junctor.Server, given func(member string) bool) (upstreamauth.LiteralSet, error) {
-	c, former := &row.Connection, row.Command
+	c := &row.Connection
 	setGivenFields(c, &b.Connection, given)
 	setIfGiven(&row.Title, b.Title)
 	setIfGiven(&row.Private, b.Private)
@@ -130,9 +130,6 @@ func (b *ServerBody) applyTo(row *junctor.Server, given func(member string) bool
 		setGivenFields(&api.APISettings, &b.APISettings, given)
 		row.API = &api
 	}
-	if b.Command != nil {
-		c.Command = upstreamauth.KeepCommandSecrets(b.Command, former)
-	}
 	if b.Auth != nil {
 		auth, err := b.Auth.toAuth()
 		if err != nil {
@@ -144,8 +141,15 @@ func (b *ServerBody) applyTo(row *junctor.Server, given func(member string) bool
 		c.Transport = junctor.TransportStdio
 	}
 	c.Transport = cmp.Or(c.Transport, junctor.TransportHTTP)
-	var literals upstreamauth.LiteralSet
-	*c, literals = upstreamauth.SplitLiterals(*c)
+	command := c.Command
+	if !given("command") {
+		c.Command = nil // the stored words stay as they are
+	}
+	split, literals := upstreamauth.SplitLiterals(*c)
+	if !given("command") {
+		split.Command = command
+	}
+	*c = split
 	return literals, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -186,9 +187,6 @@ func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Serve
 		if err := row.Check(); err != nil {
 			return err
 		}
-		if err := row.CheckCommand(); err != nil {
-			return err
-		}
 	}
 	if err := row.API.Check(); err != nil {
 		return err
@@ -318,6 +316,39 @@ func (c Command) Args() []string { return c.args }
 
 // Dir returns the working directory; "" means that of this process.
 func (c Command) Dir() string { return c.dir }
+
+// WithSecrets returns the same command with the sealed arguments in the clear, as they are
+// passed to the program. args are all arguments. One that differs from the admitted one in
+// more than what junctor.Masked stands for there is a CodeInternal error.
+func (c Command) WithSecrets(args []string) (Command, error) {
+	if !slices.EqualFunc(c.args, args, fitsMask) {
+		return Command{}, junctor.Errorf(junctor.CodeInternal, "the sealed words of the command are not those that were admitted")
+	}
+	c.args = slices.Clone(args)
+	return c, nil
+}
+
+// fitsMask reports whether a word is what shown shows of it: the same, or with other text
+// where shown has junctor.Masked.
+func fitsMask(shown, word string) bool {
+	parts := strings.Split(shown, junctor.Masked)
+	if len(parts) == 1 {
+		return shown == word
+	}
+	rest, ok := strings.CutPrefix(word, parts[0])
+	if !ok {
+		return false
+	}
+	last := parts[len(parts)-1]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasSuffix(rest, last)
+}
 
 // Resolve returns the same command with the path that look finds for its program.
 func (c Command) Resolve(look func(program string) (string, error)) (Command, error) {

@@ -25,7 +25,7 @@ type Sources struct {
 	Events  func(p *junctor.Principal, w *admin.Wanted, file string, servers map[string]bool, starting bool) []Kind
 	// CheckServer refuses a server that the principal may not bring, before anything is
 	// read, compared or run for any server.
-	CheckServer func(ctx context.Context, p *junctor.Principal, row junctor.Server) error
+	CheckServer func(ctx context.Context, p *junctor.Principal, want admin.WantedServer) error
 	// CheckAgentMaker refuses a principal who may not make agents.
 	CheckAgentMaker func(p *junctor.Principal) error
 	// Operator returns the operator, who wrote the settings file.
@@ -68,7 +68,7 @@ func (a Applier) File() admin.FileState { return a.Settings.State() }
 func (a Applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted) ([]admin.Change, error) {
 	servers := a.Sources.Servers(p, w.Servers, "", w.Unseen, false)
 	for _, one := range w.Servers {
-		if err := a.Sources.CheckServer(ctx, p, one.Server); err != nil {
+		if err := a.Sources.CheckServer(ctx, p, one); err != nil {
 			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", one.Server.ID, junctor.AsError(err).Message)
 		}
 	}

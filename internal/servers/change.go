@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	row := in.Server
 	row.Mode = junctor.ModeBYO
 	admitted, err := s.Judge.Server(ctx, p, row, nil)
+	if err == nil {
+		err = upstreamauth.CheckCommand(row.Command, in.Credentials)
+	}
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -95,6 +99,9 @@ func (s *Registry) ProbeServer(ctx context.Context, p *junctor.Principal, in adm
 		row.ID = "probe"
 	}
 	admitted, err := s.Judge.Preview(ctx, p, row)
+	if err == nil {
+		err = upstreamauth.CheckCommand(row.Command, in.Credentials)
+	}
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -242,7 +249,7 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	admitted, err := s.Judge.Server(ctx, p, row, &former)
+	admitted, err := s.judgeServer(ctx, p, row, &former, entered)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -273,6 +280,26 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	}
 	return s.attachChanged(ctx, stored, &former, up)
 }
+
+// judgeServer judges a row and the secrets that p entered for it. A sealed word of a
+// command is masked in both rows, so that the judge cannot see that it differs: then the
+// command counts as another one.
+func (s *Registry) judgeServer(ctx context.Context, p *junctor.Principal, row junctor.Server, former *junctor.Server, entered upstreamauth.LiteralSet) (admission.Server, error) {
+	if former != nil && slices.ContainsFunc(slices.Collect(maps.Keys(entered)), isPlaceOfWord) {
+		stored, err := s.Auth.StoredLiterals(*former)(ctx)
+		for place, secret := range entered {
+			if isPlaceOfWord(place) && (err != nil || !stored[place].Equal(secret.Reveal())) {
+				other := *former
+				other.Command = nil
+				former = &other
+			}
+		}
+	}
+	return s.Judge.Server(ctx, p, row, former)
+}
+
+// isPlaceOfWord reports whether a place of a credential is a word of a command.
+func isPlaceOfWord(place string) bool { return strings.HasPrefix(place, junctor.PlaceCommand) }
 
 // attachChanged attaches a server whose row has just replaced former.
 func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, former *junctor.Server, up *authenticatedRoute) (junctor.Server, error) {

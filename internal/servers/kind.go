@@ -93,7 +93,6 @@ func (k *ServerKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, 
 		return []admin.FieldChange{{Field: "owner", From: former.Owner, To: k.p.ID()}}, nil
 	}
 	want := k.find(id)
-	want.Server.Command = upstreamauth.KeepCommandSecrets(want.Server.Command, former.Command)
 	from, to := flat(&former), flat(&want.Server)
 	g := k.ready[id]
 	if g != nil {
@@ -130,8 +129,11 @@ func (k *ServerKind) secrets(ctx context.Context, former *junctor.Server, want a
 	had := upstreamauth.MaskedPlaces(former.Connection)
 	var out []admin.FieldChange
 	for _, place := range slices.Sorted(maps.Keys(want.Credentials)) {
-		if slices.Contains(had, place) && !stored[place].Equal(want.Credentials[place].Reveal()) {
-			out = append(out, admin.FieldChange{Field: fieldOf(place), From: junctor.Masked, To: junctor.Masked + " (another)"})
+		if !slices.Contains(had, place) || stored[place].Equal(want.Credentials[place].Reveal()) {
+			continue
+		}
+		if field := fieldOf(place); !slices.ContainsFunc(out, func(f admin.FieldChange) bool { return f.Field == field }) {
+			out = append(out, admin.FieldChange{Field: field, From: junctor.Masked, To: junctor.Masked + " (another)"})
 		}
 	}
 	return out, nil
@@ -140,10 +142,12 @@ func (k *ServerKind) secrets(ctx context.Context, former *junctor.Server, want a
 // fieldOf returns the member of a server that a place of credentials belongs
 // to.
 func fieldOf(place string) string {
-	switch place {
-	case "auth":
+	switch {
+	case isPlaceOfWord(place):
+		return "command"
+	case place == "auth":
 		return "auth.secret"
-	case "query":
+	case place == "query":
 		return "url"
 	}
 	return strings.ReplaceAll(place, "/", ".")
@@ -177,7 +181,6 @@ func (k *ServerKind) Put(ctx context.Context, id string) error {
 	switch had, err := k.s.OwnedServer(ctx, k.p, id); {
 	case err == nil:
 		former = &had
-		row.Command = upstreamauth.KeepCommandSecrets(row.Command, had.Command)
 		row.Owner, row.UpdatedAt = had.Owner, had.UpdatedAt
 		if had.Declared != "" && k.file == "" {
 			row.Owner = k.p.ID() // no settings file declares it any more
@@ -201,7 +204,7 @@ func (k *ServerKind) Put(ctx context.Context, id string) error {
 // credentials returns the entered credentials and those that Masked keeps.
 func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, entered upstreamauth.LiteralSet, former *junctor.Server) (upstreamauth.LiteralSet, error) {
 	if !slices.ContainsFunc(upstreamauth.MaskedPlaces(row.Connection), func(place string) bool { return entered[place].IsZero() }) {
-		return entered, nil
+		return entered, upstreamauth.CheckCommand(row.Command, entered)
 	}
 	if former == nil {
 		former = &junctor.Server{Tenant: row.Tenant, ID: row.ID}
@@ -212,7 +215,7 @@ func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, enter
 // place stores a wanted upstream server with its credentials, in place of
 // former unless that is nil, and attaches it unless AttachAll is still to come.
 func (k *ServerKind) place(ctx context.Context, row junctor.Server, set upstreamauth.LiteralSet, former *junctor.Server) error {
-	admitted, err := k.s.Judge.Server(ctx, k.p, row, former)
+	admitted, err := k.s.judgeServer(ctx, k.p, row, former, set)
 	if err != nil {
 		return err
 	}
@@ -265,7 +268,8 @@ func (k *ServerKind) Remove(ctx context.Context, id string) error {
 // CheckApply refuses a server that p may not define before anything is read,
 // compared or run for any of the servers. A server of another owner is reported
 // by its own step.
-func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
+func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, want admin.WantedServer) error {
+	row := want.Server
 	judge := s.Judge.Server
 	if row.Mode == junctor.ModeGenerated {
 		judge = s.Judge.Unread
@@ -273,10 +277,13 @@ func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row jun
 	former, err := s.o.Store.For(p.Tenant).Server(ctx, row.ID)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		_, err = judge(ctx, p, row, nil)
+		if _, err = judge(ctx, p, row, nil); err == nil {
+			err = upstreamauth.CheckCommand(row.Command, want.Credentials)
+		}
 	case err == nil && former.Mode != junctor.ModeBuiltin && admission.Owns(p, former.Owner):
-		row.Command = upstreamauth.KeepCommandSecrets(row.Command, former.Command)
-		_, err = judge(ctx, p, row, &former)
+		if _, err = judge(ctx, p, row, &former); err == nil {
+			err = upstreamauth.CheckKeptCommand(row.Command, former.Command, want.Credentials)
+		}
 	case err == nil:
 		_, err = s.Judge.Preview(ctx, p, row)
 	}

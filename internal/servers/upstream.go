@@ -131,12 +131,7 @@ func (s *Registry) newRoute(ctx context.Context, admitted admission.Server, lite
 		if err != nil {
 			return authenticatedRoute{}, err
 		}
-		secrets := upstreamauth.SecretsInCommand(row.Command)
-		o.Command = &upstream.Command{Program: program, Secrets: secrets, MoreEnv: up.with.Env}
-		if len(secrets) > 0 { // the server may repeat them in its answers
-			words := seal.NewScrubber(secrets...)
-			o.Scrub = func(text string) string { return words.Scrub(up.with.Scrub(text)) }
-		}
+		o.Command = &upstream.Command{Program: program, OpenArgs: up.with.CommandArgs, MoreEnv: up.with.Env}
 	} else {
 		var err error
 		if o.URL, err = up.with.URL(ctx); err != nil {

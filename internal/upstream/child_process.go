@@ -40,15 +40,29 @@ type childProcess struct {
 // outlives this one. The process does not end with ctx.
 func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 	c := o.Command
-	env := c.Env
+	env, program := c.Env, c.Program
+	notStarted := func(err error) error {
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + o.ID + " is not started: " + junctor.AsError(err).Message, Cause: err}
+	}
+	var secrets []string
+	if c.OpenArgs != nil {
+		args, found, err := c.OpenArgs(ctx)
+		if err == nil {
+			program, err = program.WithSecrets(args)
+		}
+		if err != nil {
+			return nil, notStarted(err)
+		}
+		secrets = found
+	}
 	if c.MoreEnv != nil {
 		more, err := c.MoreEnv(ctx)
 		if err != nil {
-			return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + o.ID + " is not started: " + junctor.AsError(err).Message, Cause: err}
+			return nil, notStarted(err)
 		}
 		env = append(slices.Clone(env), more...)
 	}
-	said := newMaskingWriter(&c.output, env, c.Secrets)
+	said := newMaskingWriter(&c.output, env, secrets)
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
@@ -59,7 +73,7 @@ func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
 	}
 	p, err := proc.StartReaped(context.WithoutCancel(ctx), proc.Command{
-		Path: c.Program.Path(), Args: c.Program.Args(), Env: env, Dir: c.Program.Dir(), Stdin: theirIn, Stdout: theirOut, Stderr: said,
+		Path: program.Path(), Args: program.Args(), Env: env, Dir: program.Dir(), Stdin: theirIn, Stdout: theirOut, Stderr: said,
 	})
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {

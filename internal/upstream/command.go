@@ -15,7 +15,11 @@ type Command struct {
 	// allowed to run it.
 	Program admission.Command
 	Env     []string // KEY=VALUE, on top of a clean environment
-	Secrets []string // parts of the arguments that are masked in the output
+
+	// OpenArgs returns the arguments with the sealed ones in the clear, and the secrets in
+	// them, which are masked in the output. It is called for each process that is started.
+	// It may be nil: then the arguments of Program are used.
+	OpenArgs func(ctx context.Context) (args, secrets []string, err error)
 
 	// MoreEnv gives further variables. It is called for each process that is started. It
 	// may be nil.
@@ -28,7 +32,7 @@ type Command struct {
 
 // Output gives the end, at most 64 KiB, of what the command's processes wrote to their
 // standard error, and to their standard output if it was no message. Values of their
-// variables are masked, and Secrets.
+// variables are masked, and secrets in the arguments.
 func (c *Command) Output() string { return c.output.keptText() }
 
 // childTimeouts are the waits for a child. A value of 0 means 2 s. Tests set them.

@@ -2,16 +2,19 @@ package upstreamauth
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // MaskCommand returns a command as readers of a server's definition see it:
-// junctor.Masked replaces every part that looks like a secret. The words of a
-// command are stored in plain text, so masking is their only protection on display.
+// junctor.Masked replaces every part that looks like a secret. SplitLiterals seals these
+// words, so that rows of this version have only words that are masked already.
 func MaskCommand(words []string) []string {
 	if words == nil {
 		return nil
@@ -19,21 +22,68 @@ func MaskCommand(words []string) []string {
 	return history.MaskSecretWords(words, junctor.Masked)
 }
 
-// KeepCommandSecrets undoes MaskCommand in a changed command: where now repeats a
-// masked word of former, the stored word takes its place.
-//
-// It does so only if both commands start the same program. Otherwise a user who may
-// edit the server could pass the former program's secrets to a program of their
-// own. A mask that matches no stored word stays, and
-// junctor.Connection.CheckCommand rejects it.
-func KeepCommandSecrets(now, former []string) []string {
-	if len(now) == 0 || len(former) == 0 || now[0] != former[0] {
-		return now
+// sealWords returns a command as it is stored, with junctor.Masked for every part that
+// looks like a secret, and adds each such word, whole, to literals. The program itself
+// stays: a file that is run is no secret.
+func sealWords(words []string, literals LiteralSet) []string {
+	if len(words) == 0 {
+		return words
 	}
-	shown := MaskCommand(former)
-	out := slices.Clone(now)
+	shown := MaskCommand(words)
+	shown[0] = words[0]
+	for i, word := range words {
+		if shown[i] != word {
+			literals[placeOfWord(i)] = seal.NewSecret(word)
+		}
+	}
+	return shown
+}
+
+// placeOfWord returns the place of a word of the command in a LiteralSet.
+func placeOfWord(i int) string { return junctor.PlaceCommand + strconv.Itoa(i) }
+
+// isMaskedWord reports whether the word at a position of a stored command stands for a
+// sealed one.
+func isMaskedWord(i int, word string) bool { return i > 0 && strings.Contains(word, junctor.Masked) }
+
+// CheckCommand refuses a command with a masked word for which literals has no secret: it
+// stands for a word of a stored command, and there is none.
+func CheckCommand(words []string, literals LiteralSet) error {
+	for i, word := range words {
+		secret, entered := literals[placeOfWord(i)]
+		if isMaskedWord(i, word) && !entered || entered && strings.Contains(secret.Reveal(), junctor.Masked) {
+			return junctor.Errorf(junctor.CodeInvalid, "%q in command stands for a stored word, and there is none for this program: enter the word again", word)
+		}
+	}
+	return nil
+}
+
+// CheckKeptCommand is CheckCommand for a command that replaces another one, whose sealed
+// words it may repeat in masked form.
+func CheckKeptCommand(now, former []string, entered LiteralSet) error {
+	literals, stored := LiteralSet{}, LiteralSet{}
+	maps.Copy(literals, entered)
+	for i, word := range former {
+		if isMaskedWord(i, word) {
+			stored[placeOfWord(i)] = seal.NewSecret("stored")
+		}
+	}
+	keepWords(now, former, stored, literals)
+	return CheckCommand(now, literals)
+}
+
+// keepWords adds to literals the sealed words of the former command that the present one
+// repeats in masked form. It does so only if both start the same program. Otherwise a user
+// who may edit the server could pass the former program's secrets to a program of their
+// own.
+func keepWords(now, former []string, stored, literals LiteralSet) {
+	if len(now) == 0 || len(former) == 0 || now[0] != former[0] {
+		return
+	}
+	had := LiteralSet{}
+	shown := sealWords(former, had) // rows of earlier versions have words in plain text
 	for i, word := range now {
-		if !strings.Contains(word, junctor.Masked) {
+		if _, entered := literals[placeOfWord(i)]; entered || !isMaskedWord(i, word) {
 			continue
 		}
 		// The same position is the best match. A word that moved is found by its
@@ -42,11 +92,14 @@ func KeepCommandSecrets(now, former []string) []string {
 		if at >= len(shown) || shown[at] != word {
 			at = slices.Index(shown, word)
 		}
-		if at >= 0 {
-			out[i] = former[at]
+		secret, ok := had[placeOfWord(at)]
+		if !ok {
+			secret, ok = stored[placeOfWord(at)]
+		}
+		if ok {
+			literals[placeOfWord(i)] = secret
 		}
 	}
-	return out
 }
 
 // SecretsInCommand returns the parts of a command's words that MaskCommand hides,

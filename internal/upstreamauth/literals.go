@@ -10,8 +10,9 @@ import (
 )
 
 // LiteralSet maps a place in a connection to the credential that was entered there.
-// The places are auth, auth/subject, auth/idp_secret, query, headers/NAME and
-// env/NAME. Printing a LiteralSet shows only the places.
+// The places are auth, auth/subject, auth/idp_secret, query, headers/NAME, env/NAME and
+// command/N, which has the whole Nth word of a command if a part of it looks like a
+// secret. Printing a LiteralSet shows only the places.
 type LiteralSet map[string]seal.Secret
 
 // Two more keys of Source.givenSecrets that are no places of a connection: the form
@@ -23,9 +24,11 @@ const (
 )
 
 // SplitLiterals moves the literals out of a connection and leaves junctor.Masked in
-// their places. References stay, since they contain no secret.
+// their places. References stay, since they contain no secret. Words of a command are
+// literals if they look like secrets.
 func SplitLiterals(c junctor.Connection) (junctor.Connection, LiteralSet) {
 	literals := LiteralSet{}
+	c.Command = sealWords(c.Command, literals)
 	return c.MapCredentials(func(place, text string) string {
 		if text == junctor.Masked || text == "" || junctor.IsReference(place, text) {
 			return text
@@ -38,6 +41,11 @@ func SplitLiterals(c junctor.Connection) (junctor.Connection, LiteralSet) {
 // MaskedPlaces lists the places where a connection has junctor.Masked for a
 // credential.
 func MaskedPlaces(c junctor.Connection) (places []string) {
+	for i, word := range c.Command {
+		if isMaskedWord(i, word) {
+			places = append(places, placeOfWord(i))
+		}
+	}
 	c.MapCredentials(func(place, text string) string {
 		if text == junctor.Masked {
 			places = append(places, place)
@@ -57,6 +65,13 @@ func MaskedPlaces(c junctor.Connection) (places []string) {
 // destination.
 func KeepLiterals(now *junctor.Server, entered LiteralSet, former *junctor.Server, stored LiteralSet) (LiteralSet, error) {
 	out := maps.Clone(entered)
+	if out == nil {
+		out = LiteralSet{}
+	}
+	keepWords(now.Command, former.Command, stored, out)
+	if err := CheckCommand(now.Command, out); err != nil {
+		return nil, err
+	}
 	var missing, bound []string
 	now.MapCredentials(func(place, text string) string {
 		switch {

@@ -180,6 +180,33 @@ func (s *Source) URL(ctx context.Context) (*url.URL, error) {
 	return u, nil
 }
 
+// CommandArgs returns the arguments of the command with the sealed ones in the clear, and
+// the secrets in them, for masking what the command writes.
+func (s *Source) CommandArgs(ctx context.Context) (args, secrets []string, err error) {
+	words := slices.Clone(s.conn.Command)
+	for i, word := range words {
+		if !isMaskedWord(i, word) {
+			continue
+		}
+		set, err := s.loadLiterals(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		secret, ok := set[placeOfWord(i)]
+		if !ok {
+			return nil, nil, junctor.Errorf(junctor.CodeUnavailable, "word %d of the command is not stored: enter it again", i+1)
+		}
+		if words[i] = secret.Reveal(); strings.ContainsRune(words[i], 0) {
+			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "a command cannot hold the character NUL")
+		}
+	}
+	secrets = SecretsInCommand(words)
+	for i, secret := range secrets {
+		s.rememberSecret(placeOfWord(i), secret)
+	}
+	return words[min(1, len(words)):], secrets, nil
+}
+
 // Env returns the environment variables of a command as sorted KEY=VALUE entries.
 func (s *Source) Env(ctx context.Context) ([]string, error) {
 	set, err := s.readCredentials(ctx, func(place string) bool { return strings.HasPrefix(place, junctor.PlaceEnv) })
