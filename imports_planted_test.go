@@ -36,7 +36,7 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"": importing("time")},
 		},
 		{
-			"ground imports only package junctor, admission and its own subtree, and egress imports httpfast",
+			"ground imports only package junctor, admission, sketch and its own subtree, and egress imports httpfast",
 			map[string]string{
 				"internal/seal": importing(in + "audit"), "internal/wire": importing(in + "gateway"),
 				"internal/history": importing(in + "store"), "internal/backup": importing(in + "seal"),
@@ -44,13 +44,18 @@ func TestPlanted(t *testing.T) {
 			},
 			map[string]string{
 				"internal/store/sqlite": importing(in+"store", in+"admission", module), "internal/store/storetest": importing(in + "guard"),
-				"internal/history": importing(module), "internal/admin": importing(in + "history"), "internal/egress": importing(in+"httpfast", module),
+				"internal/history": importing(in+"sketch", module), "internal/admin": importing(in + "history"), "internal/egress": importing(in+"httpfast", module),
 			},
 		},
 		{
 			"admission imports only package junctor",
 			map[string]string{"internal/admission": importing(in + "upstreamauth")},
 			map[string]string{"internal/admission": importing(module, "net/url")},
+		},
+		{
+			"sketch imports nothing of ours",
+			map[string]string{"internal/sketch": importing(module)},
+			map[string]string{"internal/sketch": importing("math")},
 		},
 		{
 			"verdicts are made where they are meant to be",

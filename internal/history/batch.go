@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/sketch"
 )
 
 // batch holds what one transaction writes. Only the writer uses it, and fills it
@@ -25,6 +26,8 @@ type batch struct {
 	statementArgs []any // reused for each statement
 	// Rows of sums; filled by closeUsage.
 	usageRows jsonRows
+	// Rows of merged sketches; filled by each attempt to store the batch.
+	durationRows jsonRows
 	// Of the first call, which shows whether a lost commit succeeded.
 	firstTenant junctor.TenantID
 	firstID     string // id of the first call
@@ -55,6 +58,8 @@ type callGroup struct {
 type usageTotal struct {
 	usageKey
 	usageSums
+	// The durations that the database had before this batch, as text.
+	storedDurations string
 }
 
 // toolKey identifies one version of a tool.
@@ -89,7 +94,14 @@ func (b *batch) sumsOf(k usageKey) *usageSums {
 	if !ok {
 		i = len(b.totals)
 		b.totalIndex[k] = i
-		b.totals = append(b.totals, usageTotal{usageKey: k})
+		if i < cap(b.totals) { // use the memory of a former sketch again
+			b.totals = b.totals[:i+1]
+			durations := b.totals[i].durations
+			durations.Reset()
+			b.totals[i] = usageTotal{usageKey: k, usageSums: usageSums{durations: durations}}
+		} else {
+			b.totals = append(b.totals, usageTotal{usageKey: k})
+		}
 	}
 	return &b.totals[i].usageSums
 }
@@ -210,20 +222,46 @@ func (b *batch) closeUsage() {
 	slices.SortFunc(b.totals, func(x, y usageTotal) int { return x.compareTo(y.usageKey) })
 	for i := range b.totals {
 		t, row := &b.totals[i], &b.usageRows
-		row.addText(string(t.tenant))
-		row.addInt(t.day)
-		for _, s := range [...]string{t.server, t.name, t.entryPoint, t.issuer, t.subject, t.user, t.agent} {
-			row.addText(s)
-		}
+		b.totalIndex[t.usageKey] = i
+		row.addUsageKey(&t.usageKey)
 		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.bytesIn, t.bytesOut} {
-			row.addInt(n)
-		}
-		for _, n := range t.bucketCounts {
 			row.addInt(n)
 		}
 		row.endRow()
 	}
 	b.usageRows.closeList()
+}
+
+// addUsageKey adds the columns of usageKeyColumns to the current row.
+func (r *jsonRows) addUsageKey(k *usageKey) {
+	r.addText(string(k.tenant))
+	r.addInt(k.day)
+	for _, s := range [...]string{k.server, k.name, k.entryPoint, k.issuer, k.subject, k.user, k.agent} {
+		r.addText(s)
+	}
+}
+
+// mergeStoredDurations fills durationRows: the sketches of the batch, merged with those
+// that the database had. unreadable gets the error of a stored sketch that cannot be
+// read; it is left as it is, because a later version may read it.
+func (b *batch) mergeStoredDurations(unreadable func(error)) {
+	b.durationRows.reset()
+	for i := range b.totals {
+		t := &b.totals[i]
+		if t.durations.Count() == 0 {
+			continue
+		}
+		var merged sketch.Sketch // the batch keeps its own for another attempt
+		if err := mergeDurations(&merged, t.storedDurations); err != nil {
+			unreadable(err)
+			continue
+		}
+		merged.Merge(&t.durations)
+		b.durationRows.addUsageKey(&t.usageKey)
+		b.durationRows.addText(encodeDurations(&merged))
+		b.durationRows.endRow()
+	}
+	b.durationRows.closeList()
 }
 
 // compareTo orders keys; every column counts.

@@ -106,7 +106,7 @@ type History struct {
 	droppedUsage usageTally
 
 	// The writer's own prepared statements.
-	insertCalls, addUsage *sql.Stmt
+	insertCalls, addUsage, putDurations *sql.Stmt
 }
 
 // queuedCall is a call that waits to be written. It is reused through a pool.
@@ -228,7 +228,7 @@ func (h *History) Close(ctx context.Context) error {
 	defer cancel()
 	h.stop <- ctx
 	<-h.stopped
-	for _, stmt := range []*sql.Stmt{h.insertCalls, h.addUsage} {
+	for _, stmt := range []*sql.Stmt{h.insertCalls, h.addUsage, h.putDurations} {
 		if stmt != nil {
 			_ = stmt.Close() // closing the database releases it in any case
 		}

@@ -2,14 +2,16 @@ package history
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"math"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/sketch"
 )
 
 // UsageGroup is the property by which usage is summed up.
@@ -32,8 +34,9 @@ func UsageGroups() []UsageGroup {
 }
 
 // Usage is a sum over calls. Of the fields before Calls, only those of its group
-// are set. The percentiles cover calls that ran, and are interpolated within the
-// buckets in which durations are counted.
+// are set. The percentiles cover calls that ran, and differ from the exact ones by at
+// most sketch.MaxError. For calls that were counted by a version without sketches, they
+// are interpolated within wide buckets.
 type Usage struct {
 	Server string `json:"server,omitempty"`
 	// Of a tool; each other kind is one row, in parentheses.
@@ -59,11 +62,11 @@ type Usage struct {
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// bucketCount is the number of buckets in which durations are counted. Each has a
-// column in the database.
+// bucketCount is the number of buckets in which versions without sketches count
+// durations. Each has a column in the database.
 const bucketCount = 18
 
-// bucketBounds returns the upper bounds of all buckets but the last, in
+// bucketBounds returns the upper bounds of all of these buckets but the last, in
 // microseconds.
 func bucketBounds() [bucketCount - 1]int64 {
 	return [...]int64{
@@ -82,10 +85,11 @@ type usageKey struct {
 	user, agent     string
 }
 
-// usageSums are the sums of one row; duration is in microseconds.
+// usageSums are the sums of one row; duration is in microseconds, and durations has
+// nanoseconds.
 type usageSums struct {
 	calls, errors, refused, duration, bytesIn, bytesOut int64
-	bucketCounts                                        [bucketCount]int64
+	durations                                           sketch.Sketch
 }
 
 // usageTally sums up calls. It is safe for concurrent use.
@@ -187,32 +191,41 @@ func (s *usageSums) addCall(c *junctor.Call) {
 	default:
 		s.errors++
 	}
-	us := c.Duration.Microseconds()
-	s.duration += us
-	b := bucketBounds()
-	s.bucketCounts[sort.Search(len(b), func(i int) bool { return us <= b[i] })]++
+	s.duration += c.Duration.Microseconds()
+	s.durations.Add(int64(c.Duration))
 }
 
-// percentile returns the duration below which the share p of the calls lies. It
+// addFormerCounts adds the calls that a version without sketches counted in buckets. It
 // assumes that durations are spread evenly within a bucket.
-func (s *usageSums) percentile(p float64) time.Duration {
-	var ran int64
-	for _, n := range s.bucketCounts {
-		ran += n
-	}
-	if ran == 0 {
-		return 0
-	}
-	rank, b, low := p*float64(ran), bucketBounds(), int64(0)
-	for i, high := range b {
-		n := float64(s.bucketCounts[i])
-		if n > 0 && rank <= n {
-			return time.Duration(float64(low)+float64(high-low)*rank/n) * time.Microsecond
-		}
-		rank -= n
+func addFormerCounts(to *sketch.Sketch, counts *[bucketCount]int64) {
+	low := int64(0)
+	for i, high := range bucketBounds() {
+		to.AddRange(low*1000, high*1000, uint64(max(counts[i], 0)))
 		low = high
 	}
-	return time.Duration(low) * time.Microsecond // the last bucket has no upper bound
+	to.AddCount(low*1000, uint64(max(counts[bucketCount-1], 0))) // the last bucket has no upper bound
+}
+
+// encodeDurations returns a sketch as text, in which form the database has it.
+func encodeDurations(s *sketch.Sketch) string {
+	return base64.RawStdEncoding.EncodeToString(s.AppendBinary(nil))
+}
+
+// mergeDurations adds a stored sketch to another. "" is an empty one.
+func mergeDurations(to *sketch.Sketch, text string) error {
+	if text == "" {
+		return nil
+	}
+	data, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	var stored sketch.Sketch
+	if err := stored.Decode(data); err != nil {
+		return err
+	}
+	to.Merge(&stored)
+	return nil
 }
 
 // countColumns lists the columns d00, d01 and so on; each replaces # in format.
@@ -327,41 +340,108 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 	} else {
 		query += ` ORDER BY SUM(calls) DESC, ` + grouped
 	}
-	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(query), args...)
+	var list []Usage
+	durations := map[groupKey]*sketch.Sketch{}
+	err := h.eachRow(ctx, query, args, func(row rowScanner) error {
+		u, key, former, err := scanUsage(row)
+		if err != nil {
+			return err
+		}
+		durations[key] = former
+		list = append(list, u)
+		return nil
+	})
+	// A sketch cannot be merged in SQL.
+	if err == nil && len(list) > 0 {
+		err = h.eachRow(ctx, `SELECT `+strings.Join(keys, ", ")+`, durations FROM history_usage WHERE (`+where+`) AND durations <> ''`, args, func(row rowScanner) error {
+			return h.mergeStoredDurations(ctx, durations, row)
+		})
+	}
 	if err != nil {
 		return nil, h.wrapError(ctx, err, "read the usage")
 	}
-	defer rows.Close()
-	var list []Usage
-	for rows.Next() {
-		u, err := scanUsage(rows, by)
-		if err != nil {
-			return nil, h.wrapError(ctx, err, "read the usage")
+	for i := range list {
+		u := &list[i]
+		s := durations[u.groupKey()]
+		u.P50, u.P95, u.P99 = percentile(s, .5), percentile(s, .95), percentile(s, .99)
+		if by != ByDay {
+			u.Day = time.Time{}
 		}
-		list = append(list, u)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, h.wrapError(ctx, err, "read the usage")
 	}
 	return list, nil
 }
 
-// scanUsage reads a row of the query of Usage.
-func scanUsage(row rowScanner, by UsageGroup) (Usage, error) {
-	var u Usage
-	var s usageSums
-	var day int64
-	dest := make([]any, 0, 14+bucketCount)
-	dest = append(dest, &u.Server, &u.Name, &u.EntryPoint, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.bytesIn, &s.bytesOut)
-	for i := range s.bucketCounts {
-		dest = append(dest, &s.bucketCounts[i])
+// percentile returns a quantile of a sketch of nanoseconds.
+func percentile(s *sketch.Sketch, q float64) time.Duration {
+	return time.Duration(math.Round(s.Quantile(q)))
+}
+
+// eachRow calls use with each row of a query, until one fails.
+func (h *History) eachRow(ctx context.Context, query string, args []any, use func(rowScanner) error) error {
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(query), args...)
+	if err != nil {
+		return err
 	}
-	err := row.Scan(dest...)
-	u.Calls, u.Errors, u.Refused, u.BytesIn, u.BytesOut = s.calls, s.errors, s.refused, s.bytesIn, s.bytesOut
-	u.Duration = time.Duration(s.duration) * time.Microsecond
-	u.P50, u.P95, u.P99 = s.percentile(.5), s.percentile(.95), s.percentile(.99)
-	if by == ByDay {
-		u.Day = time.Unix(day*24*60*60, 0).UTC()
+	defer rows.Close()
+	for rows.Next() {
+		if err := use(rows); err != nil {
+			return err
+		}
 	}
-	return u, err
+	return rows.Err()
+}
+
+// groupKey identifies a sum; it has the columns of keyColumns.
+type groupKey struct {
+	server, name, entryPoint, issuer, subject, user, agent string
+	day                                                    int64
+}
+
+// pointers returns where a row's key is scanned to.
+func (k *groupKey) pointers() []any {
+	return []any{&k.server, &k.name, &k.entryPoint, &k.issuer, &k.subject, &k.user, &k.agent, &k.day}
+}
+
+// groupKey returns the key of a sum.
+func (u *Usage) groupKey() groupKey {
+	return groupKey{
+		server: u.Server, name: u.Name, entryPoint: string(u.EntryPoint), issuer: u.Issuer, subject: u.Subject, user: u.User, agent: u.Agent,
+		day: dayOf(u.Day),
+	}
+}
+
+// scanUsage reads a row of the sums of Usage. former has the durations that are not in
+// sketches.
+func scanUsage(row rowScanner) (u Usage, key groupKey, former *sketch.Sketch, err error) {
+	var micros int64
+	var counts [bucketCount]int64
+	dest := append(key.pointers(), &u.Calls, &u.Errors, &u.Refused, &micros, &u.BytesIn, &u.BytesOut)
+	for i := range counts {
+		dest = append(dest, &counts[i])
+	}
+	err = row.Scan(dest...)
+	u.Server, u.Name, u.EntryPoint, u.Issuer, u.Subject, u.User, u.Agent = key.server, key.name, junctor.EntryPoint(key.entryPoint), key.issuer, key.subject, key.user, key.agent
+	u.Day = time.Unix(key.day*24*60*60, 0).UTC()
+	u.Duration = time.Duration(micros) * time.Microsecond
+	former = new(sketch.Sketch)
+	addFormerCounts(former, &counts)
+	return u, key, former, err
+}
+
+// mergeStoredDurations adds the sketch of a row to the sketch of its sum. A sketch that
+// cannot be read is logged and left out, since everything else of the sums is right.
+func (h *History) mergeStoredDurations(ctx context.Context, sums map[groupKey]*sketch.Sketch, row rowScanner) error {
+	var key groupKey
+	var text string
+	if err := row.Scan(append(key.pointers(), &text)...); err != nil {
+		return err
+	}
+	to := sums[key]
+	if to == nil { // it was added after the sums were read
+		return nil
+	}
+	if err := mergeDurations(to, text); err != nil {
+		h.options.Logger.WarnContext(ctx, "the durations of a row of usage cannot be read; percentiles leave them out", "day", key.day, "error", err)
+	}
+	return nil
 }

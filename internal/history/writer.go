@@ -213,7 +213,7 @@ func (h *History) attemptStore(ctx context.Context, b *batch) error {
 		}
 	}
 	b.attempted = true
-	insert, sum := tx.StmtContext(ctx, h.insertCalls), tx.StmtContext(ctx, h.addUsage) // the transaction closes them
+	insert := tx.StmtContext(ctx, h.insertCalls) // the transaction closes it
 	err = b.eachCallList(func(c *sharedColumns, list string) error {
 		b.statementArgs = b.statementArgs[:0]
 		for i := range c {
@@ -224,10 +224,46 @@ func (h *History) attemptStore(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	if err := b.usageRows.eachList(func(list string) error { return execStatement(ctx, sum, list) }); err != nil {
+	if err := h.storeUsage(ctx, tx, b); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// storeUsage adds the sums of a batch. The first statement locks the rows and returns
+// the sketches that they have, so that no other replica changes them before the second
+// one stores the merged ones.
+func (h *History) storeUsage(ctx context.Context, tx *sql.Tx, b *batch) error {
+	sum, put := tx.StmtContext(ctx, h.addUsage), tx.StmtContext(ctx, h.putDurations) // the transaction closes them
+	if err := b.usageRows.eachList(func(list string) error { return b.addUsageList(ctx, sum, list) }); err != nil {
+		return err
+	}
+	b.mergeStoredDurations(func(err error) {
+		h.options.Logger.WarnContext(ctx, "the durations of a row of usage cannot be read; percentiles leave them out", "error", err)
+	})
+	return b.durationRows.eachList(func(list string) error { return execStatement(ctx, put, list) })
+}
+
+// addUsageList runs the statement that adds a list of sums, and notes the sketches that
+// were stored before.
+func (b *batch) addUsageList(ctx context.Context, stmt *sql.Stmt, list string) error {
+	rows, err := stmt.QueryContext(ctx, list)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k usageKey
+		var text string
+		if err := rows.Scan(&k.tenant, &k.day, &k.server, &k.name, &k.entryPoint, &k.issuer, &k.subject, &k.user, &k.agent, &text); err != nil {
+			return err
+		}
+		if i, ok := b.totalIndex[k]; ok {
+			b.totals[i].storedDurations = text
+		}
+	}
+	runtime.Gosched()
+	return rows.Err()
 }
 
 // execStatement runs a statement and then yields the processor.
@@ -248,18 +284,39 @@ func (h *History) prepareStatements(ctx context.Context) (err error) {
 	if err == nil && h.addUsage == nil {
 		h.addUsage, err = h.options.Write.PrepareContext(ctx, h.options.Dialect.Bind(buildUsageQuery(h.options.Dialect)))
 	}
+	if err == nil && h.putDurations == nil {
+		h.putDurations, err = h.options.Write.PrepareContext(ctx, h.options.Dialect.Bind(buildDurationsQuery(h.options.Dialect)))
+	}
 	return err
 }
 
-// buildUsageQuery returns the statement that adds to stored sums, or inserts
-// them.
+// usageKeyColumns are the columns that identify a row of usage, of the types
+// usageKeyTypes.
+const (
+	usageKeyColumns = `tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent`
+	usageKeyTypes   = "ti" + "ttttttt"
+)
+
+// buildUsageQuery returns the statement that adds to stored sums, or inserts them, and
+// returns the sketches that were stored before. The buckets of versions without sketches
+// get nothing.
 func buildUsageQuery(dialect Dialect) string {
 	return `INSERT INTO history_usage
-		(tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
-		` + dialect.SelectRows("ti"+"ttttttt"+"iiiiii"+strings.Repeat("i", bucketCount)) + `
-		ON CONFLICT (tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent) DO UPDATE SET
+		(` + usageKeyColumns + `, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
+		SELECT own.*, ` + countColumns("0") + ` FROM (` + dialect.SelectRows(usageKeyTypes+"iiiiii") + `) AS own WHERE true
+		ON CONFLICT (` + usageKeyColumns + `) DO UPDATE SET
 			calls = history_usage.calls + excluded.calls, errors = history_usage.errors + excluded.errors,
 			refused = history_usage.refused + excluded.refused, duration = history_usage.duration + excluded.duration,
-			bytes_in = history_usage.bytes_in + excluded.bytes_in, bytes_out = history_usage.bytes_out + excluded.bytes_out,
-			` + countColumns("# = history_usage.# + excluded.#")
+			bytes_in = history_usage.bytes_in + excluded.bytes_in, bytes_out = history_usage.bytes_out + excluded.bytes_out
+		RETURNING ` + usageKeyColumns + `, durations`
+}
+
+// buildDurationsQuery returns the statement that stores sketches in rows that exist.
+func buildDurationsQuery(dialect Dialect) string {
+	conds := strings.Split(usageKeyColumns, ", ")
+	for i, column := range conds {
+		conds[i] = "history_usage." + column + " = own." + column
+	}
+	return `WITH own (` + usageKeyColumns + `, durations) AS (` + dialect.SelectRows(usageKeyTypes+"t") + `)
+		UPDATE history_usage SET durations = own.durations FROM own WHERE ` + strings.Join(conds, " AND ")
 }
