@@ -2,6 +2,7 @@ package junctor
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -35,6 +36,11 @@ func (c *Connection) Check() error {
 	}
 	if err := CheckFields(c); err != nil {
 		return fault("%s", AsError(err).Message)
+	}
+	for _, tool := range slices.Sorted(maps.Keys(c.Overrides)) {
+		if err := CheckFields(c.Overrides[tool]); err != nil {
+			return fault("overrides.%s.%s", tool, AsError(err).Message)
+		}
 	}
 	if c.PerUser() && c.Transport == TransportStdio {
 		return fault("credentials per-user are for the transports http and sse; a command has the same variables for everybody")

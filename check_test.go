@@ -3,6 +3,7 @@ package junctor_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -41,7 +42,7 @@ func TestConnections(t *testing.T) {
 		"a URL's home":     {web(func(c *junctor.Connection) { c.Home = junctor.HomeOne }), "home"},
 		"odd views":        {web(func(c *junctor.Connection) { c.Views = "maybe" }), "views"},
 		"odd isolation":    {web(func(c *junctor.Connection) { c.Isolation = "none" }), "isolation"},
-		"long":             {web(func(c *junctor.Connection) { c.TimeoutMS = 1 << 40 }), "timeout_ms"},
+		"long":             {web(func(c *junctor.Connection) { c.CallTimeout = junctor.Duration(25 * time.Hour) }), "call_timeout"},
 		"bearer":           {auth(junctor.Auth{Type: "bearer", Secret: "x"}), ""},
 		"bearer, empty":    {auth(junctor.Auth{Type: "bearer"}), "needs its secret"},
 		"none with secret": {auth(junctor.Auth{Type: "none", Secret: "x"}), "without a type"},

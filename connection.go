@@ -85,9 +85,12 @@ type Connection struct {
 	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only)."`
 	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key)."`
 	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
-	TimeoutMS   int         `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" flag:"timeout-ms milliseconds" public:"true" reconnect:"no" doc:"How long a call may take, in milliseconds. 0 is the limit of the instance."`
-	Views       Views       `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off."`
-	Home        Home        `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each."`
+
+	CallTimeout    Duration `json:"call_timeout,omitempty" minimum:"1ms" maximum:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" minimum:"1ms" maximum:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance."`
+
+	Views Views `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off."`
+	Home  Home  `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each."`
 
 	// BelieveAnnotations makes the annotations of the server's tools count:
 	// readOnlyHint skips approvals and idempotentHint allows retries. They are
@@ -96,7 +99,7 @@ type Connection struct {
 	// count.
 	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off."`
 
-	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it)."`
+	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it)."`
 }
 
 // DifferentFields lists the fields in which two connections differ in effect: an auth of
@@ -181,6 +184,10 @@ type Override struct {
 	Hide        bool   `json:"hide,omitempty" doc:"Nobody sees the tool or can call it."`
 	Name        string `json:"name,omitempty" doc:"In place of its own name."`
 	Description string `json:"description,omitempty" doc:"In place of its own description."`
+
+	// The limits of its calls, in place of those of the server.
+	CallTimeout    Duration `json:"call_timeout,omitempty" minimum:"1ms" maximum:"24h" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" minimum:"1ms" maximum:"168h" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
 
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only

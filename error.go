@@ -40,7 +40,31 @@ type Error struct {
 	Allowance  *Allowance    // with CodeLimited: the limit that was reached, if it is the caller's own
 	Scope      Scope         // with CodeDenied: the missing scope, if a scope was missing
 	Violations []Violation   // with CodeInvalid: every argument that broke its schema
+	TimeLimit  *TimeLimit    // the limit of time that ended a call, if one did
 }
+
+// TimeLimit is a limit of time that ended a call.
+type TimeLimit struct {
+	// Name is the field or setting of the limit: call_timeout, call_timeout_max,
+	// drain_calls, timeout_ms, or call_seconds and seconds of an agent.
+	Name   string
+	SetBy  LimitSource
+	Server string // its id; "" if the limit ended no call of a server
+	Tool   string // with LimitOfTool: its name at the server
+	Limit  time.Duration
+}
+
+// LimitSource is what set a limit of time.
+type LimitSource string
+
+// The sources of limits of time, from the weakest to the strongest.
+const (
+	LimitOfInstance LimitSource = "instance" // a setting
+	LimitOfServer   LimitSource = "server"   // a field of the server
+	LimitOfTool     LimitSource = "tool"     // a field of the server's overrides
+	LimitOfBuiltin  LimitSource = "builtin"  // the program: the tool of a built-in server has its own
+	LimitOfCaller   LimitSource = "caller"   // the request, or the trigger
+)
 
 // Violation is one place where arguments break their schema.
 type Violation struct {

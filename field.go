@@ -15,7 +15,7 @@ import (
 //	json       its name, everywhere
 //	doc        its description, in the API and in the help of its flag
 //	enum       the words that it can be; the empty value is allowed too
-//	minimum    the smallest number, and maximum the largest
+//	minimum    the smallest number or duration, and maximum the largest
 //	empty      the word that the empty value stands for
 //	flag       its flag on the command line; a second word names the flag's value
 //	text       what a text has to be: url
@@ -136,10 +136,29 @@ func (f Field) Check(v reflect.Value) error {
 		if words := f.Words(); words != nil && !slices.Contains(words, v.String()) {
 			return Errorf(CodeInvalid, "unknown %s %q; use %s", f.Name, v.String(), orList(words))
 		}
+	case v.Type() == reflect.TypeFor[Duration]():
+		return f.checkDuration(Duration(v.Int()))
 	case v.CanInt():
 		return f.checkBounds(float64(v.Int()))
 	case v.CanFloat():
 		return f.checkBounds(v.Float())
+	}
+	return nil
+}
+
+// checkDuration refuses a duration that is not within the tags minimum and maximum. Both
+// are durations with a unit.
+func (f Field) checkDuration(d Duration) error {
+	least, err := ParseDuration(f.tag.Get("minimum"))
+	if err != nil {
+		return err
+	}
+	most, err := ParseDuration(f.tag.Get("maximum"))
+	if err != nil {
+		return err
+	}
+	if d < least || d > most {
+		return Errorf(CodeInvalid, "%s is between %s and %s", f.Name, least, most)
 	}
 	return nil
 }

@@ -97,11 +97,12 @@ func (b *Brain) Check() error {
 	return nil
 }
 
-// TurnLimits bounds one run of an agent. A zero member is the default.
+// TurnLimits bounds one run of an agent. A zero member is the default; that of
+// CallSeconds is no limit beside those of the server.
 type TurnLimits struct {
 	Turns       int `json:"turns,omitempty" yaml:"turns,omitempty" minimum:"0" doc:"How often the model may be asked; 8 unless it is given"`
 	Calls       int `json:"calls,omitempty" yaml:"calls,omitempty" minimum:"0" doc:"How many tools it may call; 16 unless it is given"`
-	CallSeconds int `json:"call_seconds,omitempty" yaml:"call_seconds,omitempty" minimum:"0" doc:"How long one call may take; 60 unless it is given"`
+	CallSeconds int `json:"call_seconds,omitempty" yaml:"call_seconds,omitempty" minimum:"0" doc:"How long one call may take; unless it is given, the limits of the tool, its server or the instance apply"`
 	Seconds     int `json:"seconds,omitempty" yaml:"seconds,omitempty" minimum:"0" doc:"How long all of it may take; 600 unless it is given"`
 	Tokens      int `json:"tokens,omitempty" yaml:"tokens,omitempty" minimum:"0" doc:"How many tokens it may use in all; 200000 unless it is given"`
 }
@@ -123,7 +124,7 @@ func (l TurnLimits) Or(d TurnLimits) TurnLimits {
 
 // DefaultTurnLimits returns the limits of agents that set none.
 func DefaultTurnLimits() TurnLimits {
-	return TurnLimits{Turns: 8, Calls: 16, CallSeconds: 60, Seconds: 600, Tokens: 200_000}
+	return TurnLimits{Turns: 8, Calls: 16, Seconds: 600, Tokens: 200_000}
 }
 
 // MaxTurnLimits returns the highest limits that a brain may set.

@@ -20,6 +20,7 @@ func describeTypes(r huma.Registry) {
 	aliasType[huma.ErrorModel, Problem](r)
 	aliasType[json.RawMessage, object](r)
 	aliasType[time.Duration, duration](r)
+	aliasType[junctor.Duration, durationText](r)
 	aliasType[junctor.Code, code](r)
 	aliasType[junctor.Kind, kind](r)
 	aliasType[junctor.EntryPoint, entryPoint](r)
@@ -84,6 +85,14 @@ type duration int64
 // Schema implements huma.SchemaProvider.
 func (duration) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Description: "Nanoseconds."}
+}
+
+// durationText is a junctor.Duration, which JSON has as a text with a unit.
+type durationText string
+
+// Schema implements huma.SchemaProvider.
+func (durationText) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Examples: []any{"5m"}}
 }
 
 // stringList is a list of strings that is not null, unlike huma's default for slices.

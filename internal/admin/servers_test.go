@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
@@ -79,10 +80,10 @@ func TestServersAreDescribed(t *testing.T) {
 			201,
 		},
 		"command": {
-			`{"id":"files","command":["npx","-y"],"env":{"A":"` + canary + `"},"overrides":{"a":{"hide":true}},"timeout_ms":5,"isolation":"session"}`,
+			`{"id":"files","command":["npx","-y"],"env":{"A":"` + canary + `"},"overrides":{"a":{"hide":true}},"call_timeout":"5s","isolation":"session"}`,
 			junctor.Connection{
 				Transport: "stdio", Command: []string{"npx", "-y"}, Env: map[string]string{"A": junctor.Masked},
-				Overrides: map[string]junctor.Override{"a": {Hide: true}}, TimeoutMS: 5, Isolation: "session",
+				Overrides: map[string]junctor.Override{"a": {Hide: true}}, CallTimeout: junctor.Duration(5 * time.Second), Isolation: "session",
 			},
 			[]string{"env/A"},
 			201,

@@ -235,8 +235,14 @@ func (r *turnRunner) callTool(ctx context.Context, c Call) (res Result) {
 	if ctx.Err() != nil {
 		return newRefusal(c, "not made: the run was stopped")
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Limits.CallSeconds)*time.Second)
-	defer cancel()
+	if most := time.Duration(r.Limits.CallSeconds) * time.Second; most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, &junctor.Error{
+			Code: junctor.CodeTimeout, Message: fmt.Sprintf("the call was cancelled: no answer within %s (call_seconds of the agent's limits; raise it there)", junctor.Duration(most)),
+			TimeLimit: &junctor.TimeLimit{Name: "call_seconds", SetBy: junctor.LimitOfCaller, Limit: most},
+		})
+		defer cancel()
+	}
 	return r.Tools.Call(ctx, c)
 }
 

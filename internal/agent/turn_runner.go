@@ -41,7 +41,11 @@ func Run(ctx context.Context, t Turn, emit func(Event)) (end TurnResult) {
 			end = r.end
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Limits.Seconds)*time.Second)
+	most := time.Duration(r.Limits.Seconds) * time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, most, &junctor.Error{
+		Code: junctor.CodeTimeout, Message: fmt.Sprintf("the agent's turn took longer than %s (seconds of the agent's limits; raise it there)", junctor.Duration(most)),
+		TimeLimit: &junctor.TimeLimit{Name: "seconds", SetBy: junctor.LimitOfCaller, Limit: most},
+	})
 	defer cancel()
 	r.runTurn(ctx)
 	return r.end

@@ -320,7 +320,7 @@ func (a *App) openGuard(ctx context.Context) error {
 	}
 	a.guard, err = guard.New(guard.Options{
 		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store},
-		Meter: telemetry.NewCallMeter(a.metrics), Logger: a.log, Now: a.clock.Now, NewID: newID, Timeout: a.cfg.CallTimeout, InputTimeout: parkFor, Replica: a.replicas.Self(), Trace: trace,
+		Meter: telemetry.NewCallMeter(a.metrics), Logger: a.log, Now: a.clock.Now, NewID: newID, Limits: guard.CallLimits{Idle: a.cfg.CallTimeout, Total: a.cfg.CallTimeoutMax}, InputTimeout: parkFor, Replica: a.replicas.Self(), Trace: trace,
 	})
 	if err != nil {
 		return err

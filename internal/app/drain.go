@@ -1,47 +1,77 @@
 package app
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // seeEvery is how often drain checks whether calls have ended.
 const seeEvery = 20 * time.Millisecond
 
 // drain runs between the signal to stop and the end: it reports not ready,
-// serves until balancers have noticed, and then waits for running calls. It
-// does not wait for streams: their clients are notified and reconnect to
-// another replica. It returns the error of a listener that failed in the
-// meantime.
+// serves until balancers have noticed, and then waits for running calls, those
+// that other replicas have forwarded too. It does not wait for streams: their
+// clients are notified and reconnect to another replica. It returns the error of
+// a listener that failed in the meantime.
 func (a *App) drain(failed <-chan error) error {
 	a.draining.Store(true)
-	if a.cfg.Drain == 0 {
-		return nil
-	}
-	a.log.Info("told to end: not ready any more, and serving on for a while", slog.Duration("drain", a.cfg.Drain))
-	served := time.NewTimer(a.cfg.Drain)
-	defer served.Stop()
-	select {
-	case err := <-failed:
-		return err
-	case <-served.C:
-	}
-	late := time.NewTimer(a.cfg.CallTimeout)
-	defer late.Stop()
-	look := time.NewTicker(seeEvery)
-	defer look.Stop()
-	for a.guard.InFlight() > 0 {
+	if a.cfg.Drain > 0 {
+		a.log.Info("told to end: not ready any more, and serving on for a while", slog.Duration("drain", a.cfg.Drain))
+		served := time.NewTimer(a.cfg.Drain)
+		defer served.Stop()
 		select {
 		case err := <-failed:
 			return err
-		case <-late.C:
-			a.log.Warn("some calls take longer than this instance may: they are cut off", slog.Int64("calls", a.guard.InFlight()))
-			return nil
-		case <-look.C:
+		case <-served.C:
 		}
 	}
-	return nil
+	if calls := a.runningCalls(); calls > 0 && a.cfg.DrainCalls > 0 {
+		a.log.Info("waiting for running calls to end", slog.Int64("calls", calls), slog.Duration("drain_calls", a.cfg.DrainCalls))
+	}
+	if ended, err := a.awaitCalls(failed, a.cfg.DrainCalls); ended || err != nil {
+		return err
+	}
+	a.log.Warn("some calls take longer than --drain-calls: they are ended", slog.Int64("calls", a.runningCalls()), slog.Duration("drain_calls", a.cfg.DrainCalls))
+	why := &junctor.Error{
+		Code: junctor.CodeUnavailable, TimeLimit: &junctor.TimeLimit{Name: "drain_calls", SetBy: junctor.LimitOfInstance, Limit: a.cfg.DrainCalls},
+		Message: fmt.Sprintf("the instance stopped before the call had ended (--drain-calls %s), and whether the call took effect is not known; make it again only if that does no harm", a.cfg.DrainCalls),
+	}
+	a.servers.EndForwarded(why)
+	a.guard.EndCalls(why)
+	// Each call is answered and recorded.
+	_, err := a.awaitCalls(failed, closeFor)
+	return err
+}
+
+// runningCalls returns how many calls run here.
+func (a *App) runningCalls() int64 { return a.guard.InFlight() + a.servers.ForwardedCalls() }
+
+// awaitCalls waits until no call runs, for a bounded time. ended reports whether
+// that came true.
+func (a *App) awaitCalls(failed <-chan error, most time.Duration) (ended bool, err error) {
+	if a.runningCalls() == 0 {
+		return true, nil
+	}
+	late := time.NewTimer(most)
+	defer late.Stop()
+	look := time.NewTicker(seeEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-failed:
+			return false, err
+		case <-late.C:
+			return false, nil
+		case <-look.C:
+		}
+		if a.runningCalls() == 0 {
+			return true, nil
+		}
+	}
 }
 
 // leaving makes clients close their connections during shutdown, each after a

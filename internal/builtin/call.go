@@ -35,10 +35,13 @@ func (c *Call) Name() string { return c.req.Name }
 // Principal returns the caller. It may be nil only in tests.
 func (c *Call) Principal() *junctor.Principal { return c.req.Principal }
 
-// Progress reports progress, if the caller requests it. total 0 means unknown,
-// and message may be "". Progress must increase: a value that is not above the
-// last one is dropped.
+// Progress reports progress: it restarts the limit of silence, and the caller
+// receives it if it requests that. total 0 means unknown, and message may be "".
+// Progress must increase: a value that is not above the last one is dropped.
 func (c *Call) Progress(progress, total float64, message string) {
+	if c.req.Idle != nil {
+		c.req.Idle.Restart()
+	}
 	if !c.req.Caller.Progress || !isFinite(progress) || !isFinite(total) {
 		return
 	}

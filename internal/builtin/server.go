@@ -131,7 +131,7 @@ func (s *Server) Offer(context.Context) (*catalog.Offer, error) {
 		versions := it.tools[name]
 		for i, t := range versions.versions {
 			o.Tools = append(o.Tools, catalog.ToolDef{
-				Name: t.Name, Version: t.Version, Timeout: t.Timeout, JSON: t.definition,
+				Name: t.Name, Version: t.Version, Limits: catalog.NewCallLimits(junctor.LimitOfBuiltin, t.Timeout, 0), JSON: t.definition,
 				Default: len(versions.versions) > 1 && i == versions.preferred,
 			})
 		}

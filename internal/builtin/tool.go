@@ -23,7 +23,7 @@ type Tool struct {
 
 	Version string        // set it on every version of a tool that has several
 	Default bool          // used if the caller names no version; without any Default, the last added version is
-	Timeout time.Duration // 0: the guard's default
+	Timeout time.Duration // how long it may run without progress; 0: as long as the instance allows
 }
 
 // Annotations are hints about the behaviour of a tool. nil means unknown, and a

@@ -49,11 +49,11 @@ type Offer struct {
 type ToolDef struct {
 	Name    string
 	Version string
-	Default bool          // among several versions: this one is used when the caller names none
-	Timeout time.Duration // 0: the guard's default
-	JSON    []byte        // the MCP Tool object
-	Page    string        // the URI of an App page that Junctor generated; a page that JSON names takes precedence
-	Topic   string        // more words about its subject, for search and roles; clients do not see them
+	Default bool // among several versions: this one is used when the caller names none
+	Limits  CallLimits
+	JSON    []byte // the MCP Tool object
+	Page    string // the URI of an App page that Junctor generated; a page that JSON names takes precedence
+	Topic   string // more words about its subject, for search and roles; clients do not see them
 
 	// ReadOnly is the operator's statement that the tool changes nothing. It counts
 	// whether or not the server's annotations are trusted.
@@ -104,6 +104,11 @@ type Request struct {
 	Input       Input
 	Caller      Caller
 	Principal   *junctor.Principal
+
+	// Idle is the limit of the time in which the server may be silent. The backend
+	// restarts it with each progress notification, whether or not the caller requests
+	// them; nil if nothing limits that time.
+	Idle IdleLimit
 
 	// Timing takes the phases of the call, which the backend writes until Do
 	// returns; nil if nobody records them.

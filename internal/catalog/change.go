@@ -138,7 +138,7 @@ func compareOffers(a, b *Offer) Change {
 	sameResource := func(x, y ResourceDef) bool { return x.URI == y.URI && bytes.Equal(x.JSON, y.JSON) }
 	return Change{
 		Tools: !slices.EqualFunc(a.Tools, b.Tools, func(x, y ToolDef) bool {
-			return x.Name == y.Name && x.Version == y.Version && x.Default == y.Default && x.Timeout == y.Timeout && x.Page == y.Page && bytes.Equal(x.JSON, y.JSON)
+			return x.Name == y.Name && x.Version == y.Version && x.Default == y.Default && x.Limits == y.Limits && x.Page == y.Page && bytes.Equal(x.JSON, y.JSON)
 		}),
 		Prompts: !slices.EqualFunc(a.Prompts, b.Prompts, func(x, y PromptDef) bool { return x.Name == y.Name && bytes.Equal(x.JSON, y.JSON) }),
 		Resources: !slices.EqualFunc(a.Resources, b.Resources, sameResource) ||

@@ -13,21 +13,21 @@ import (
 
 // Changed returns a backend whose tools are shown as the operator configured
 // them: some hidden, some with another name or description, some marked as
-// read-only. timeout, if not 0, is the deadline of tools that have none. The
-// backend below still receives its own names. If another tool of the server has
+// read-only or with limits of time. limits are those of tools that have none.
+// The backend below still receives its own names. If another tool of the server has
 // the new name already, the tool keeps its own name.
-func Changed(b Backend, overrides map[string]junctor.Override, timeout time.Duration) Backend {
-	if len(overrides) == 0 && timeout == 0 {
+func Changed(b Backend, overrides map[string]junctor.Override, limits CallLimits) Backend {
+	if len(overrides) == 0 && limits == (CallLimits{}) {
 		return b
 	}
-	return &overriddenBackend{Backend: b, overrides: overrides, timeout: timeout}
+	return &overriddenBackend{Backend: b, overrides: overrides, limits: limits}
 }
 
 // overriddenBackend is the backend that Changed makes.
 type overriddenBackend struct {
 	Backend
 	overrides map[string]junctor.Override
-	timeout   time.Duration
+	limits    CallLimits
 	ownNames  atomic.Pointer[map[string]string] // the backend's names, by new name, as of the last Offer
 }
 
@@ -68,6 +68,11 @@ func (c *overriddenBackend) Offer(ctx context.Context) (*Offer, error) {
 // applyOverride returns the definition of a tool with the operator's changes.
 // name is "" if the tool keeps its own.
 func (c *overriddenBackend) applyOverride(t ToolDef, name string, o *junctor.Override) ToolDef {
+	limits := NewCallLimits(junctor.LimitOfTool, time.Duration(o.CallTimeout), time.Duration(o.CallTimeoutMax))
+	if limits != (CallLimits{}) {
+		limits.Tool = t.Name
+	}
+	t.Limits = limits.Or(t.Limits).Or(c.limits)
 	var members []wire.Member
 	if name != "" {
 		t.Name = name
@@ -83,9 +88,6 @@ func (c *overriddenBackend) applyOverride(t ToolDef, name string, o *junctor.Ove
 		}
 	}
 	t.ReadOnly = o.ReadOnly
-	if t.Timeout == 0 {
-		t.Timeout = c.timeout
-	}
 	return t
 }
 

@@ -17,8 +17,8 @@ func TestChangedTools(t *testing.T) {
 	s := server(t, "notes", "drop", "find", "list", "put")
 	addTool(t, s, builtin.Tool{Name: "slow", Timeout: time.Minute})
 	b := catalog.Changed(s, map[string]junctor.Override{
-		"drop": {Hide: true}, "find": {Name: "search", Description: "Finds\nthings"}, "list": {Name: "put"}, "put": {Description: "Puts"}, "gone": {Name: "x"},
-	}, time.Second)
+		"drop": {Hide: true}, "find": {Name: "search", Description: "Finds\nthings", CallTimeoutMax: junctor.Duration(2 * time.Hour)}, "list": {Name: "put"}, "put": {Description: "Puts"}, "gone": {Name: "x", CallTimeout: 5},
+	}, catalog.NewCallLimits(junctor.LimitOfServer, time.Second, time.Hour))
 	c := newCatalog(t, catalog.Options{})
 	attach(t, c, "notes", junctor.ModeBYO, b)
 	sh := shelf(c)
@@ -33,13 +33,14 @@ func TestChangedTools(t *testing.T) {
 		t.Errorf("the old name: %v", err)
 	}
 	item, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__search", "")
-	if err != nil || item.Tool.Timeout != time.Second {
-		t.Fatalf("%+v, %v", item, err)
+	limits := catalog.CallLimits{Idle: catalog.CallLimit{Duration: time.Second, SetBy: junctor.LimitOfServer}, Total: catalog.CallLimit{Duration: 2 * time.Hour, SetBy: junctor.LimitOfTool}, Tool: "find"}
+	if err != nil || item.Tool.Limits != limits {
+		t.Fatalf("%+v, %v", item.Tool, err)
 	}
 	if d, err := sh.DescribeOne(reader("a"), "notes__search"); err != nil || d.Description != "Finds\nthings" {
 		t.Errorf("described as %q, %v", d.Description, err)
 	}
-	if item, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__slow", ""); err != nil || item.Tool.Timeout != time.Minute {
+	if item, err := sh.Tool(reader("a"), catalog.Scope{}, "notes__slow", ""); err != nil || item.Tool.Limits.Idle != (catalog.CallLimit{Duration: time.Minute, SetBy: junctor.LimitOfBuiltin}) {
 		t.Errorf("a deadline of its own: %+v, %v", item, err)
 	}
 	// The backend hears its own name; builtin answers not_found to any other.
@@ -72,7 +73,7 @@ func TestReadOnlyByOverride(t *testing.T) {
 	if readOnly("geocode") {
 		t.Error("it counts as read-only without anybody saying so")
 	}
-	again(catalog.Changed(s, map[string]junctor.Override{"geocode": {ReadOnly: true}}, 0))
+	again(catalog.Changed(s, map[string]junctor.Override{"geocode": {ReadOnly: true}}, catalog.CallLimits{}))
 	if !readOnly("geocode") || readOnly("show-map") {
 		t.Errorf("geocode %v, show-map %v", readOnly("geocode"), readOnly("show-map"))
 	}
@@ -85,7 +86,7 @@ func TestReadOnlyByOverride(t *testing.T) {
 func TestNothingToChange(t *testing.T) {
 	t.Parallel()
 	s := server(t, "notes", "a")
-	if b := catalog.Changed(s, nil, 0); b != catalog.Backend(s) {
+	if b := catalog.Changed(s, nil, catalog.CallLimits{}); b != catalog.Backend(s) {
 		t.Error("a backend without changes is wrapped")
 	}
 }
@@ -93,7 +94,7 @@ func TestNothingToChange(t *testing.T) {
 func TestOffersAreKeptExactly(t *testing.T) {
 	t.Parallel()
 	want := &catalog.Offer{
-		Instructions: "é", Tools: []catalog.ToolDef{{Name: "a", JSON: []byte("{\"a\" : 1,\t\"b\":[]}"), Timeout: 5, Default: true, Version: "2"}},
+		Instructions: "é", Tools: []catalog.ToolDef{{Name: "a", JSON: []byte("{\"a\" : 1,\t\"b\":[]}"), Limits: catalog.NewCallLimits(junctor.LimitOfTool, 5, 7), Default: true, Version: "2"}},
 		Resources: []catalog.ResourceDef{{URI: "x:y", JSON: []byte("{}")}}, Templates: []catalog.ResourceDef{{URI: "x:{y}", JSON: []byte("{}")}},
 		Prompts: []catalog.PromptDef{{Name: "p", JSON: []byte("{}")}}, Completions: true, Subscribe: true, Logging: true,
 	}

@@ -27,7 +27,7 @@ func TestProfiles(t *testing.T) {
 	}
 	plain := catalog.ToolDef{Name: "cats", JSON: []byte(`{"name":"cats","inputSchema":{"type":"object"}}`)}
 	c := newCatalog(t, catalog.Options{})
-	api := catalog.Changed(&scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{shaped}}}, map[string]junctor.Override{"pets": {Name: "animals", Description: "All of them"}}, 0)
+	api := catalog.Changed(&scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{shaped}}}, map[string]junctor.Override{"pets": {Name: "animals", Description: "All of them"}}, catalog.CallLimits{})
 	attach(t, c, "api", junctor.ModeGenerated, api)
 	attach(t, c, "byo", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{plain}}})
 	list := func(v catalog.Scope) string { return string(shelf(c).List(reader("r"), v, catalog.ListTools)) }

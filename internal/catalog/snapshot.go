@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -153,7 +152,7 @@ type Tool struct {
 // which the definition is the same.
 type ToolVersion struct {
 	Version    string
-	Timeout    time.Duration
+	Limits     CallLimits
 	JSON       []byte // the MCP Tool object under the server's own name, corrected by correctTool
 	Input      *Schema
 	Headers    []wire.ParamHeader // arguments that a modern client repeats as HTTP headers
@@ -324,7 +323,7 @@ func newServer(a *attachedServer, former *Server, in *snapshotBuilder) *Server {
 func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, believed bool, in *snapshotBuilder) (*ToolVersion, error) {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
-	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.generatedPage == def.Page && v.topic == def.Topic && v.operatorReadOnly == def.ReadOnly {
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Limits == def.Limits && v.generatedPage == def.Page && v.topic == def.Topic && v.operatorReadOnly == def.ReadOnly {
 		return v, nil
 	}
 	corrected, changes, err := correctTool(def.JSON)
@@ -341,7 +340,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 		return nil, err
 	}
 	v := &ToolVersion{
-		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema, in.schemas), Headers: headers, Digest: digest,
+		Version: def.Version, Limits: def.Limits, JSON: def.JSON, Input: newSchema(parts.schema, in.schemas), Headers: headers, Digest: digest,
 		ReadOnly:         def.ReadOnly || believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent:       believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
 		operatorReadOnly: def.ReadOnly,

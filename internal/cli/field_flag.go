@@ -25,6 +25,13 @@ type fieldFlag struct {
 // Set implements pflag.Value.
 func (f *fieldFlag) Set(text string) error {
 	v := reflect.New(f.field.Type).Elem()
+	if v.Type() == reflect.TypeFor[junctor.Duration]() {
+		d, err := junctor.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		return f.setTo(reflect.ValueOf(d))
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
@@ -54,6 +61,11 @@ func (f *fieldFlag) Set(text string) error {
 	default:
 		return fmt.Errorf("a %s cannot be given as a flag", f.field.Type)
 	}
+	return f.setTo(v)
+}
+
+// setTo sets the field to a value that its tags allow.
+func (f *fieldFlag) setTo(v reflect.Value) error {
 	if err := f.field.Check(v); err != nil {
 		return err
 	}

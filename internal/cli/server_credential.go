@@ -109,7 +109,7 @@ func (c *cli) serverSet() *cobra.Command {
 		Long: "Change a server. What is not named stays as it is: its tools, grants and credentials too. If the change is one of\n" +
 			"how the server is reached, it is reached first, and nothing changes if that fails. --env and --header replace all\n" +
 			"variables and all headers; the value *** keeps the stored one.",
-		Example: "  junctor server set notes --credentials per-user\n  junctor server set files --timeout-ms 60000 -- npx -y @modelcontextprotocol/server-filesystem /srv/other",
+		Example: "  junctor server set notes --credentials per-user\n  junctor server set files --call-timeout 10m -- npx -y @modelcontextprotocol/server-filesystem /srv/other",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			change, err := c.makeServerChange(cmd, &f, args[1:])

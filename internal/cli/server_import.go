@@ -238,7 +238,7 @@ func entryBody(e clients.Entry) serverBody {
 		ID: e.ID,
 		Connection: junctor.Connection{
 			Transport: e.Server.Transport, URL: e.Server.URL, Command: e.Server.Command, Env: e.Server.Env, Cwd: e.Server.Cwd,
-			Headers: e.Server.Headers, TimeoutMS: e.Server.TimeoutMS,
+			Headers: e.Server.Headers, CallTimeout: junctor.DurationOfMS(int64(e.Server.TimeoutMS)),
 		},
 	}
 	// The name in the client's file stays visible as the title.

@@ -73,7 +73,7 @@ func (f *triggerFlags) addTo(cmd *cobra.Command) {
 	flags.IntVar(&f.attempts, "attempts", 0, "stop after so many (default the whole schedule)")
 	flags.IntVar(&f.skipAfter, "skip-after", 0, "let later calls of the same line pass after so many failed attempts (default never)")
 	flags.StringVar(&f.orderKey, "order-key", "", "`text` with placeholders: calls with the same key are made one at a time, in the order of their events, across triggers (default the event's agent)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "of one attempt (default 30s)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "of one attempt (default the limits of the server's calls; 30s at an endpoint that is no registered server)")
 	flags.BoolVar(&f.retryErrors, "retry-errors", false, "call again when the tool says that it failed")
 	flags.BoolVar(&f.sign, "sign", false, "sign the calls, as Standard Webhooks says")
 	flags.BoolVar(&f.raise, "raise", false, "the tool's answer becomes an event")

@@ -59,9 +59,11 @@ type Config struct {
 	MaxPerCaller   int64   // bytes of these that one caller has; 0: depends on MaxInFlight
 	RateLimit      float64 // calls per second and caller; 0: no limit
 	RateBurst      int
-	CallTimeout    time.Duration
+	CallTimeout    time.Duration // without a sign of the server
+	CallTimeoutMax time.Duration // in total; 0: no limit
 	Redis          *url.URL      // nil: limits are not shared
 	Drain          time.Duration // time after SIGTERM in which /readyz fails and calls are still served; 0: none
+	DrainCalls     time.Duration // for running calls to end after that
 	NameLimit      int
 	Exposure       string // auto, all or search
 	AllowCommands  bool

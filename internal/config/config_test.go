@@ -51,7 +51,7 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c := mustLoad(t, config.Sources{})
 	if c.Listen != "127.0.0.1:8717" || c.MaxBody != 4<<20 || c.RateLimit != 200 || c.RateBurst != 400 ||
-		c.CallTimeout != 30*time.Second || c.LogLevel != "info" || c.LogFormat != "text" || c.NameLimit != 64 ||
+		c.CallTimeout != 5*time.Minute || c.CallTimeoutMax != time.Hour || c.DrainCalls != 30*time.Second || c.LogLevel != "info" || c.LogFormat != "text" || c.NameLimit != 64 ||
 		c.Open || c.Pprof || c.PublicURL != nil || c.EgressProxy != nil || c.OTelEndpoint != "" || !c.Loopback() || c.DataDir == "" {
 		t.Errorf("defaults are %+v", c)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,7 +24,7 @@ servers:
     auth: {type: bearer, token: token-canary}
     headers: {X-Team: blue, X-Number: 5}
     private: true
-    timeout_ms: 1500
+    call_timeout: 90s
     views: off
     overrides:
       drop: {hide: true}
@@ -63,7 +64,7 @@ func TestServers(t *testing.T) {
 		}},
 		{ID: "notes", Title: "The notes", Private: true, Connection: junctor.Connection{
 			Transport: "http", URL: "https://notes.example.com/mcp?key=query-canary", Auth: &junctor.Auth{Type: "bearer", Secret: "token-canary"},
-			Headers: map[string]string{"X-Team": "blue", "X-Number": "5"}, TimeoutMS: 1500, Views: "off",
+			Headers: map[string]string{"X-Team": "blue", "X-Number": "5"}, CallTimeout: junctor.Duration(90 * time.Second), Views: "off",
 			Overrides: map[string]junctor.Override{"drop": {Hide: true}, "find": {Name: "search", Description: "Finds"}},
 		}},
 		{ID: "old", Connection: junctor.Connection{Transport: "sse", URL: "https://old.example.com/sse"}},
@@ -104,8 +105,8 @@ func TestServerProblems(t *testing.T) {
 		{"a header", "servers: {a: {url: 'https://x', headers: {Host: x}}}", `FILE:1:43: servers.a.headers:`},
 		{"a value", "servers: {a: {command: [x], env: {A: [canary]}}}", `servers.a.env.A must be a text`},
 		{"private", "servers: {a: {url: 'https://x', private: 'yes'}}", `servers.a.private must be true or false`},
-		{"time", "servers: {a: {url: 'https://x', timeout_ms: 5s}}", `servers.a.timeout_ms must be a whole number`},
-		{"too long", "servers: {a: {url: 'https://x', timeout_ms: 99999999999}}", `timeout_ms is between`},
+		{"time", "servers: {a: {url: 'https://x', call_timeout: 5}}", `servers.a.call_timeout must be a time with its unit`},
+		{"too long", "servers: {a: {url: 'https://x', call_timeout: 25h}}", `call_timeout is between 1ms and 24h`},
 		{"views", "servers: {a: {url: 'https://x', views: of}}", `servers.a.views must be one of on, off`},
 		{"home", "servers: {a: {command: [x], home: two}}", `servers.a.home must be one of each, one`},
 		{"transport", "servers: {a: {url: 'https://x', transport: htpt}}", `must be one of http, sse, stdio; did you mean http?`},
@@ -161,7 +162,7 @@ func drawServers(t *rapid.T) []junctor.Server {
 		c := &s.Connection
 		c.MaxSessions = rapid.IntRange(0, 3).Draw(t, "sessions")
 		c.BelieveAnnotations = rapid.Bool().Draw(t, "believe")
-		c.TimeoutMS = rapid.IntRange(0, 1000).Draw(t, "timeout")
+		c.CallTimeout = junctor.DurationOfMS(int64(rapid.IntRange(0, 1000).Draw(t, "timeout")))
 		c.Credentials = rapid.SampledFrom([]junctor.Credentials{"", "shared", "per-user"}).Draw(t, "credentials")
 		c.Isolation = rapid.SampledFrom([]junctor.Isolation{"", "shared", "session", "user"}).Draw(t, "isolation")
 		c.Overrides = rapid.MapOfN(text, rapid.Custom(func(t *rapid.T) junctor.Override {

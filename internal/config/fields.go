@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -42,6 +43,8 @@ func (d *document) valueField(f junctor.Field, to reflect.Value) func(*yaml.Node
 		return d.textsField(at, describeItems(f))
 	case *map[string]string:
 		return d.textMapField(at, func(name string) error { return checkKey(f.Names(), name) })
+	case *junctor.Duration:
+		return d.durationField((*time.Duration)(at))
 	case *bool:
 		return d.boolField(at)
 	case *int:

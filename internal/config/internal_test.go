@@ -86,7 +86,7 @@ func FuzzParseFile(f *testing.F) {
 		"", "# x", "listen: 127.0.0.1:1\nopen: true\n", "allowed_hosts: [a, b]", "a: &x [*x]", "? [a]\n: b", "---\n---\n", "<<: *a",
 		"rate_limit: .nan", "max_body: 0x10", "call_timeout: !!str 30s", "listen: |\n  a\n  b", "%YAML 1.1\n---\na", "{", "\xff", "listen: !!binary aGk=",
 		"servers: {a: {url: 'https://x/mcp?k=v', auth: {type: bearer, token: t}, headers: {X-A: 1}}}", "servers:\n  b:\n    command: [x, 1]\n    env: {A: env:B}\n",
-		"servers: &s {a: *s}", "servers: {a: &a {url: https://x}, b: *a}", "servers: {a: {overrides: {t: {hide: true}}, timeout_ms: 5}}",
+		"servers: &s {a: *s}", "servers: {a: &a {url: https://x}, b: *a}", "servers: {a: {overrides: {t: {hide: true, call_timeout: 2m}}, call_timeout: 5m}}",
 		"agents: {a: {role: QA, tools: [x/y, 'z/*'], limits: {per_second: 1.5, over_limit: queue}}}", "agents: {a: {tools: [x]}, b: {limits: {}}}",
 	} {
 		f.Add([]byte(seed))

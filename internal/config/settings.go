@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // Kind is the form of a setting's value. It decides the type of the flag and
@@ -254,22 +256,40 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strconv.Itoa(c.RateBurst) },
 		},
 		{
-			Name: "call-timeout", Kind: KindDuration, Default: "30s",
-			Help: "how long a call may take where its tool says nothing else",
+			Name: "call-timeout", Kind: KindDuration, Default: "5m",
+			Help: "how long a call may run without a sign of its server; progress notifications restart it. A server and a tool may set their own",
 			set: func(c *Config, s string) (err error) {
 				c.CallTimeout, err = parseDuration(s, time.Millisecond, 24*time.Hour)
 				return err
 			},
-			show: func(c *Config) string { return c.CallTimeout.String() },
+			show: func(c *Config) string { return junctor.Duration(c.CallTimeout).String() },
+		},
+		{
+			Name: "call-timeout-max", Kind: KindDuration, Default: "1h",
+			Help: "how long a call may run in total, also with progress; 0 is no limit. A server and a tool may set their own",
+			set: func(c *Config, s string) (err error) {
+				c.CallTimeoutMax, err = parseDuration(s, 0, 168*time.Hour)
+				return err
+			},
+			show: func(c *Config) string { return junctor.Duration(c.CallTimeoutMax).String() },
 		},
 		{
 			Name: "drain", Kind: KindDuration, Default: "0s",
-			Help: "how long to go on serving after SIGTERM while /readyz says no, so that load balancers turn away first; calls then have --call-timeout to end",
+			Help: "how long to go on serving after SIGTERM while /readyz says no, so that load balancers turn away first; calls then have --drain-calls to end",
 			set: func(c *Config, s string) (err error) {
 				c.Drain, err = parseDuration(s, 0, time.Hour)
 				return err
 			},
 			show: func(c *Config) string { return c.Drain.String() },
+		},
+		{
+			Name: "drain-calls", Kind: KindDuration, Default: "30s",
+			Help: "how long running calls may go on after SIGTERM and --drain; those that are left then end with an error",
+			set: func(c *Config, s string) (err error) {
+				c.DrainCalls, err = parseDuration(s, 0, 24*time.Hour)
+				return err
+			},
+			show: func(c *Config) string { return c.DrainCalls.String() },
 		},
 		{
 			// Some model APIs refuse tool names above 64 characters.

@@ -60,7 +60,7 @@ func toClientError(err error, modern bool, uri string) clientError {
 }
 
 // errorData returns the data member of an error: the code, when to retry, the limit that
-// was reached, and violations of the input schema.
+// was reached, the limit of time that ended the call, and violations of the input schema.
 func errorData(e *junctor.Error) []byte {
 	d := wire.AppendString([]byte(`{"code":`), string(e.Code))
 	if e.RetryAfter > 0 {
@@ -72,6 +72,16 @@ func errorData(e *junctor.Error) []byte {
 		d = strconv.AppendInt(append(d, `,"limit":`...), int64(a.Limit), 10)
 		d = strconv.AppendInt(append(d, `,"remaining":`...), int64(a.Remaining), 10)
 		d = append(a.Reset.AppendFormat(append(d, `,"reset":"`...), time.RFC3339), `"}`...)
+	}
+	if l := e.TimeLimit; l != nil {
+		d = wire.AppendString(append(d, `,"timeLimit":{"name":`...), l.Name)
+		d = wire.AppendString(append(d, `,"setBy":`...), string(l.SetBy))
+		for _, one := range [...]struct{ key, value string }{{"server", l.Server}, {"tool", l.Tool}} {
+			if one.value != "" {
+				d = wire.AppendString(append(append(append(d, `,"`...), one.key...), `":`...), one.value)
+			}
+		}
+		d = append(strconv.AppendInt(append(d, `,"limitMs":`...), l.Limit.Milliseconds(), 10), '}')
 	}
 	if len(e.Violations) > 0 {
 		d = append(d, `,"violations":[`...)

@@ -51,7 +51,7 @@ func newStack(t testing.TB, set func(*gateway.Options)) *stack {
 	}
 	gd, err := guard.New(guard.Options{
 		Catalog: cat, Limiter: m, Journal: m, Recorder: m, Sealer: m, States: m, Meter: m, Logger: log, Now: m.Now, NewID: newID,
-		Timeout: time.Minute, InputTimeout: time.Hour,
+		Limits: guard.CallLimits{Idle: time.Minute}, InputTimeout: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@
 //
 // Read op.go and guard.go first, then record.go. request_state.go continues calls that
 // ask their client for input; task.go maps the tasks of servers to our own ids.
+// call_limits.go has the limits of time of calls, and the errors of calls that they end.
 // trace.go makes spans; ungated.go is for benchmarks; end_log.go and hash_pool.go are
 // helpers.
 package guard

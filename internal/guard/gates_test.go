@@ -451,7 +451,7 @@ func TestOptions(t *testing.T) {
 		func(o *guard.Options) { o.Catalog = nil }, func(o *guard.Options) { o.Limiter = nil }, func(o *guard.Options) { o.Journal = nil },
 		func(o *guard.Options) { o.Recorder = nil }, func(o *guard.Options) { o.Sealer = nil }, func(o *guard.Options) { o.States = nil },
 		func(o *guard.Options) { o.Meter = nil }, func(o *guard.Options) { o.Logger = nil }, func(o *guard.Options) { o.Now = nil },
-		func(o *guard.Options) { o.NewID = nil }, func(o *guard.Options) { o.Timeout = 0 }, func(o *guard.Options) { o.InputTimeout = -1 },
+		func(o *guard.Options) { o.NewID = nil }, func(o *guard.Options) { o.Limits.Idle = 0 }, func(o *guard.Options) { o.InputTimeout = -1 },
 	} {
 		o := r.options()
 		spoil(&o)

@@ -25,7 +25,7 @@ type Options struct {
 	Logger       *slog.Logger
 	Now          func() time.Time
 	NewID        func() string
-	Timeout      time.Duration // deadline of a backend, unless the tool has its own
+	Limits       CallLimits    // of calls whose tool, server or caller set none
 	InputTimeout time.Duration // how long a call may wait for its client's input
 	Replica      string        // name of this replica; sealed into the states of calls that only it can continue
 
@@ -40,6 +40,9 @@ type Guard struct {
 	hashers    hashPool
 	endLog     endLog
 	inFlight   atomic.Int64 // operations that run now
+
+	running   lazyctx.Group // the contexts of dispatched operations
+	endReason atomic.Pointer[junctor.Error]
 }
 
 // New makes a Guard. It returns an error if a required option is missing.
@@ -48,8 +51,8 @@ func New(o Options) (*Guard, error) {
 	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Recorder == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
 		o.Logger == nil, o.Now == nil, o.NewID == nil:
 		return nil, junctor.Errorf(junctor.CodeInternal, "guard: a part of Options is missing")
-	case o.Timeout <= 0 || o.InputTimeout <= 0:
-		return nil, junctor.Errorf(junctor.CodeInternal, "guard: Timeout and Park must be above zero")
+	case o.Limits.Idle <= 0 || o.Limits.Total < 0 || o.InputTimeout <= 0:
+		return nil, junctor.Errorf(junctor.CodeInternal, "guard: Limits.Idle and InputTimeout must be above zero, and Limits.Total not below")
 	}
 	g := &Guard{options: o}
 	g.inputWaits.onLapse = g.recordLapse
@@ -168,15 +171,8 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 		Unsubscribe: op.Unsubscribe, Fresh: op.BypassCache, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.ResultBuffer,
 		Timing: &call.Timing,
 	}
-	timeout := g.options.Timeout
 	if item.Tool != nil {
 		req.Version, req.Repeatable = item.Tool.Version, item.Tool.ReadOnly || item.Tool.Idempotent
-		if item.Tool.Timeout > 0 {
-			timeout = item.Tool.Timeout
-		}
-	}
-	if op.Timeout > 0 {
-		timeout = op.Timeout
 	}
 	if resumed != nil {
 		req.Input.State = resumed.Inner
@@ -190,7 +186,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 		if task != nil {
 			req.Name, req.Task = task.Own, task.ID
 		}
-		res, err = g.dispatchRequest(ctx, item.Server.Backend, &req, sink, timeout)
+		res, err = g.dispatchRequest(ctx, op, item, &req, sink)
 	}
 	if err == nil && task != nil {
 		g.updateTask(ctx, op, task, item.Tool, &res)
@@ -326,24 +322,22 @@ func adhocLabel(op *Op) string {
 // bounded.
 const maxLabelLength = 64
 
-// dispatchRequest runs the request on a backend until the deadline. A panic of the
-// backend fails this call only. Errors after the deadline are timeout, and canceled after
-// the caller's context ended.
-func (g *Guard) dispatchRequest(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
-	ctx, cancel := lazyctx.WithTimeout(ctx, timeout)
-	defer cancel()
+// dispatchRequest runs the request on its backend within the limits of time. A panic of
+// the backend fails this call only. Errors after the end of the context say what ended it.
+func (g *Guard) dispatchRequest(ctx context.Context, op *Op, item catalog.Item, req *catalog.Request, sink catalog.Sink) (res catalog.Result, err error) {
+	limits := g.limitsOf(op, item.Tool)
+	limited := lazyctx.WithLimits(ctx, &g.running, limits.Idle.Duration, limits.Total.Duration)
+	defer limited.Cancel()
+	req.Idle = limited
 	defer func() {
 		if p := recover(); p != nil {
 			g.options.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.PanicAttr(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()
-	res, err = b.Do(ctx, req, sink)
-	if err != nil && ctx.Err() != nil {
-		if ctx.Err() == context.DeadlineExceeded {
-			return res, &junctor.Error{Code: junctor.CodeTimeout, Cause: err, Message: "no answer within " + timeout.String() + "; the call was cancelled"}
-		}
-		return res, &junctor.Error{Code: junctor.CodeCanceled, Cause: err, Message: "the call was cancelled"}
+	res, err = item.Server.Backend.Do(limited, req, sink)
+	if err != nil && limited.Err() != nil {
+		return res, g.endError(ctx, op, item, limited, &limits, err)
 	}
 	return res, err
 }

@@ -49,8 +49,9 @@ type Op struct {
 	// Find, if set, replaces the lookup in the catalog, for items of the server in View
 	// that no list has. The principal must still be allowed to see the server.
 	FindItem func(context.Context) (catalog.Item, error)
-	// Timeout is the caller's own deadline. If it is 0, that of the tool or of the
-	// instance applies.
+	// Timeout is the caller's own limit of the whole call. It takes the place of the
+	// limit of silence, and that of the total may only be shorter. If it is 0, the limits
+	// of the tool, of the server or of the instance apply.
 	Timeout time.Duration
 
 	// Mirror, if set, checks the parts of the request that repeat its body, such as

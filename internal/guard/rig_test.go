@@ -208,7 +208,7 @@ func newRigWith(t testing.TB, log *slog.Logger) *rig {
 func (r *rig) options() guard.Options {
 	return guard.Options{
 		Catalog: r.catalog, Limiter: r, Journal: r, Recorder: r, Sealer: r, States: r, Meter: r, Logger: r.log,
-		Now: time.Now, NewID: r.newID, Timeout: timeout, InputTimeout: parkFor,
+		Now: time.Now, NewID: r.newID, Limits: guard.CallLimits{Idle: timeout}, InputTimeout: parkFor,
 	}
 }
 

@@ -23,7 +23,7 @@ func (u Ungated) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Res
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	ctx, cancel := lazyctx.WithTimeout(ctx, u.options.Timeout)
+	ctx, cancel := lazyctx.WithTimeout(ctx, u.options.Limits.Idle)
 	defer cancel()
 	res, err := item.Server.Backend.Do(ctx, &catalog.Request{
 		CallID: u.options.NewID(), Kind: op.Kind, Name: item.Name, Version: item.Tool.Version, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,

@@ -67,7 +67,7 @@ func (c *serverConnection) leadsWhere(row *junctor.Server) bool {
 // withOverrides wraps a backend so that the names and descriptions of its tools are
 // those of the row's overrides.
 func withOverrides(up catalog.Backend, row *junctor.Server) catalog.Backend {
-	b := catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)
+	b := catalog.Changed(up, row.Overrides, catalog.NewCallLimits(junctor.LimitOfServer, time.Duration(row.CallTimeout), time.Duration(row.CallTimeoutMax)))
 	if row.BelieveAnnotations {
 		b = catalog.Believe(b)
 	}

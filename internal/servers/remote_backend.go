@@ -60,7 +60,7 @@ func (f *remoteBackend) Do(ctx context.Context, req *catalog.Request, sink catal
 	got, err := f.ask(ctx, replicaRequest{What: errandDo, Principal: req.Principal, Request: forwardedRequest{
 		EntryPoint: req.EntryPoint, CallID: req.CallID, Kind: req.Kind, Name: req.Name, Version: req.Version, Params: req.Params, Arguments: req.Arguments, Meta: req.Meta,
 		Unsubscribe: req.Unsubscribe, Task: req.Task, Fresh: req.Fresh, Wait: req.Wait, Watch: req.Watch, Repeatable: req.Repeatable, Input: req.Input, Caller: req.Caller,
-	}}, sink)
+	}}, sink, req.Idle)
 	if err != nil {
 		return catalog.Result{}, err
 	}
@@ -79,7 +79,7 @@ func (f *remoteBackend) Offer(ctx context.Context) (*catalog.Offer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	got, err := f.ask(ctx, replicaRequest{What: errandOffer}, nil)
+	got, err := f.ask(ctx, replicaRequest{What: errandOffer}, nil, nil)
 	var offer *catalog.Offer
 	if err == nil {
 		offer, err = catalog.DecodeOffer(got.Offer)
@@ -101,7 +101,7 @@ func (f *remoteBackend) Watch(func(catalog.Event)) {}
 
 // Probe has the home reach the server anew.
 func (f *remoteBackend) Probe(ctx context.Context) (upstream.Report, error) {
-	got, err := f.ask(ctx, replicaRequest{What: errandProbe}, nil)
+	got, err := f.ask(ctx, replicaRequest{What: errandProbe}, nil, nil)
 	if err != nil && got == nil {
 		return upstream.Report{Failed: upstream.StepAddress, Reason: junctor.AsError(err).Message}, err
 	}
@@ -138,7 +138,7 @@ func (f *remoteBackend) tell(e replicaRequest) {
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.ending, offerTime)
 		defer cancel()
-		if _, err := f.ask(ctx, e, nil); err != nil && ctx.Err() == nil {
+		if _, err := f.ask(ctx, e, nil, nil); err != nil && ctx.Err() == nil {
 			f.s.o.Log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.ErrorAttr(err))
 		}
 	})
@@ -155,8 +155,9 @@ func (f *remoteBackend) unavailableError() error {
 	}
 }
 
-// ask has the home do something. What it says meanwhile goes to sink.
-func (f *remoteBackend) ask(ctx context.Context, e replicaRequest, sink catalog.Sink) (*replicaReply, error) {
+// ask has the home do something. What it says meanwhile goes to sink, and restarts idle
+// where the server is at work; both may be nil.
+func (f *remoteBackend) ask(ctx context.Context, e replicaRequest, sink catalog.Sink, idle catalog.IdleLimit) (*replicaReply, error) {
 	if f.home == unknownHome {
 		return nil, f.unavailableError()
 	}
@@ -194,6 +195,8 @@ func (f *remoteBackend) ask(ctx context.Context, e replicaRequest, sink catalog.
 			return nil, f.unavailableError()
 		case got.Done:
 			return &got, got.Failure.err()
+		case got.Alive && idle != nil:
+			idle.Restart()
 		case sink == nil:
 		case got.Progress != nil:
 			sink.Progress(got.Progress)

@@ -56,6 +56,7 @@ type forwardedRequest struct {
 
 // replicaReply is what the home says: how the call is doing, and once how it ended.
 type replicaReply struct {
+	Alive    bool // the server is at work on the call
 	Progress []byte
 	Log      []byte
 	Level    string // of Log
@@ -75,6 +76,7 @@ type failure struct {
 	Message    string
 	RetryAfter time.Duration
 	Violations []junctor.Violation
+	TimeLimit  *junctor.TimeLimit
 	Own        *wire.Error // of the server itself
 }
 
@@ -83,7 +85,7 @@ func failureOf(err error) *failure {
 		return nil
 	}
 	e := junctor.AsError(err)
-	f := &failure{Code: e.Code, Message: e.Message, RetryAfter: e.RetryAfter, Violations: e.Violations}
+	f := &failure{Code: e.Code, Message: e.Message, RetryAfter: e.RetryAfter, Violations: e.Violations, TimeLimit: e.TimeLimit}
 	f.Own, _ = errors.AsType[*wire.Error](err)
 	return f
 }
@@ -92,7 +94,7 @@ func (f *failure) err() error {
 	if f == nil {
 		return nil
 	}
-	e := &junctor.Error{Code: f.Code, Message: f.Message, RetryAfter: f.RetryAfter, Violations: f.Violations}
+	e := &junctor.Error{Code: f.Code, Message: f.Message, RetryAfter: f.RetryAfter, Violations: f.Violations, TimeLimit: f.TimeLimit}
 	if f.Own != nil {
 		e.Cause = f.Own
 	}
@@ -126,8 +128,25 @@ func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.calls.Add(-1)
-	out.writeReply(e.run(r.Context(), c, out))
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.answering, func() { cancel(context.Cause(s.answering)) })()
+	if e.What == errandDo {
+		s.forwarded.Add(1)
+		defer s.forwarded.Add(-1)
+	}
+	last := e.run(ctx, c, out)
+	if why, ok := errors.AsType[*junctor.Error](context.Cause(ctx)); ok && last.Failure != nil {
+		last.Failure = failureOf(why)
+	}
+	out.writeReply(last)
 }
+
+// ForwardedCalls returns how many calls of other replicas run here.
+func (s *Registry) ForwardedCalls() int64 { return s.forwarded.Load() }
+
+// EndForwarded ends the calls of other replicas that run here, with the error why.
+func (s *Registry) EndForwarded(why *junctor.Error) { s.endForwarded(why) }
 
 // run does what is asked of the server itself: how a row changes its tools is
 // for who asks.
@@ -140,6 +159,7 @@ func (e *replicaRequest) run(ctx context.Context, c *serverConnection, out *repl
 		last.Result, err = c.up.Do(ctx, &catalog.Request{
 			EntryPoint: q.EntryPoint, CallID: q.CallID, Kind: q.Kind, Name: q.Name, Version: q.Version, Params: q.Params, Arguments: q.Arguments, Meta: q.Meta,
 			Unsubscribe: q.Unsubscribe, Task: q.Task, Fresh: q.Fresh, Wait: q.Wait, Watch: q.Watch, Repeatable: q.Repeatable, Input: q.Input, Caller: q.Caller, Principal: e.Principal,
+			Idle: out,
 		}, out)
 	case errandOffer:
 		var offer *catalog.Offer
@@ -173,6 +193,9 @@ func (t *replyWriter) writeReply(what *replicaReply) {
 		_ = t.flush()
 	}
 }
+
+// Restart implements catalog.IdleLimit: who asked limits the call.
+func (t *replyWriter) Restart() { t.writeReply(&replicaReply{Alive: true}) }
 
 // Progress implements catalog.Sink.
 func (t *replyWriter) Progress(params []byte) { t.writeReply(&replicaReply{Progress: params}) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -41,7 +42,11 @@ type Registry struct {
 	closed     bool
 
 	ending context.Context // ends with Close
-	end    context.CancelFunc
+
+	forwarded    atomic.Int64    // calls of other replicas that run here
+	answering    context.Context // of those calls
+	endForwarded context.CancelCauseFunc
+	end          context.CancelFunc
 }
 
 type serverKey struct {
@@ -53,8 +58,9 @@ type serverKey struct {
 // it, Close ends it.
 func New(o Options) *Registry {
 	ending, end := context.WithCancel(context.Background())
+	answering, endForwarded := context.WithCancelCause(ending)
 	s := &Registry{
-		o: o, ending: ending, end: end, revisions: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
+		o: o, ending: ending, end: end, answering: answering, endForwarded: endForwarded, revisions: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
 		live: map[serverKey]*attachedServer{}, made: map[serverKey]*generatedServer{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*serverConnection]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)

@@ -23,11 +23,13 @@ import (
 // bounds, Stream without, for streams.
 type Clients struct{ Plain, Stream *http.Client }
 
+// longestCall is more than any call_timeout_max, so that no HTTP client ends a call.
+const longestCall = 8 * 24 * time.Hour
+
 func (s *Registry) newClients(allow ...netip.Prefix) Clients {
 	return Clients{
-		// The guard sets the deadline of a call; this bound only ends abandoned
-		// requests.
-		Plain:  s.o.Egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: s.o.MaxResult, Allow: allow}),
+		// The guard limits calls; this bound only ends abandoned requests.
+		Plain:  s.o.Egress.Client(egress.ClientOptions{Timeout: longestCall, MaxBytes: s.o.MaxResult, Allow: allow}),
 		Stream: s.o.Egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
 	}
 }

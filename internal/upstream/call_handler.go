@@ -13,12 +13,14 @@ import (
 type callHandler struct {
 	// minSeverity is the severity from which log messages pass; 0 passes none.
 	minSeverity   int
-	progressToken string // ours, not the caller's; "" if the caller wants no progress
-	wantsProgress bool
+	progressToken progressToken
+	wantsProgress bool // the caller does; otherwise progress only shows that the server works
 
 	mu sync.Mutex
-	// sink receives the notifications; nil while nobody listens.
+	// sink receives the notifications, and progress restarts idle; nil while nobody
+	// listens.
 	sink       catalog.Sink
+	idle       catalog.IdleLimit
 	keepsNotes bool                 // a sink will come back, so notes are kept meanwhile
 	keptNotes  []func(catalog.Sink) // in the order in which they came
 }
@@ -28,15 +30,16 @@ type callHandler struct {
 const maxKeptNotes = 256
 
 // newCallHandler makes the handler of a call that cannot be asked anything.
-func newCallHandler(req *catalog.Request, token string, sink catalog.Sink) *callHandler {
-	return &callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", sink: sink}
+func newCallHandler(req *catalog.Request, token progressToken, sink catalog.Sink) *callHandler {
+	return &callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: req.Caller.Progress, sink: sink, idle: req.Idle}
 }
 
-// setSink sets the receiver of notifications from now on; nil for none. A new sink first
-// gets the notes that were kept.
-func (c *callHandler) setSink(sink catalog.Sink) {
+// setSink sets the receiver of notifications from now on, and the limit that progress
+// restarts; nil for none. A new sink first gets the notes that were kept.
+func (c *callHandler) setSink(sink catalog.Sink, idle catalog.IdleLimit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.idle = idle
 	if c.sink = sink; sink == nil {
 		return
 	}
@@ -58,12 +61,26 @@ func (c *callHandler) deliverNote(say func(catalog.Sink)) {
 	}
 }
 
+// restartIdle says that the server is at work on the call.
+func (c *callHandler) restartIdle() {
+	c.mu.Lock()
+	idle := c.idle
+	c.mu.Unlock()
+	if idle != nil {
+		idle.Restart()
+	}
+}
+
 // handleNotification implements messageHandler. It copies params, which are valid only
 // until it returns.
 func (c *callHandler) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NotificationProgress:
-		if !c.wantsProgress || string(wire.Get(params, wire.MetaProgressToken)) != c.progressToken {
+		if token := readProgressToken(params); token == 0 || token != c.progressToken {
+			return
+		}
+		c.restartIdle()
+		if !c.wantsProgress {
 			return
 		}
 		params = wire.AppendObject(nil, params, []string{wire.MetaProgressToken})

@@ -70,12 +70,9 @@ func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAc
 	if known != eraModern && abilitiesOf(req.Caller.Capabilities).canAnswerAny() {
 		return s.startCall(ctx, req, a, sink)
 	}
-	token := ""
-	if req.Caller.Progress {
-		token = s.newProgressToken()
-	}
+	token := s.newProgressToken(req)
 	p := newCallHandler(req, token, sink)
-	defer p.setSink(nil)
+	defer p.setSink(nil, nil)
 	body, modern, err := s.sendWithRetries(ctx, req, a, token, p)
 	if err != nil {
 		return catalog.Result{}, err
@@ -86,7 +83,7 @@ func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAc
 // sendWithRetries sends a request, and repeats it if it cannot have run, or once if
 // running it twice is safe. handler receives what the server says meanwhile. modern is
 // the era of the session that answered. req.Timing gets the attempts.
-func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token string, handler messageHandler) (body []byte, modern bool, err error) {
+func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token progressToken, handler messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
@@ -136,7 +133,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 // exchangeRequest sends one request over one session and waits for the answer. Before
 // that, a legacy session gets the log level and answers its server's initial requests.
 // The outcome goes to the breaker and the state.
-func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token string, handler messageHandler) ([]byte, error) {
+func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token progressToken, handler messageHandler) ([]byte, error) {
 	l := sess.link
 	if !l.isModern() && req.Caller.LogLevel != "" {
 		sess.logLevel.lowerLevel(ctx, l, req.Caller.LogLevel)

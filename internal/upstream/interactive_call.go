@@ -50,14 +50,11 @@ type question struct {
 
 // startCall begins an interactive call and waits for its result or its first questions.
 func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
-	token := ""
-	if req.Caller.Progress {
-		token = s.newProgressToken()
-	}
+	token := s.newProgressToken(req)
 	c := &interactiveCall{
 		server: s, abilities: abilitiesOf(req.Caller.Capabilities), principal: req.Principal,
 		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
-		callHandler: callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", keepsNotes: true},
+		callHandler: callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: req.Caller.Progress, keepsNotes: true},
 	}
 	// The call may outlive this request, whose memory is reused then.
 	kept := copyRequest(req)
@@ -109,8 +106,8 @@ func copyRequest(req *catalog.Request) *catalog.Request {
 // call and returns the result that asks for input. If ctx ends first, it cancels the call
 // and waits until the server was told.
 func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	c.setSink(sink)
-	defer c.setSink(nil)
+	c.setSink(sink, req.Idle)
+	defer c.setSink(nil, nil)
 	select {
 	case <-c.done:
 	case <-c.questionAdded:
@@ -303,7 +300,7 @@ func (s *Server) resumeCall(ctx context.Context, req *catalog.Request, sink cata
 		c.cancel()
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "requestState belongs to another caller")
 	}
-	c.setSink(sink)
+	c.setSink(sink, req.Idle)
 	c.answerQuestions(req.Input.Responses)
 	return c.awaitResult(ctx, req, sink)
 }

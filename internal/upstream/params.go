@@ -67,8 +67,8 @@ func (b *paramsBuilder) appendText(text string) []byte {
 
 // writeParams makes the params for the server from those of the caller: the server's own
 // name replaces the exposed one, and _meta is that of this hop. All else stays byte for
-// byte. token is our progress token; "" for none. more are additional members.
-func (b *paramsBuilder) writeParams(s *Server, req *catalog.Request, modern bool, token string, more ...wire.Member) {
+// byte. token is our progress token; 0 for none. more are additional members.
+func (b *paramsBuilder) writeParams(s *Server, req *catalog.Request, modern bool, token progressToken, more ...wire.Member) {
 	params := req.Params
 	if len(req.Arguments) > 0 && wire.Offset(params, req.Arguments) <= 0 {
 		// The caller sent only arguments, without params around them.
@@ -119,7 +119,7 @@ func replaceRefName(ref []byte, name string) []byte {
 
 // appendMeta appends the _meta of this hop: the caller's members that pass on, and ours.
 // It appends nothing if there are none.
-func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token string) []byte {
+func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token progressToken) []byte {
 	from := len(dst)
 	dst = appendStripped(dst, req.Meta)
 	if modern {
@@ -133,8 +133,9 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 	if req.Version != "" { // the server itself has declared this version
 		dst = appendMember(dst, wire.MetaJunctorVersion, req.Version, nil)
 	}
-	if token != "" {
-		dst = appendMember(dst, wire.MetaProgressToken, "", []byte(token))
+	if token != 0 {
+		var digits [20]byte
+		dst = appendMember(dst, wire.MetaProgressToken, "", strconv.AppendUint(digits[:0], uint64(token), 10))
 	}
 	if len(dst) == from+1 {
 		return dst[:from]
@@ -181,5 +182,27 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 	return wire.AppendString(dst, text)
 }
 
-// newProgressToken gives a progress token that no other call to this server has.
-func (s *Server) newProgressToken() string { return strconv.FormatUint(s.lastToken.Add(1), 10) }
+// progressToken names a call in the progress notifications of its server. It is a JSON
+// number; 0 is none.
+type progressToken uint64
+
+// newProgressToken gives a token that no other call to this server has; 0 if the call
+// needs none. Calls of tools always have one, since progress shows that the server is at
+// work, whether or not the caller wants to see it.
+func (s *Server) newProgressToken(req *catalog.Request) progressToken {
+	if !req.Caller.Progress && (req.Idle == nil || req.Kind != junctor.KindTool) {
+		return 0
+	}
+	return progressToken(s.lastToken.Add(1))
+}
+
+// readProgressToken reads the token of an object: the params of a notification, or the
+// _meta of a request; 0 if there is none of ours.
+func readProgressToken(object []byte) progressToken {
+	raw := bytes.Trim(wire.Get(object, wire.MetaProgressToken), `"`) // some servers turn numbers into strings
+	n, err := strconv.ParseUint(string(raw), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return progressToken(n)
+}

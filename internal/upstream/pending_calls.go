@@ -28,7 +28,7 @@ type pendingCalls struct {
 	nextRandom  func() uint64         // source of ids; made with the first call
 	recentIDs   [recentIDCount]uint64 // ring of the ids of the last calls that ended
 	byID        map[string]*pendingCall
-	byToken     map[string]*pendingCall
+	byToken     map[progressToken]*pendingCall
 	listeners   []messageHandler  // receive what belongs to no call; set by listen
 	undelivered []undeliveredNote // notifications that wait for a listener
 	closedErr   error             // why no call may begin any more
@@ -50,10 +50,10 @@ const recentIDCount = 64
 
 // pendingCall is one request without an answer.
 type pendingCall struct {
-	id            []byte         // as JSON
-	digits        [20]byte       // memory of id
-	numericID     uint64         // the same as id
-	progressToken string         // as JSON; "" for none
+	id            []byte   // as JSON
+	digits        [20]byte // memory of id
+	numericID     uint64   // the same as id
+	progressToken progressToken
 	handler       messageHandler // of the caller; nil if it takes nothing
 	// subscriber is set if the call is a subscription: it receives the notifications that
 	// name it.
@@ -88,18 +88,18 @@ func (f *pendingCalls) registerCall(call *pendingCall, exchange interface{ Break
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: f.closedErr.Error(), Cause: errNotBegun}
 	}
 	if f.byID == nil {
-		f.byID, f.byToken = map[string]*pendingCall{}, map[string]*pendingCall{}
+		f.byID, f.byToken = map[string]*pendingCall{}, map[progressToken]*pendingCall{}
 	}
 	f.callCount++
 	call.numericID = f.newID()
 	call.id = strconv.AppendUint(call.digits[:0], call.numericID, 10)
-	call.progressToken = string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken))
+	call.progressToken = readProgressToken(wire.Get(params, "_meta"))
 	call.order, call.handler, call.exchange = f.callCount, handler, exchange
 	if exchange == nil {
 		call.response = make(chan callResponse, 1)
 	}
 	f.byID[string(call.id)] = call
-	if call.progressToken != "" {
+	if call.progressToken != 0 {
 		f.byToken[call.progressToken] = call
 	}
 	if handler != nil && f.callBegun != nil {
@@ -258,7 +258,7 @@ func (f *pendingCalls) dispatchNotification(method string, params []byte) {
 	var to []messageHandler
 	switch method {
 	case wire.NotificationProgress:
-		if call := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; call != nil && call.handler != nil {
+		if call := f.byToken[readProgressToken(params)]; call != nil && call.handler != nil {
 			to = []messageHandler{call.handler}
 		}
 	case wire.NotificationMessage:

@@ -458,7 +458,7 @@ func FuzzOutgoing(f *testing.F) {
 		}
 		req := &catalog.Request{Kind: junctor.KindTool, Name: name, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta")}
 		b := s.newParamsBuilder()
-		b.writeParams(s, req, modern, "7")
+		b.writeParams(s, req, modern, 7)
 		out := b.params
 		if err := wire.CheckJSON(out); err != nil {
 			t.Fatalf("%s: %v", out, err)

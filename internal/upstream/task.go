@@ -269,10 +269,17 @@ func (t *taskOperation) sendTaskRequest(ctx context.Context, method string) ([]b
 	l := t.session.link
 	begun := time.Now()
 	var out paramsBuilder
-	out.writeParams(t.server, t.request, l.isModern(), "")
+	out.writeParams(t.server, t.request, l.isModern(), 0)
 	body, err := l.roundTrip(ctx, method, out.params, nil)
 	t.server.recordOutcome(t.session, time.Since(begun), err)
 	return body, err
+}
+
+// restartIdle says that the server has answered that it is at work on the task.
+func (t *taskOperation) restartIdle() {
+	if t.request.Idle != nil {
+		t.request.Idle.Restart()
+	}
 }
 
 // doModern runs the operation on a modern server. If the request says so, it polls until
@@ -292,6 +299,7 @@ func (t *taskOperation) doModern(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.restartIdle()
 		if !t.request.Wait || taskStatus(body) != wire.TaskWorking {
 			return wire.AppendObject(nil, body, []string{"resultType", "_meta"}), nil
 		}

@@ -23,6 +23,10 @@ func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, err
 		limit, cancel = context.WithTimeout(ctx, questionsWait)
 		defer cancel()
 	}
+	// The open request is silent while the server works on the task, which may take longer
+	// than a server may be silent. Its answers about the state are signs of life.
+	look := time.NewTicker(maxPollInterval)
+	defer look.Stop()
 	for {
 		if asks := c.inputRequests(); asks != nil {
 			if err := waitContext(limit, t.server.opts.Timeouts.Gather); err == nil {
@@ -44,6 +48,10 @@ func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, err
 			}
 			return t.addOutcome(ctx, now, c.body, c.err)
 		case <-c.questionAdded:
+		case <-look.C:
+			if now, err := t.readState(ctx); err == nil && !isEndStatus(taskStatus(now)) {
+				t.restartIdle()
+			}
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -76,7 +84,7 @@ func (s *Server) openTaskCall(req *catalog.Request, a linkAccess) *interactiveCa
 		defer close(c.done)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the call must end with the Server, too
-		c.body, _, c.err = s.sendWithRetries(run, kept, a, "", c)
+		c.body, _, c.err = s.sendWithRetries(run, kept, a, 0, c)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.expiryTimer.Stop()

@@ -154,10 +154,12 @@ func (w *Worker) makeCall(ctx context.Context, l *queue.Lease, order *junctor.Or
 			Scopes: []junctor.Scope{junctor.ScopeToolsCall, junctor.ScopeBridgeCall},
 		},
 		EntryPoint: junctor.EntryDelivery, Scope: catalog.Scope{Server: cmp.Or(to.Server, to.As)}, Kind: junctor.KindTool, Name: order.Tool,
-		Params: params, Arguments: arguments, Meta: meta, Caller: catalog.Caller{Protocol: wire.ModernVersion}, Timeout: cmp.Or(order.Timeout, defaultAttemptTimeout),
+		Params: params, Arguments: arguments, Meta: meta, Caller: catalog.Caller{Protocol: wire.ModernVersion}, Timeout: order.Timeout,
 	}
 	done := func(bool) {}
 	if to.Server == "" {
+		// Nobody has vouched for this endpoint: it must not hold a place of its lane for long.
+		op.Timeout = cmp.Or(order.Timeout, defaultEndpointTimeout)
 		if op.AdhocBackend, done, err = w.o.Endpoints.Open(ctx, l.Tenant, to, order.Sign); err != nil {
 			return classifyOpenError(err)
 		}

@@ -92,9 +92,9 @@ type Options struct {
 }
 
 const (
-	defaultPlaces         = 4
-	defaultMaxAttempts    = 1024
-	defaultAttemptTimeout = 30 * time.Second
+	defaultPlaces          = 4
+	defaultMaxAttempts     = 1024
+	defaultEndpointTimeout = 30 * time.Second
 	// shutdownGrace is how long running attempts may continue when the process
 	// stops.
 	shutdownGrace = 2 * time.Second

@@ -73,7 +73,7 @@ func drawServers(t *rapid.T) config.Declared {
 			s.State = junctor.StateInactive
 		}
 		c := &s.Connection
-		c.TimeoutMS, c.MaxSessions = rapid.IntRange(0, 9).Draw(t, "timeout"), rapid.IntRange(0, 9).Draw(t, "sessions")
+		c.CallTimeout, c.MaxSessions = junctor.DurationOfMS(int64(rapid.IntRange(0, 9).Draw(t, "timeout"))), rapid.IntRange(0, 9).Draw(t, "sessions")
 		c.BelieveAnnotations = rapid.Bool().Draw(t, "believe")
 		c.Isolation = rapid.SampledFrom([]junctor.Isolation{"", "shared", "session", "user"}).Draw(t, "isolation")
 		c.Overrides = rapid.MapOfN(rapid.SampledFrom([]string{"x", "y z"}), rapid.Custom(func(t *rapid.T) junctor.Override {

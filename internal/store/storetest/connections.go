@@ -20,7 +20,7 @@ func upstreamServer(id string) junctor.Server {
 			Transport: junctor.TransportHTTP, URL: "https://example.com/mcp", Command: []string{"a", "b c", "é"},
 			Env: map[string]string{"A": junctor.Masked}, Cwd: "/srv",
 			Auth:    &junctor.Auth{Type: junctor.AuthAPIKey, Header: "X-Key", Secret: "env:NAME"},
-			Headers: map[string]string{"X-Team": junctor.Masked}, Isolation: junctor.IsolationUser, MaxSessions: 7, TimeoutMS: 1500, Views: junctor.ViewsOff, Home: junctor.HomeEach,
+			Headers: map[string]string{"X-Team": junctor.Masked}, Isolation: junctor.IsolationUser, MaxSessions: 7, CallTimeout: junctor.Duration(90 * time.Second), Views: junctor.ViewsOff, Home: junctor.HomeEach,
 			Overrides: map[string]junctor.Override{"drop": {Hide: true}, "find": {Name: "search", Description: "Finds"}},
 		},
 	}
