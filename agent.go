@@ -92,6 +92,17 @@ type Grant struct {
 	Item   string // AnyItem, the name of a tool or prompt, or the URI of a resource
 }
 
+// WithheldTool is a tool that a grant of an agent names and that the agent
+// cannot call all the same.
+type WithheldTool struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool" doc:"The name at the server; * for all its tools."`
+	Reason string `json:"reason" doc:"What withholds it, and what to do if something can be done."`
+}
+
+// String returns the tool in the form of a grant.
+func (w WithheldTool) String() string { return w.Server + "/" + w.Tool }
+
 // AnyItem is the item of a grant for a whole server.
 const AnyItem = "*"
 

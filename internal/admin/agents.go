@@ -31,6 +31,9 @@ type Agents interface {
 	RemoveAgent(ctx context.Context, p *junctor.Principal, name string) error
 	// AgentTools lists the tools that the agent sees.
 	AgentTools(ctx context.Context, p *junctor.Principal, name string) ([]junctor.Tool, error)
+	// WithheldTools lists the granted tools that the agent cannot call. It is empty for
+	// principals who may not change the agent, and for the agent itself.
+	WithheldTools(ctx context.Context, p *junctor.Principal, name string) ([]junctor.WithheldTool, error)
 }
 
 // AgentBody describes an agent, whole or as a change. In a change, absent members stay as
@@ -153,10 +156,16 @@ func (b *AgentBody) toAgent(name string) (junctor.Agent, error) {
 	return a, nil
 }
 
+// AgentDetails is an agent with the granted tools that it cannot call.
+type AgentDetails struct {
+	junctor.Agent
+	Withheld []junctor.WithheldTool `json:"withheld,omitempty" doc:"Tools that its grants name and that it cannot call all the same, with the reasons. Only its owner and admins see them."`
+}
+
 // CreatedAgent is a new agent with the token of its first key. This is the only answer
 // that shows the token.
 type CreatedAgent struct {
-	junctor.Agent
+	AgentDetails
 	KeyID string `json:"key_id" doc:"The id of the agent's key."`
 	Token string `json:"key" doc:"The credential of the agent. It is not shown again."`
 }
@@ -182,13 +191,19 @@ type agentPatch struct {
 }
 
 // agentResponse is one agent with its version.
-type agentResponse = versionedResponse[junctor.Agent]
+type agentResponse = versionedResponse[AgentDetails]
 
 // createdAgent is the answer to newAgent.
 type createdAgent struct {
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
 	Body     CreatedAgent
+}
+
+// agentDetails adds the tools that are withheld from an agent.
+func (a *api) agentDetails(ctx context.Context, agent junctor.Agent) (AgentDetails, error) {
+	withheld, err := a.Agents.WithheldTools(ctx, callerOf(ctx), agent.Name)
+	return AgentDetails{agent, withheld}, err
 }
 
 // maxAgentBody bounds the description of an agent, which may have thousands of grants.
@@ -209,13 +224,21 @@ func (a *api) registerAgentRoutes() {
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxAgentBody,
 	}, func(ctx context.Context, in *newAgent) (*createdAgent, error) {
 		agent, key, token, err := a.Agents.AddAgent(ctx, callerOf(ctx), in.Body.Name, in.Body.AgentBody)
-		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, ETag: etagOf(agent.UpdatedAt), Body: CreatedAgent{Agent: agent, KeyID: key.ID, Token: token}}, err
+		if err != nil {
+			return nil, err
+		}
+		details, _ := a.agentDetails(ctx, agent) // the key is shown this once: nothing may stand in its way
+		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, ETag: etagOf(agent.UpdatedAt), Body: CreatedAgent{AgentDetails: details, KeyID: key.ID, Token: token}}, nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{name}", Summary: "Show an agent", Tags: tags,
 	}, func(ctx context.Context, in *agentName) (*agentResponse, error) {
 		agent, err := a.Agents.Agent(ctx, callerOf(ctx), in.Name)
-		return withVersion(agent, agent.UpdatedAt), err
+		if err != nil {
+			return nil, err
+		}
+		details, err := a.agentDetails(ctx, agent)
+		return withVersion(details, agent.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "patch-agent", Method: http.MethodPatch, Path: "/agents/{name}", Summary: "Change an agent, or switch it on or off", Tags: tags,
@@ -229,7 +252,11 @@ func (a *api) registerAgentRoutes() {
 			return nil, err
 		}
 		agent, err := a.Agents.ChangeAgent(ctx, callerOf(ctx), in.Name, in.Body, version)
-		return withVersion(agent, agent.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
+		if err == nil {
+			details, err := a.agentDetails(ctx, agent)
+			return withVersion(details, agent.UpdatedAt), err
+		}
+		return nil, a.explainConflict(ctx, err, func() (storedVersion, error) {
 			agent, err := a.Agents.Agent(ctx, callerOf(ctx), in.Name)
 			return storedVersion{fmt.Sprintf("the agent %q", in.Name), agent, agent.UpdatedAt, agent.UpdatedBy}, err
 		})

@@ -68,6 +68,11 @@ func (s *staff) AgentTools(ctx context.Context, p *junctor.Principal, name strin
 	return []junctor.Tool{echoTool()}, err
 }
 
+func (s *staff) WithheldTools(ctx context.Context, p *junctor.Principal, name string) ([]junctor.WithheldTool, error) {
+	_, err := s.Agent(ctx, p, name)
+	return []junctor.WithheldTool{{Server: "demo", Tool: "add", Reason: "hidden"}}, err
+}
+
 func (s *staff) TagTool(_ context.Context, _ *junctor.Principal, name string, roles []junctor.Role, category string, version time.Time) (junctor.Tool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,6 +130,9 @@ func TestAgentRoutes(t *testing.T) {
 		{"agent", "tools:read", "GET", "/agents/demo__echo", "", 200, agent},
 		{"no agent", "tools:read", "GET", "/agents/nobody", "", 404, "nobody"},
 		{"add", "agents:write", "POST", "/agents", `{"name":"qa-bot","role":"QA","tools":["notes/search","pets/*"],"limits":{"per_day":3}}`, 201, `{"name":"qa-bot",` + agent},
+		{"what is withheld", "tools:read", "GET", "/agents/demo__echo", "", 200, `"withheld":[{"server":"demo","tool":"add","reason":"hidden"}]`},
+		{"what is withheld from a new one", "agents:write", "POST", "/agents", `{"name":"qa-bot"}`, 201, `"withheld":[{"server":"demo"`},
+		{"what is withheld after a change", "agents:write", "PATCH", "/agents/demo__echo", `{"tools":["demo/*"]}`, 200, `"withheld":[{"server":"demo"`},
 		{"its key, once", "agents:write", "POST", "/agents", `{"name":"qa-bot"}`, 201, `"key_id":"k1","key":"jn_agent"}`},
 		{"unknown member", "agents:write", "POST", "/agents", `{"name":"qa-bot","tool":[]}`, 422, "tool"},
 		{"tools are texts", "agents:write", "POST", "/agents", `{"name":"qa-bot","tools":[1]}`, 422, "tools"},

@@ -341,7 +341,7 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		if err != nil {
 			return undo(err)
 		}
-		added.Agents = append(added.Agents, CreatedAgent{Agent: row, KeyID: key.ID, Token: token})
+		added.Agents = append(added.Agents, CreatedAgent{AgentDetails: AgentDetails{Agent: row}, KeyID: key.ID, Token: token})
 	}
 	return added, nil
 }

@@ -222,7 +222,7 @@ func (a *Registry) applyBody(ctx context.Context, p *junctor.Principal, one *jun
 			return err
 		}
 	}
-	j := grantCheck{Registry: a, p: p, role: one.Role, roleIsNew: in.Role != nil}
+	j := grantCheck{Registry: a, p: p}
 	for _, of := range []struct {
 		kind  junctor.Kind
 		list  *[]junctor.Grant

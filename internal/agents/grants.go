@@ -15,8 +15,6 @@ import (
 type grantCheck struct {
 	*Registry
 	p             *junctor.Principal
-	role          junctor.Role
-	roleIsNew     bool // the tools that the agent has must fit the new role
 	allowUnlisted bool // accept names of a server whose lists are not known
 }
 
@@ -38,11 +36,10 @@ func (j *grantCheck) checkList(ctx context.Context, kind junctor.Kind, at *[]jun
 		next = slices.Compact(next)
 	}
 	for _, g := range next {
-		known := slices.Contains(had, g)
-		if known && (!j.roleIsNew || kind != junctor.KindTool) {
+		if slices.Contains(had, g) {
 			continue
 		}
-		if err := j.checkGrant(ctx, kind, g, known); err != nil {
+		if err := j.checkGrant(ctx, kind, g); err != nil {
 			return err
 		}
 	}
@@ -81,13 +78,11 @@ func (j *grantCheck) parseGrant(kind junctor.Kind, text string) (junctor.Grant, 
 	return junctor.Grant{Server: item.Server.ID, Item: item.Name}, nil
 }
 
-// checkGrant checks one grant. known means that the agent has it, under another role.
-func (j *grantCheck) checkGrant(ctx context.Context, kind junctor.Kind, g junctor.Grant, known bool) error {
+// checkGrant checks one new grant. The roles of a tool are no reason to refuse it.
+func (j *grantCheck) checkGrant(ctx context.Context, kind junctor.Kind, g junctor.Grant) error {
 	sh, p := j.shelf(j.p), j.viewer()
 	s, err := sh.Server(p, g.Server)
 	switch {
-	case err != nil && known:
-		return nil
 	case err != nil:
 		return j.checkUnattached(ctx, g)
 	case g.Item == junctor.AnyItem:
@@ -109,16 +104,8 @@ func (j *grantCheck) checkGrant(ctx context.Context, kind junctor.Kind, g juncto
 			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: the server has no resources", g)
 		}
 	default:
-		item, err := sh.Tool(p, view, g.Item, "")
-		if err != nil && known {
-			return nil
-		}
-		if err != nil {
+		if _, err := sh.Tool(p, view, g.Item, ""); err != nil {
 			return fault(err)
-		}
-		if roles, ok := sh.Fits(item, j.role); !ok {
-			return junctor.Errorf(junctor.CodeInvalid, "%s is for %s, not for %s: choose another tool, or say what it is for with: junctor tool tag %s --role %s",
-				g, joinRoles(roles), j.role, item.Shown, quoteForShell(j.role))
 		}
 	}
 	return nil
@@ -161,12 +148,4 @@ func joinRoles(roles []junctor.Role) string {
 		names[i] = string(r)
 	}
 	return strings.Join(names, ", ")
-}
-
-// quoteForShell returns a role as an argument of a shell command.
-func quoteForShell(r junctor.Role) string {
-	if strings.ContainsAny(string(r), " '\"$`\\") {
-		return "'" + strings.ReplaceAll(string(r), "'", `'\''`) + "'"
-	}
-	return string(r)
 }

@@ -117,7 +117,7 @@ func (k *Kind) Put(ctx context.Context, name string) error {
 	if added || had.Declared != "" && k.file == "" { // its file is no longer in use
 		row.Owner = k.p.ID()
 	}
-	j := grantCheck{Registry: k.a, p: k.p, role: row.Role, roleIsNew: row.Role != had.Role, allowUnlisted: true}
+	j := grantCheck{Registry: k.a, p: k.p, allowUnlisted: true}
 	for _, of := range []struct {
 		kind     junctor.Kind
 		to       *[]junctor.Grant

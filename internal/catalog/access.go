@@ -27,7 +27,7 @@ type toolKey struct{ server, tool string }
 type agentAccess struct {
 	junctor.Agent
 	tools, resources, prompts grantSet
-	permissionSet             string // equal for agents with the same role and grants; part of the key of rendered lists
+	permissionSet             string // equal for agents with the same grants; part of the key of rendered lists
 }
 
 // grantSet is a list of grants, by server.
@@ -41,8 +41,8 @@ type serverGrants struct {
 }
 
 // newAgentAccess indexes the grants of an agent. The permission set is a hash
-// of role and grants, independent of their order, so that agents with equal
-// rights share rendered lists.
+// of the grants, independent of their order, so that agents with equal rights
+// share rendered lists.
 func newAgentAccess(a junctor.Agent) *agentAccess {
 	n := &agentAccess{Agent: a, tools: newGrantSet(a.Tools), resources: newGrantSet(a.Resources), prompts: newGrantSet(a.Prompts)}
 	for _, of := range n.resources {
@@ -53,7 +53,6 @@ func newAgentAccess(a junctor.Agent) *agentAccess {
 		}
 	}
 	h := sha256.New()
-	h.Write([]byte(a.Role))
 	for _, list := range [][]junctor.Grant{a.Tools, a.Resources, a.Prompts} {
 		h.Write([]byte{0, 0})
 		texts := make([]string, len(list))
@@ -109,16 +108,10 @@ func (g grantSet) allowsURI(server, uri string) bool {
 	return of != nil && slices.ContainsFunc(of.templates, func(t *uriTemplate) bool { return t.matchesURI(uri) })
 }
 
-// includesRole reports whether a tool with these roles is offered to agents of
-// a role. Tools of the general role are offered to all agents.
+// includesRole reports whether a tool with these roles is suggested for agents of
+// a role. Tools of the general role are suggested for all agents.
 func includesRole(roles []junctor.Role, role junctor.Role) bool {
 	return slices.Contains(roles, role) || slices.Contains(roles, junctor.RoleGeneral)
-}
-
-// hasSameTags reports whether both give every tool the same roles. Categories
-// are left out: they change no list.
-func (x *accessRules) hasSameTags(y *accessRules) bool {
-	return maps.EqualFunc(x.tags, y.tags, func(a, b junctor.ToolTag) bool { return slices.Equal(a.Roles, b.Roles) })
 }
 
 // SetAgents replaces the agents of a tenant. It announces a change for each
@@ -158,22 +151,14 @@ func (c *Catalog) SetSources(tenant junctor.TenantID, sources map[string]junctor
 }
 
 // SetTags replaces the roles and categories that people gave to the tools of a
-// tenant. It announces one change for each server that has a tool with other
-// roles than before.
+// tenant. Nothing is announced, because they change no list of a client.
 func (c *Catalog) SetTags(tenant junctor.TenantID, tags []junctor.ToolTag) {
 	c.changeAccess(tenant, func(former, now *accessRules) (changes []Change, differs bool) {
 		now.tags = make(map[toolKey]junctor.ToolTag, len(tags))
 		for _, t := range tags {
 			now.tags[toolKey{t.Server, t.Tool}] = t
 		}
-		announced := map[string]bool{}
-		for key := range unionKeys(former.tags, now.tags) {
-			if !announced[key.server] && !slices.Equal(former.tags[key].Roles, now.tags[key].Roles) {
-				announced[key.server] = true
-				changes = append(changes, Change{Server: key.server, Tags: true, Tools: true, Resources: true})
-			}
-		}
-		return changes, !reflect.DeepEqual(former.tags, now.tags)
+		return nil, !reflect.DeepEqual(former.tags, now.tags)
 	})
 }
 
@@ -207,13 +192,6 @@ func (sh *Shelf) Agent(name string) (agent junctor.Agent, ok bool) {
 		return a.Agent, true
 	}
 	return junctor.Agent{}, false
-}
-
-// Fits returns the roles of a resolved tool, and reports whether the tool may
-// be given to agents of a role.
-func (sh *Shelf) Fits(tool Item, role junctor.Role) (roles []junctor.Role, ok bool) {
-	roles = sh.rolesOf(tool.Server, tool.Name)
-	return roles, includesRole(roles, role)
 }
 
 // unionKeys returns the keys of both maps.

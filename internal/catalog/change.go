@@ -21,7 +21,6 @@ type Change struct {
 
 	Agent string // only for this agent, by name
 	User  string // only for this user, by id
-	Tags  bool   // the roles of the server's tools changed, which only agents notice
 
 	Far bool // another replica with the same servers reported it
 }
@@ -37,7 +36,7 @@ func (sh *Shelf) Concerns(p *junctor.Principal, scope Scope, ch Change) bool {
 	// A choice of sources matters only in scopes that join servers.
 	case ch.User != "":
 		return p.Agent == "" && p.User == ch.User && scope.Server == ""
-	case ch.Tags && p.Agent == "", scope.Server != "" && scope.Server != ch.Server:
+	case scope.Server != "" && scope.Server != ch.Server:
 		return false
 	}
 	s := sh.byID[ch.Server]

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	minRolePoints      = 4    // points that a role requires
+	minRolePoints      = 5    // points that a role requires
+	ownWordWeight      = 4    // weight of a word that the work of one role alone uses
 	certainPoints      = 10   // points that count as full confidence
 	maxRolesPerTool    = 3    // most roles that the rules give to one tool
 	maxTextBytes       = 1000 // most bytes of one text that are read
@@ -58,7 +59,7 @@ func (r wordRules) classifyTool(server string, tool []byte, topic string) *junct
 	e.addTags(wire.Get(meta, wire.MetaJunctorRoles))
 	e.addTags(wire.Get(meta, "tags"))
 	e.addTags(wire.Get(wire.Get(meta, "_fastmcp"), "tags"))
-	e.addText("name", stringValue(wire.Get(tool, "name")), 1)
+	e.addText(whereName, stringValue(wire.Get(tool, "name")), 1)
 	title := stringValue(wire.Get(tool, "title"))
 	if title == "" {
 		title = stringValue(wire.Get(annotations, "title"))
@@ -80,11 +81,18 @@ func stringValue(raw []byte) string {
 // count: an id such as "issues" says little about each tool.
 const whereServer = "server"
 
+// There a word that the work of one role alone uses decides by itself.
+const (
+	whereName = "name"
+	whereTag  = "tag" // tags that the server itself sets
+)
+
 // roleEvidence collects evidence for each role of one tool.
 type roleEvidence struct {
 	wordRules
-	found  []junctor.Evidence
-	points [16]int // by roleIndex
+	found    []junctor.Evidence
+	points   [16]int // by roleIndex
+	ownWords [16]int // different words of ownWordWeight, by roleIndex
 }
 
 // addTags counts the tags that the server itself sets. A tag that is the name
@@ -97,10 +105,11 @@ func (e *roleEvidence) addTags(raw []byte) {
 		tag := stringValue(one)
 		i := slices.IndexFunc(junctor.Roles(), func(r junctor.Role) bool { return strings.EqualFold(string(r), tag) })
 		if i >= 0 {
-			e.addPoints(junctor.Roles()[i], "tag", tag, certainPoints)
+			role := junctor.Roles()[i]
+			e.addPoints(role, whereTag, tag, vote{role: role, weight: certainPoints}, 1)
 			continue
 		}
-		e.addText("tag", tag, 1)
+		e.addText(whereTag, tag, 1)
 	}
 }
 
@@ -130,20 +139,42 @@ func (e *roleEvidence) addWord(where string, found *ruleWord, text []byte, share
 		return
 	}
 	for _, v := range found.votes {
-		e.addPoints(v.role, where, strings.ReplaceAll(string(text), "_", " "), v.weight/share)
+		e.addPoints(v.role, where, strings.ReplaceAll(string(text), "_", " "), v, share)
 	}
 }
 
-// addPoints counts a word, but only once for each place: repeating a word in a
-// description must not turn a tool into another role.
-func (e *roleEvidence) addPoints(role junctor.Role, where, text string, weight int) {
-	if weight == 0 {
+// addPoints counts a word once for each place, because repeating a word in a
+// description must not turn a tool into another role. A word that other work uses
+// too counts only at the place where it has most weight: an instance, a stock or a
+// card that a tool names everywhere is no clearer than one that it names once.
+func (e *roleEvidence) addPoints(role junctor.Role, where, text string, v vote, share int) {
+	weight := v.weight / share
+	if (where == whereTag || where == whereName) && v.weight >= ownWordWeight {
+		weight = max(weight, minRolePoints)
+	}
+	if weight == 0 || v.inServerID && where != whereServer {
 		return
 	}
-	for _, f := range e.found {
-		if f.Role == role && f.Where == where && f.Text == text {
+	isNew := true
+	for i := range e.found {
+		f := &e.found[i]
+		if f.Role != role || f.Text != text {
+			continue
+		}
+		isNew = false
+		switch {
+		case f.Where == where:
+			return
+		case v.weight < ownWordWeight:
+			if f.Weight < weight {
+				e.points[roleIndex(role)] += weight - f.Weight
+				f.Where, f.Weight = where, weight
+			}
 			return
 		}
+	}
+	if isNew && v.weight >= ownWordWeight {
+		e.ownWords[roleIndex(role)]++
 	}
 	e.points[roleIndex(role)] += weight
 	e.found = append(e.found, junctor.Evidence{Role: role, Where: where, Text: text, Weight: weight})
@@ -153,7 +184,8 @@ func (e *roleEvidence) addPoints(role junctor.Role, where, text string, weight i
 // the strongest role's points are included. Evidence for other roles is left
 // out.
 func (e *roleEvidence) weighRoles() *junctor.Class {
-	points := func(r junctor.Role) int { return e.points[roleIndex(r)] }
+	// Two different words that only this work uses support each other.
+	points := func(r junctor.Role) int { return e.points[roleIndex(r)] + min(1, e.ownWords[roleIndex(r)]/2) }
 	var roles []junctor.Role
 	for _, role := range junctor.Roles() {
 		if points(role) >= minRolePoints {

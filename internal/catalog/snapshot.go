@@ -224,16 +224,12 @@ func buildSnapshot(servers map[serverKey]*attachedServer, who map[junctor.Tenant
 }
 
 // nextShelf returns the shelf with these servers and rules. Cached lists are
-// kept if the servers and the roles of tools are the same: their keys already
-// include who sees them.
+// kept if the servers are the same: their keys already include who sees them.
 func (sh *Shelf) nextShelf(servers []*Server, who *accessRules, in *snapshotBuilder) *Shelf {
 	// The servers are the same: only the access rules changed.
 	if sh.byID != nil && slices.Equal(sh.servers, servers) {
 		same := *sh
 		same.access = who
-		if !who.hasSameTags(sh.access) {
-			same.lists = &listCache{renders: in.renders}
-		}
 		return &same
 	}
 	n := &Shelf{

@@ -20,7 +20,6 @@ const (
 	ReasonAgent    Reason = "there is no such agent any more"
 	ReasonDisabled Reason = "the agent is switched off"
 	ReasonGrant    Reason = "not on the agent's list"
-	ReasonRole     Reason = "not for the agent's role"
 	ReasonOwner    Reason = "the agent is another party's"
 	ReasonAudience Reason = "the tool says that it is for others: for models, for pages, or for nobody"
 )
@@ -33,10 +32,10 @@ const (
 //
 // Users and services see all servers of their tenant, except servers that are
 // private to another party. A user's choice of sources counts in scopes that
-// join servers. An agent sees the items that its grants name, and of tools only
-// those for its role. It also sees the ui:// page of a tool that it sees. A
-// tool that is limited to an audience is shown to that audience alone, whoever
-// asks.
+// join servers. An agent sees the items that its grants name, whatever its role
+// and the roles of the tools are: those only suggest what to grant. It also sees
+// the ui:// page of a tool that it sees. A tool that is limited to an audience is
+// shown to that audience alone, whoever asks.
 func (sh *Shelf) Visible(p *junctor.Principal, scope Scope, s *Server, kind junctor.Kind, item string) Reason {
 	switch {
 	case !canReadCatalog(p):
@@ -81,9 +80,6 @@ func (sh *Shelf) visibleToAgent(a *agentAccess, s *Server, kind junctor.Kind, it
 	case junctor.KindTool:
 		if !a.tools.allowsItem(s.ID, item) {
 			return ReasonGrant
-		}
-		if !includesRole(sh.rolesOf(s, item), a.Role) {
-			return ReasonRole
 		}
 		return ""
 	case junctor.KindPrompt, junctor.KindCompletion:

@@ -110,8 +110,7 @@ func TestVisible(t *testing.T) {
 		{agentOf("ops"), "", "shop", "", "", ""},
 		{agentOf("ops"), "", "shop", tool, "search", ""},
 		{agentOf("ops"), "", "shop", tool, "deploy", ""},
-		{agentOf("ops"), "", "shop", tool, "refund", catalog.ReasonRole},
-		{agentOf("ops"), "", "shop", tool, "never", catalog.ReasonRole}, // nothing says what it is for
+		{agentOf("ops"), "", "shop", tool, "refund", ""}, // a grant wins over a role
 		{agentOf("ops"), "", "shop", resource, "note://a", catalog.ReasonGrant},
 		{agentOf("ops"), "", "shop", resource, "ui://map/view", ""},
 		{agentOf("ops"), "", "shop", resource, "ui://other", catalog.ReasonGrant},
@@ -131,7 +130,7 @@ func TestVisible(t *testing.T) {
 		{agentOf("one"), "", "shop", junctor.KindCompletion, "bye", catalog.ReasonGrant},
 		{agentOf("page"), "", "shop", resource, "ui://map/view", ""},
 		{agentOf("page"), "", "shop", prompt, "hello", catalog.ReasonGrant},
-		{agentOf("all"), "", "shop", tool, "deploy", catalog.ReasonRole},
+		{agentOf("all"), "", "shop", tool, "deploy", ""},
 		{agentOf("all"), "", "shop", resource, "note://unlisted", ""},
 		{agentOf("off"), "", "shop", tool, "search", catalog.ReasonDisabled},
 		{agentOf("never"), "", "shop", tool, "search", catalog.ReasonAgent},
@@ -210,12 +209,10 @@ func TestListsAgreeWithCalls(t *testing.T) {
 			attach(t, c, id, junctor.ModeBYO, &scripted{offer: toolOffer(tools...)})
 		}
 		var tags []junctor.ToolTag
-		tagged := map[string][]junctor.Role{}
 		for _, s := range servers {
 			for _, n := range tools {
 				if r := rapid.SliceOfNDistinct(rapid.SampledFrom(roles), 0, 2, rapid.ID).Draw(rt, "roles"); len(r) > 0 {
 					tags = append(tags, junctor.ToolTag{Server: s, Tool: n, Roles: r})
-					tagged[s+"__"+n] = r
 				}
 			}
 		}
@@ -231,8 +228,7 @@ func TestListsAgreeWithCalls(t *testing.T) {
 				if one {
 					agent.Tools = append(agent.Tools, junctor.Grant{Server: s, Item: n})
 				}
-				r := tagged[s+"__"+n]
-				if (all || one) && (r == nil || slices.Contains(r, agent.Role) || slices.Contains(r, junctor.RoleGeneral)) {
+				if all || one { // whatever the tool is for
 					want = append(want, s+"__"+n)
 				}
 			}

@@ -36,7 +36,7 @@ type agentFlags struct {
 // addAgentFlags adds the flags of f to a command, with their completions.
 func (c *cli) addAgentFlags(cmd *cobra.Command, f *agentFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.role, "role", "", "the work it does, such as QA: it is given tools of this role and those for all; without it General")
+	flags.StringVar(&f.role, "role", "", "the work it does, such as QA: tools of this role and those for all are suggested for it; by default General")
 	flags.StringArrayVar(&f.tools, "tool", nil, "what it may call: `server/tool`, or server/* for all that the server has now and later; may be given several times")
 	flags.StringArrayVar(&f.resources, "resource", nil, "what it may read: `server/uri` or server/*; may be given several times")
 	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
@@ -99,6 +99,7 @@ func (c *cli) agentAdd() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(a)
 			}
+			c.warnWithheld(a.AgentDetails)
 			c.printNote("agent %s for %s, at /mcp/a/%s; its key is shown this once:", a.Name, a.Role, a.Name)
 			_, err = fmt.Fprintln(c.out, a.Token)
 			return err
@@ -147,7 +148,7 @@ func (c *cli) agentShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show an agent, and the tools it can call", Example: "  junctor agent show qa-bot", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
-			var a junctor.Agent
+			var a admin.AgentDetails
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("agents", args[0]), nil, &a); err != nil {
 				return err
 			}
@@ -158,7 +159,7 @@ func (c *cli) agentShow() *cobra.Command {
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("agents", args[0], "tools"), nil, &tools); err != nil {
 				return err
 			}
-			at, err := c.publishedAt(cmd, a)
+			at, err := c.publishedAt(cmd, a.Agent)
 			if err != nil {
 				return err
 			}
@@ -169,16 +170,33 @@ func (c *cli) agentShow() *cobra.Command {
 	return cmd
 }
 
+// warnWithheld says which tools were granted to an agent and cannot be called by it.
+func (c *cli) warnWithheld(a admin.AgentDetails) {
+	const most = 20
+	for _, w := range a.Withheld[:min(most, len(a.Withheld))] {
+		c.printNote("warning: %s cannot call %s: %s", a.Name, w, w.Reason)
+	}
+	if more := len(a.Withheld) - most; more > 0 {
+		c.printNote("warning: and %d more; junctor agent show %s lists them", more, a.Name)
+	}
+}
+
 // printAgent prints an agent. published is its A2A path, or "".
-func (c *cli) printAgent(a junctor.Agent, published string, tools []junctor.Tool) error {
+func (c *cli) printAgent(a admin.AgentDetails, published string, tools []junctor.Tool) error {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Exposed
 	}
-	return c.printFacts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "endpoint", "/mcp/a/"+a.Name, "published", published,
+	facts := []string{
+		"name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a.Agent), "endpoint", "/mcp/a/" + a.Name, "published", published,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
-		"can call", strings.Join(names, ", "), "thinks with", describeBrain(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
-		"created", formatTime(a.CreatedAt), "updated", formatTime(a.UpdatedAt))
+		"can call", strings.Join(names, ", "),
+	}
+	for _, w := range a.Withheld {
+		facts = append(facts, "cannot call", w.String()+": "+w.Reason)
+	}
+	return c.printFacts(append(facts, "thinks with", describeBrain(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
+		"created", formatTime(a.CreatedAt), "updated", formatTime(a.UpdatedAt))...)
 }
 
 // publishedAt returns the path at which other agents reach an agent by A2A; ""
@@ -259,10 +277,11 @@ func (c *cli) agentSet() *cobra.Command {
 			if len(body) == 0 {
 				return usageErrorf("nothing is to be changed: name at least one flag")
 			}
-			var a junctor.Agent
+			var a admin.AgentDetails
 			if err := c.patchIfUnchanged(cmd, had.UpdatedAt, apiPath("agents", args[0]), body, &a); err != nil {
 				return err
 			}
+			c.warnWithheld(a)
 			return c.printIfJSON(a)
 		}),
 	}

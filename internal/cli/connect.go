@@ -17,16 +17,29 @@ import (
 // connectCommand returns `junctor connect`, which writes Junctor into the
 // configuration file of an MCP client.
 func (c *cli) connectCommand() *cobra.Command {
-	var undo bool
+	var undo, list bool
 	var file string
+	var as agentConnection
 	cmd := &cobra.Command{
-		Use: "connect CLIENT", Short: "Put Junctor into the configuration of an MCP client, or take it out",
+		Use: "connect [CLIENT]", Short: "Put Junctor into the configuration of an MCP client, or take it out",
 		Long: "Put Junctor into the configuration of an MCP client:\n" + strings.Join(clients.Names(), ", ") + ".\n" +
 			"The client gets a key of its own, which may list and call tools, so that its calls can be\n" +
-			"distinguished and its access revoked. A copy of the file is kept beside it. --undo removes the entry again\n" +
+			"distinguished and its access revoked. With --agent it is connected as an agent, with the tools of --tool alone:\n" +
+			"a new agent is added with them. --list shows which clients are connected. A copy of the file is kept beside it. --undo removes the entry again\n" +
 			"and revokes the key.",
-		Example: "  junctor connect cursor\n  junctor connect cursor --undo", Args: cobra.ExactArgs(1), ValidArgsFunction: completeClients,
+		Example: "  junctor connect cursor\n  junctor connect cursor --agent laptop --tool 'notes/*' --tool 'github/get_*'\n  junctor connect --list\n  junctor connect cursor --undo",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: completeClients,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list && len(args) > 0:
+				return usageErrorf("--list takes no CLIENT")
+			case list:
+				return c.listConnections(cmd)
+			case len(args) == 0:
+				return usageErrorf("name a CLIENT: %s; or use --list", strings.Join(clients.Names(), ", "))
+			case len(as.patterns) > 0 && as.name == "":
+				return usageErrorf("--tool narrows the tools of an agent: name it with --agent")
+			}
 			client, err := clients.Find(args[0])
 			if err != nil {
 				return err
@@ -39,10 +52,16 @@ func (c *cli) connectCommand() *cobra.Command {
 			if undo {
 				return c.disconnectClient(cmd, client, file)
 			}
-			return c.connectClient(cmd, client, file)
+			return c.connectClient(cmd, client, file, as)
 		}),
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "take Junctor out again")
+	cmd.Flags().BoolVar(&list, "list", false, "list the connected clients, with their keys and when they were last seen")
+	cmd.Flags().StringVar(&as.name, "agent", "", "connect the client as the agent of this `name`, and add the agent if it is new")
+	cmd.Flags().StringArrayVar(&as.patterns, "tool", nil, "with --agent: a tool that a new agent may call, as a `pattern`: server/tool, server/* for all that the server has now and later, or server/get_* for those that match now; may be given several times")
+	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
+	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents)
+	cmd.MarkFlagsMutuallyExclusive("undo", "agent", "list")
 	cmd.Flags().StringVar(&file, "file", "", "the client's `file`, where it is not the usual one")
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -61,25 +80,35 @@ func completeClients(_ *cobra.Command, args []string, _ string) ([]string, cobra
 
 // clientKeyName returns the name of the key that a client gets. Keys of earlier
 // connects are found by it.
-func clientKeyName(client clients.Client) string { return "client " + client.Name }
+func clientKeyName(client clients.Client) string { return clientKeyPrefix + client.Name }
+
+// clientKeyPrefix begins the names of keys of clients.
+const clientKeyPrefix = "client "
 
 // connectResult is the output of connect for programs.
 type connectResult struct {
 	Client string `json:"client"`
 	File   string `json:"file"`
+	Agent  string `json:"agent,omitempty"`
 	Backup string `json:"backup,omitempty"`
 	State  string `json:"state"` // connected, disconnected
 }
 
-// connectClient creates a key for a client, writes it into the client's file,
+// connectClient creates a key for a client, of an agent if as names one, writes it into the client's file,
 // and revokes the keys that the client had before. If the file cannot be
 // written, the new key is revoked again.
-func (c *cli) connectClient(cmd *cobra.Command, client clients.Client, file string) error {
+func (c *cli) connectClient(cmd *cobra.Command, client clients.Client, file string, as agentConnection) error {
 	t, err := c.findTarget(cmd)
 	if err != nil {
 		return err
 	}
-	key, err := c.createClientKey(cmd, client)
+	if as.name != "" {
+		if err := c.provideAgent(cmd, as); err != nil {
+			return err
+		}
+		t.URL += "/a/" + as.name
+	}
+	key, err := c.createClientKey(cmd, client, as.name)
 	if err != nil {
 		return err
 	}
@@ -94,15 +123,22 @@ func (c *cli) connectClient(cmd *cobra.Command, client clients.Client, file stri
 		return err
 	}
 	if !c.wantsJSON() {
-		c.printNote("%s is connected by %s; restart it. junctor connect %s --undo takes it out again", client.Title, file, client.Name)
+		agent := ""
+		if as.name != "" {
+			agent = " as the agent " + as.name
+		}
+		c.printNote("%s is connected%s by %s; restart it. junctor connect %s --undo takes it out again", client.Title, agent, file, client.Name)
 	}
-	return c.printIfJSON(connectResult{Client: client.Name, File: file, Backup: backup, State: "connected"})
+	return c.printIfJSON(connectResult{Client: client.Name, File: file, Agent: as.name, Backup: backup, State: "connected"})
 }
 
-// createClientKey creates the key of a client. It can list and call tools, and nothing
+// createClientKey creates the key of a client; of an agent, if one is named. It can list and call tools, and nothing
 // else: it is in a file in plain text.
-func (c *cli) createClientKey(cmd *cobra.Command, client clients.Client) (key admin.CreatedKey, err error) {
+func (c *cli) createClientKey(cmd *cobra.Command, client clients.Client, agent string) (key admin.CreatedKey, err error) {
 	body := map[string]any{"name": clientKeyName(client), "scopes": []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall}}
+	if agent != "" {
+		body["agent"] = agent
+	}
 	err = c.requestAPI(cmd, http.MethodPost, "/keys", body, &key)
 	return key, err
 }

@@ -580,7 +580,7 @@ func (c *cli) makeSetupTarget(cmd *cobra.Command, p *setupPlan, file clients.Con
 	}) {
 		return nil, "", nil
 	}
-	key, err := c.createClientKey(cmd, file.Client)
+	key, err := c.createClientKey(cmd, file.Client, "")
 	if err != nil {
 		return nil, "", err
 	}

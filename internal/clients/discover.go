@@ -136,6 +136,20 @@ func (s *Server) IsJunctor(addresses []string) bool {
 	return slices.Contains(addresses, withPort(u))
 }
 
+// JunctorKey returns the key with which an entry for Junctor authenticates; "" if it has
+// none.
+func (s *Server) JunctorKey() string {
+	if s.Bearer != "" {
+		return s.Bearer
+	}
+	for name, value := range s.Headers {
+		if scheme, token, ok := strings.Cut(value, " "); ok && strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
+			return token
+		}
+	}
+	return s.Env["JUNCTOR_KEY"]
+}
+
 // withPort returns the host and port of a URL. All names of this machine are one.
 func withPort(u *url.URL) string {
 	port := u.Port()

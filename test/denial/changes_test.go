@@ -274,7 +274,6 @@ func (w *world) agentChange(rt *turn, t *tenant, kind string) {
 		return
 	case "agent's role":
 		a.role = pickOne(rt, roles())
-		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { return !t.fitsRole(g, a.role) })
 	default:
 		a.grants, a.others = w.grants(rt, t, a), nil
 		for server, s := range t.servers {
@@ -300,14 +299,8 @@ func (w *world) agentChange(rt *turn, t *tenant, kind string) {
 	w.changeAs(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"role":%q,"tools":%s,"prompts":%s,"resources":%s}`, a.role, quote(append([]string{}, a.grants...)), of(prompts), of(resources)), nil)
 }
 
-// fitsRole says whether a grant may be given to agents of a role.
-func (t *tenant) fitsRole(grant, role string) bool {
-	tagged := t.tags[grant]
-	return len(tagged) == 0 || slices.Contains(tagged, role) || slices.Contains(tagged, "General")
-}
-
 // grants draws what an agent is given: whole servers, and tools by name that are
-// there and fit its role.
+// there, whatever they are for.
 func (w *world) grants(rt *turn, t *tenant, a *agent) []string {
 	var may []string
 	for name, s := range t.servers {
@@ -316,9 +309,7 @@ func (w *world) grants(rt *turn, t *tenant, a *agent) []string {
 			continue
 		}
 		for _, tool := range s.shown {
-			if t.fitsRole(name+"/"+tool, a.role) {
-				may = append(may, name+"/"+tool)
-			}
+			may = append(may, name+"/"+tool)
 		}
 	}
 	slices.Sort(may)

@@ -184,9 +184,6 @@ func (t *tenant) mayUse(p *principal, joined bool, kind, serverName, tool string
 	if !a.holds(kind, serverName, tool) {
 		return catalog.ReasonGrant
 	}
-	if roles := t.tags[serverName+"/"+tool]; kind == tools && len(roles) > 0 && !slices.Contains(roles, a.role) && !slices.Contains(roles, "General") {
-		return catalog.ReasonRole
-	}
 	return ""
 }
 

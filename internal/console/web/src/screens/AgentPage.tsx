@@ -25,7 +25,7 @@ export default function AgentPage({ name }: { name: string }) {
   return <QueryContent query={agent}>{(a) => <Page a={a} />}</QueryContent>;
 }
 
-function Page({ a }: { a: Agent }) {
+function Page({ a }: { a: Schemas['AgentDetails'] }) {
   const me = useMe().data;
   const [tab, setTab] = useParam('tab', 'can');
   const tools = useAgentTools(a.name);
@@ -80,7 +80,7 @@ function Page({ a }: { a: Agent }) {
           <QueryContent query={tools}>
             {(all) =>
               all.length === 0 ? (
-                <Empty title="No tools available">No tool is allowed, or the allowed tools are unavailable or not for its role.</Empty>
+                <Empty title="No tools available">No tool is allowed, or the allowed tools cannot be called.</Empty>
               ) : (
                 <ToolRows tools={all} />
               )
@@ -88,6 +88,7 @@ function Page({ a }: { a: Agent }) {
           </QueryContent>
         </Panel>
       )}
+      {tab === 'can' && !!a.withheld?.length && <Withheld tools={a.withheld} />}
       {tab === 'list' && <Grants key={a.name} a={a} may={may} />}
       {tab === 'brain' && <Brain key={a.name} a={a} may={may} takeAway={() => change.mutate({ brain: null })} busy={change.isPending} />}
       {tab === 'published' && <Publication a={a} may={may} save={(published) => change.mutate({ published })} busy={change.isPending} />}
@@ -96,6 +97,24 @@ function Page({ a }: { a: Agent }) {
       {tab === 'usage' && <Usage a={a} />}
       {tab === 'more' && <More a={a} may={may} />}
     </>
+  );
+}
+
+// Withheld lists the allowed tools that the agent cannot call.
+function Withheld({ tools }: { tools: Schemas['WithheldTool'][] }) {
+  return (
+    <Panel title="Allowed tools that the agent cannot call">
+      <div className="rows">
+        {tools.map((t) => (
+          <div key={`${t.server}/${t.tool}`}>
+            <span className="mono small">
+              {t.server}/{t.tool}
+            </span>
+            <span className="small soft">{t.reason}</span>
+          </div>
+        ))}
+      </div>
+    </Panel>
   );
 }
 

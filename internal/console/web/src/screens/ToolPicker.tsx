@@ -56,7 +56,7 @@ export function ToolPicker({
           value={q}
           onChange={(e) => setQ(e.currentTarget.value)}
         />
-        <Switch label="Only for its role" checked={fitting} onChange={(e) => setFitting(e.currentTarget.checked)} />
+        <Switch label="Suggested for its role" checked={fitting} onChange={(e) => setFitting(e.currentTarget.checked)} />
       </div>
       <div className="row pad" style={{ paddingBlock: '0 0.625rem' }}>
         <span className="small num" aria-live="polite" style={cost > budget ? { color: 'var(--bad)' } : {}}>
