@@ -86,8 +86,8 @@ type Connection struct {
 	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key)."`
 	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
 
-	CallTimeout    Duration `json:"call_timeout,omitempty" minimum:"1ms" maximum:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" minimum:"1ms" maximum:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance."`
 
 	Views Views `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off."`
 	Home  Home  `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each."`
@@ -186,8 +186,8 @@ type Override struct {
 	Description string `json:"description,omitempty" doc:"In place of its own description."`
 
 	// The limits of its calls, in place of those of the server.
-	CallTimeout    Duration `json:"call_timeout,omitempty" minimum:"1ms" maximum:"24h" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" minimum:"1ms" maximum:"168h" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
 
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only

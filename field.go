@@ -15,7 +15,8 @@ import (
 //	json       its name, everywhere
 //	doc        its description, in the API and in the help of its flag
 //	enum       the words that it can be; the empty value is allowed too
-//	minimum    the smallest number or duration, and maximum the largest
+//	minimum    the smallest number, and maximum the largest
+//	shortest   the shortest duration, and longest the longest
 //	empty      the word that the empty value stands for
 //	flag       its flag on the command line; a second word names the flag's value
 //	text       what a text has to be: url
@@ -146,14 +147,14 @@ func (f Field) Check(v reflect.Value) error {
 	return nil
 }
 
-// checkDuration refuses a duration that is not within the tags minimum and maximum. Both
-// are durations with a unit.
+// checkDuration refuses a duration that is not within the tags shortest and longest. Both
+// have a unit.
 func (f Field) checkDuration(d Duration) error {
-	least, err := ParseDuration(f.tag.Get("minimum"))
+	least, err := ParseDuration(f.tag.Get("shortest"))
 	if err != nil {
 		return err
 	}
-	most, err := ParseDuration(f.tag.Get("maximum"))
+	most, err := ParseDuration(f.tag.Get("longest"))
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func otherValue(t *testing.T, f junctor.Field) reflect.Value {
 		}
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
 	case reflect.Slice:
 		v.Set(reflect.Append(v, reflect.ValueOf("other")))
