@@ -78,7 +78,7 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
 		"transport", string(s.Transport), "url", s.URL, "command", quoteCommand(s.Command), "directory", s.Cwd, "auth", authType(s.Auth),
 		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
-		"credentials", string(s.Credentials), "isolation", describeIsolation(&s), "views", string(s.Views), "home", string(s.Home), "annotations", believed, "declared", s.Declared, "found for", s.Discovered, "owner", s.Owner, "private", private, "created", formatTime(s.CreatedAt), "updated", formatTime(s.UpdatedAt),
+		"credentials", string(s.Credentials), "isolation", describeIsolation(&s), "views", string(s.Views), "home", string(s.Home), "call timeout", describeLimit(s.CallTimeout), "call timeout max", describeLimit(s.CallTimeoutMax), "tool limits", describeToolLimits(s.Overrides), "annotations", believed, "declared", s.Declared, "found for", s.Discovered, "owner", s.Owner, "private", private, "created", formatTime(s.CreatedAt), "updated", formatTime(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
 		facts = append(facts, "protocol", describeProtocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", formatLatency(*d),

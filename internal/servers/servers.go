@@ -44,6 +44,8 @@ type Registry struct {
 	ending context.Context // ends with Close
 
 	forwarded    atomic.Int64    // calls of other replicas that run here
+	isDraining   atomic.Bool     // set by BeginDrain
+	late         atomic.Int64    // those of them that began since
 	answering    context.Context // of those calls
 	endForwarded context.CancelCauseFunc
 	end          context.CancelFunc
