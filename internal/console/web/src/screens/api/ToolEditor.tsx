@@ -230,7 +230,12 @@ function Roles({ t, may }: { t: Tool; may: boolean }) {
     mutationFn: (back: boolean) =>
       back
         ? send('DELETE', path)
-        : send('PUT', path, { ...(chosen.length > 0 ? { roles: chosen } : {}), ...(category ? { category } : {}) }, { match: tag?.tagged_at }),
+        : send(
+            'PUT',
+            path,
+            { ...(chosen.length > 0 ? { roles: chosen } : {}), ...(category ? { category } : {}) },
+            { match: tag?.tagged_at },
+          ),
     onSuccess: async () => {
       await Promise.all([cache.invalidateQueries({ queryKey: ['tool', t.exposed] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
       setEdits({});

@@ -65,7 +65,9 @@ export function ServerForm({ s, may }: { s: ServerDetail; may: boolean }) {
   );
   // Whatever is run is agreed to as it is now.
   const anew = (field: ReactNode) => <div onChange={() => setAgreed(false)}>{field}</div>;
-  const timeout = number('timeout', '0 means the limit of the instance.', { max: 86400 });
+  const timeout = text('timeout', {
+    description: 'How long a call may run without a sign of the server, such as 5m. By default the limit of the instance.',
+  });
   const headers = area('headers', `One “Name: value” per line, sent with every request. ${kept} keeps the stored value.`, {
     error: parseHeaders(f.headers).problem,
   });

@@ -11,7 +11,7 @@ const upstream = {
   url: 'https://notes.example/mcp',
   headers: { 'X-Team': '***' },
   auth: { type: 'bearer', secret: '***' },
-  timeout_ms: 5000,
+  call_timeout: '5s',
 } as unknown as Server;
 const generated = {
   id: 'shop',
@@ -26,7 +26,7 @@ test('an unchanged form sends nothing', () => {
 
 test('a patch has the members of the kind of server', () => {
   const url = 'https://other.example';
-  assert.deepEqual(patchOf({ ...fieldsOf(upstream), url, timeout: 1.5 }, upstream), { url, timeout_ms: 1500 });
+  assert.deepEqual(patchOf({ ...fieldsOf(upstream), url, timeout: '90s' }, upstream), { url, call_timeout: '90s' });
   assert.deepEqual(patchOf({ ...fieldsOf(generated), url, rules: 'GET\n\n POST ' }, generated), {
     base_url: url,
     include: ['GET', 'POST'],
@@ -37,7 +37,7 @@ test('a patch has the members of the kind of server', () => {
 
 test('a form keeps what is typed when another field of the server changes', () => {
   const base = fieldsOf(upstream);
-  assert.ok(canRebase(base, fieldsOf({ ...upstream, views: 'off', timeout_ms: 9000 } as Server), { title: 'Mine' }));
+  assert.ok(canRebase(base, fieldsOf({ ...upstream, views: 'off', call_timeout: '9s' } as Server), { title: 'Mine' }));
   assert.ok(!canRebase(base, fieldsOf({ ...upstream, title: 'Theirs' } as Server), { title: 'Mine' }));
 });
 
