@@ -61,6 +61,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
             </code>
             <TextInput
               size="xs"
+              className="own-line"
               aria-label={`Name of ${n}`}
               placeholder="other name"
               disabled={!may}
@@ -69,7 +70,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
             />
             <TextInput
               size="xs"
-              className="grow"
+              className="grow own-line"
               aria-label={`Description of ${n}`}
               placeholder="other description"
               disabled={!may}

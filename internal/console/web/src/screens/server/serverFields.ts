@@ -48,7 +48,7 @@ const known: Record<string, ServerField> = {
     code: true,
   },
   command: { label: 'Command', kinds: ['command'], code: true },
-  cwd: { label: 'Working directory', kinds: ['command'], code: true },
+  cwd: { label: 'Working directory', description: '', kinds: ['command'], code: true },
   env: { label: 'Environment', kinds: ['command'], code: true },
   auth: { label: 'Authentication', kinds: ['url', 'generated'] },
   headers: { label: 'Headers', kinds: ['url', 'generated'], code: true },
