@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -247,6 +249,26 @@ func describeAction(a *junctor.Action) string {
 	return a.Tool + " by " + a.Resolve
 }
 
+// describeSkip returns the failures after which later calls of the line pass,
+// or "" if they never do.
+func describeSkip(failures int) string {
+	switch failures {
+	case 0:
+		return ""
+	case 1:
+		return "1 failed attempt"
+	}
+	return fmt.Sprintf("%d failed attempts", failures)
+}
+
+// formatOptional returns a number, or "" for 0, which stands for the default.
+func formatOptional(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 // formatSwitch returns whether something is switched on.
 func formatSwitch(disabled bool) string {
 	if disabled {
@@ -272,6 +294,7 @@ func (c *cli) triggerShow() *cobra.Command {
 				return err
 			}
 			return c.printFacts("name", t.Name, "title", t.Title, "match", string(match), "calls", describeAction(&t.Action), "template", string(t.Action.Template),
+				"order key", t.Action.OrderKey, "attempts", formatOptional(t.Action.Attempts), "skip after", describeSkip(t.Action.SkipAfter), "file attempts", formatOptional(t.Action.FileAttempts),
 				"state", formatSwitch(t.Disabled), "declared in", t.Declared, "changed", formatTime(t.UpdatedAt))
 		}),
 	}
