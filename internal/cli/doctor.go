@@ -130,6 +130,9 @@ func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluste
 		// The checks below read the exposure; an empty one stands for unknown.
 		e = &exposure{}
 	}
+	if address != "" {
+		i.listen = address // a running instance listens where it was told at its start, not where this command line says
+	}
 	database, journal := i.checkDatabase(ctx)
 	found = []finding{
 		i.checkDirectory(), i.checkFiles(), database, i.checkInstance(address, err), i.checkSettingsFile(ctx, address),
@@ -244,7 +247,7 @@ func (i *instanceChecks) checkInstance(address string, err error) finding {
 	case address == "":
 		return finding{name, stateOK, "none is running on this data directory", ""}
 	}
-	return finding{name, stateOK, "answers; it was told to listen on " + address, ""}
+	return finding{name, stateOK, "answers; it listens on " + address, ""}
 }
 
 // checkSettingsFile checks that the settings file of the running instance is in
@@ -271,12 +274,13 @@ func (i *instanceChecks) checkSettingsFile(ctx context.Context, address string) 
 	return finding{name, stateOK, state.Path + " is in force", ""}
 }
 
-// checkPort checks that the listen address is free, or belongs to the running
-// instance, whose address is ours.
+// checkPort checks that the listen address is free or, if an instance runs, that the
+// instance accepts connections there. ours is the address of that instance; "" if none
+// runs.
 func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 	const name = "port"
-	if ours != "" && sameAddress(ours, i.listen) {
-		return finding{name, stateOK, i.listen + " is held by the running instance", ""}
+	if ours != "" {
+		return checkRunningPort(ctx, ours)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", i.listen)
 	if err != nil {
@@ -288,12 +292,19 @@ func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 	return finding{name, stateOK, i.listen + " is free", ""}
 }
 
-// sameAddress compares an actual address with a configured one, which may name
-// a host or no host.
-func sameAddress(has, wants string) bool {
-	a, err1 := net.ResolveTCPAddr("tcp", has)
-	b, err2 := net.ResolveTCPAddr("tcp", wants)
-	return err1 == nil && err2 == nil && a.Port == b.Port && (a.IP.Equal(b.IP) || len(b.IP) == 0)
+// checkRunningPort connects to the address that a running instance listens on.
+func checkRunningPort(ctx context.Context, address string) finding {
+	const name = "port"
+	at := address
+	if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
+		at = net.JoinHostPort("localhost", port)
+	}
+	conn, err := (&net.Dialer{Timeout: probeTime}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return finding{name, stateFail, "the running instance does not answer on " + address + ": " + err.Error(), "clients cannot reach it: look at its log, and restart it"}
+	}
+	_ = conn.Close()
+	return finding{name, stateOK, address + " is held by the running instance", ""}
 }
 
 // checkListenAddress warns if other machines reach the instance without TLS.
