@@ -411,11 +411,15 @@ func serverStatus(up authenticatedRoute, st upstream.State) junctor.ServerStatus
 	return status
 }
 
-// TestServer probes a stored server with its stored definition.
+// TestServer probes a stored server with its stored definition. A generated server is
+// sent a request that changes nothing, if its API has one.
 func (s *Registry) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
 	row, err := s.VisibleServer(ctx, p, id)
 	if err != nil {
 		return junctor.Probe{}, err
+	}
+	if row.Mode == junctor.ModeGenerated {
+		return s.testGenerated(ctx, p, &row)
 	}
 	if row.Mode != junctor.ModeBYO && row.Mode != junctor.ModeDiscovered {
 		return junctor.Probe{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: there is nothing to reach", id, row.Mode)
