@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
@@ -58,7 +59,10 @@ type instanceChecks struct {
 	// askCluster asks the instance for all replicas that share its database.
 	// nil skips these checks.
 	askCluster func(context.Context) (*admin.ClusterState, error)
-	now        time.Time
+	// testServers reaches the servers of the running instance. nil skips these
+	// checks.
+	testServers func(context.Context) ([]serverCheck, error)
+	now         time.Time
 }
 
 // doctorCommand returns `junctor doctor`.
@@ -69,7 +73,9 @@ func (c *cli) doctorCommand() *cobra.Command {
 			"instance answers, and what is unsafe about it: its own settings count where one runs. Of an instance on\n" +
 			"PostgreSQL, all that share the database are looked at: whether they reach each other, their versions,\n" +
 			"clocks, sealing keys, Redis, journals and leases. Every check is printed, with what to do; the command\n" +
-			"exits 1 if any fails.",
+			"exits 1 if any fails.\n" +
+			"Each server of a running instance that is switched on is reached as junctor server test does it: commands are\n" +
+			"started, and APIs are sent a request that changes nothing. A server that clients cannot use fails.",
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			findings := []finding{}
 			i, first := c.newInstanceChecks(cmd)
@@ -77,7 +83,10 @@ func (c *cli) doctorCommand() *cobra.Command {
 			var cluster *admin.ClusterState
 			if i != nil {
 				var more []finding
-				more, cluster = i.runChecks(cmd.Context())
+				_ = c.runWithProgress("waiting for the servers of the instance to answer", func() error {
+					more, cluster = i.runChecks(cmd.Context())
+					return nil
+				})
 				findings = append(findings, more...)
 			}
 			return c.printFindings(findings, cluster)
@@ -144,6 +153,9 @@ func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluste
 	// Without the settings of the instance, these checks would report what they
 	// do not know as safe.
 	found = append(found, e.runChecks(i.dataDir)...)
+	if address != "" && i.testServers != nil {
+		found = append(found, i.checkServers(ctx)...)
+	}
 	if address == "" || i.askCluster == nil {
 		return append(found, checkJournal(journal)), nil
 	}
@@ -161,6 +173,20 @@ func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluste
 		return append(found, checkJournal(journal)), nil
 	}
 	return append(found, checkCluster(cluster)...), cluster
+}
+
+// checkServers reaches the servers of the running instance.
+func (i *instanceChecks) checkServers(ctx context.Context) (found []finding) {
+	servers, err := i.testServers(ctx)
+	if err != nil {
+		return []finding{{"server", stateFail, err.Error(), "junctor server ls asks the instance for its servers: is it of this version?"}}
+	}
+	for j := range servers {
+		if servers[j].Mode != junctor.ModeDiscovered {
+			found = append(found, servers[j].check(i.now))
+		}
+	}
+	return found
 }
 
 // checkDirectory checks that the data directory is writable. One that does not
