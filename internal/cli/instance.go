@@ -305,6 +305,7 @@ func (c *cli) newInstanceChecks(cmd *cobra.Command) (*instanceChecks, finding) {
 			state := new(admin.ClusterState)
 			return state, newLocalClient(cfg.DataDir).get(ctx, "/cluster", state)
 		},
+		testServers: func(ctx context.Context) ([]serverCheck, error) { return testServers(ctx, newLocalClient(cfg.DataDir)) },
 	}, found
 }
 
