@@ -121,7 +121,7 @@ func (c *cli) usesColour(w io.Writer) bool {
 }
 
 // isTerminal reports whether a reader or writer is a terminal. A person can
-// then be asked.
+// then be asked. The null device is a character device too, and no terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {

@@ -316,6 +316,9 @@ func (c *cli) serverAdd() *cobra.Command {
 			if d.anyGiven() || cmd.ArgsLenAtDash() < 0 && len(args) == 2 && isFile(args[1]) {
 				return c.addDocument(cmd, &f, &d, args)
 			}
+			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (isFile(args[0]) || isURL(args[0])) {
+				return usageErrorf("give the server a name first: junctor server add NAME %s", quoteShellWord(args[0]))
+			}
 			url, command, err := splitTarget(cmd, args, 1)
 			if err != nil {
 				return err
