@@ -13,6 +13,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/clients"
 )
 
+//go:generate go test . -run ^TestConsoleShowsTheTable$ -update
+
 var update = flag.Bool("update", false, "write the table of clients that the console shows")
 
 // shownClient is a row of the table as the console and the documents show it.
@@ -78,7 +80,7 @@ func TestConsoleShowsTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		t.Error("the console shows another table of clients: go test ./internal/clients -run Table -update && make generate")
+		t.Error("the console shows another table of clients; run `make generate`")
 	}
 }
 

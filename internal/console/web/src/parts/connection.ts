@@ -1,4 +1,6 @@
 import type { Schemas } from '../api/client';
+import forms from '../api/forms.json' with { type: 'json' };
+import type { Schema } from './schema.ts';
 
 export type AuthBody = Schemas['AuthBody'];
 export type AuthType = AuthBody['type'];
@@ -33,12 +35,22 @@ const ofGrant: Record<NonNullable<Draft['grant']>, (keyof Draft)[]> = {
   enterprise: ['subject', 'idp_token_url', 'idp_client_id', 'idp_secret'],
 };
 
-// authOf is what is sent: of each type only what belongs to it.
+export const authSchema = forms.auth as Schema;
+
+// furtherAuth are the members that nothing above names, as one that is new in the API.
+const named = [
+  ...['type', 'secret', 'token', 'key', 'password', 'client_secret'],
+  ...[plain, ofGrant].flatMap((members) => Object.values(members).flat()),
+];
+export const furtherAuth: string[] = Object.keys(authSchema.properties ?? {}).filter((name) => !named.includes(name));
+
+// authOf is what is sent: of each type only what belongs to it, as far as that is known here.
 export function authOf(d: Draft): AuthBody {
   const out: AuthBody = { type: d.type };
   if (d.type !== 'none' && d.secret) out.secret = d.secret;
   const more = d.type === 'oauth-client' && d.grant ? ofGrant[d.grant] : [];
-  for (const n of [...plain[d.type], ...more]) if (d[n]) Object.assign(out, { [n]: d[n] });
+  const further = d.type === 'none' ? [] : (furtherAuth as (keyof Draft)[]);
+  for (const n of [...plain[d.type], ...more, ...further]) if (d[n]) Object.assign(out, { [n]: d[n] });
   return out;
 }
 

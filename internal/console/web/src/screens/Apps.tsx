@@ -1,5 +1,4 @@
-import { TextInput } from '@mantine/core';
-import { AppWindow, Camera, Clipboard, Globe, MapPin, Mic, Search, ShieldAlert } from 'lucide-react';
+import { AppWindow, Camera, Clipboard, Globe, MapPin, Mic, ShieldAlert } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useApps, useVersion } from '../api/data';
@@ -8,6 +7,7 @@ import type { App } from '../apps/api';
 import { RunningApp } from '../apps/runningApp';
 import { remembered } from '../apps/stage';
 import { Head, Tag } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { matches } from '../parts/search';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -30,13 +30,7 @@ export default function Apps() {
             );
           return (
             <div className="stack">
-              <TextInput
-                leftSection={<Search size={14} />}
-                placeholder="Dashboard, map, chart…"
-                aria-label="Search the Apps"
-                value={q}
-                onChange={(e) => setQ(e.currentTarget.value)}
-              />
+              <FilterInput label="Search the Apps" placeholder="Dashboard, map, chart…" value={q} change={setQ} />
               {found.length === 0 ? (
                 <Empty title="No App matches">Try other words.</Empty>
               ) : (

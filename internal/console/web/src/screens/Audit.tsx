@@ -1,6 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Download, Search } from 'lucide-react';
+import { Download } from 'lucide-react';
 import { useDeferredValue } from 'react';
 import { Link } from 'wouter';
 import { get, type Page, query, type Schemas } from '../api/client';
@@ -8,6 +8,7 @@ import { useMe, useWho } from '../api/data';
 import { can } from '../app/permissions';
 import { ended, entryPointNames, shown } from '../parts/calls';
 import { Ago, Head, Panel, Scroll, Status } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { span } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -70,15 +71,7 @@ export default function Audit() {
       </Head>
       {me?.tenant === 'default' && can(me, 'admin') && <Verify />}
       <div className="row">
-        <TextInput
-          className="grow"
-          style={{ minWidth: '12rem' }}
-          leftSection={<Search size={14} />}
-          placeholder="Text in request, response or reason"
-          aria-label="Text"
-          value={text}
-          onChange={(e) => setText(e.currentTarget.value)}
-        />
+        <FilterInput label="Text" placeholder="Text in request, response or reason" minWidth="12rem" value={text} change={setText} />
         <TextInput placeholder="server__tool" aria-label="Tool" value={tool} onChange={(e) => setTool(e.currentTarget.value)} />
         <NativeSelect
           aria-label="Outcome"

@@ -1,5 +1,5 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core';
-import { Pause, Play, Search, X } from 'lucide-react';
+import { Button, NativeSelect } from '@mantine/core';
+import { Pause, Play, X } from 'lucide-react';
 import { memo, useMemo, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { Call } from '../api/client';
@@ -7,6 +7,7 @@ import { useWho } from '../api/data';
 import { useFeed } from '../api/feed';
 import { entryPointNames, entryPoints, shown, statuses, who } from '../parts/calls';
 import { Head, Panel, Status } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { absolute, clock, count, span } from '../parts/format';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, Loading } from '../parts/states';
@@ -58,15 +59,7 @@ export default function Calls() {
         </Button>
       </Head>
       <div className="row">
-        <TextInput
-          className="grow"
-          style={{ minWidth: '12rem' }}
-          leftSection={<Search size={14} />}
-          placeholder="Tool, caller, reason or ID"
-          aria-label="Search calls"
-          value={q}
-          onChange={(e) => setQ(e.currentTarget.value)}
-        />
+        <FilterInput label="Search calls" placeholder="Tool, caller, reason or ID" minWidth="12rem" value={q} change={setQ} />
         <NativeSelect
           aria-label="Outcome"
           value={status}

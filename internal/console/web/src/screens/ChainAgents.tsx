@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Bot, Search } from 'lucide-react';
+import { Bot } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type ChainAgent, useChainAgents } from '../api/chains';
@@ -9,6 +9,7 @@ import { useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { agentPage, numberOf, proofs, standingOf } from '../parts/chain';
 import { Ago, Head, Panel, Scroll, Tag } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -39,13 +40,7 @@ export default function ChainAgents() {
               <>
                 {all.length > 6 && (
                   <div className="pad" style={{ paddingBottom: 0 }}>
-                    <TextInput
-                      leftSection={<Search size={14} />}
-                      placeholder="Filter agents"
-                      aria-label="Filter agents"
-                      value={q}
-                      onChange={(e) => setQ(e.currentTarget.value)}
-                    />
+                    <FilterInput label="Filter agents" value={q} change={setQ} />
                   </div>
                 )}
                 <Scroll label="Discovered agents">

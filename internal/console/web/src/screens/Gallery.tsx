@@ -1,10 +1,11 @@
-import { Button, TextInput } from '@mantine/core';
-import { FileText, Globe, KeyRound, LogIn, Search, TerminalSquare } from 'lucide-react';
+import { Button } from '@mantine/core';
+import { FileText, Globe, KeyRound, LogIn, TerminalSquare } from 'lucide-react';
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client';
 import { useMe, usePacks } from '../api/data';
 import { can } from '../app/permissions';
 import { Head, Tag } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { matches } from '../parts/search';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -35,13 +36,7 @@ export default function Gallery() {
           const found = all.filter((p) => (!tag || p.tags?.includes(tag)) && matches(q, p.id, p.title, p.summary, ...(p.tags ?? [])));
           return (
             <div className="stack">
-              <TextInput
-                leftSection={<Search size={14} />}
-                placeholder="Files, issues, search, documentation…"
-                aria-label="Search the gallery"
-                value={q}
-                onChange={(e) => setQ(e.currentTarget.value)}
-              />
+              <FilterInput label="Search the gallery" placeholder="Files, issues, search, documentation…" value={q} change={setQ} />
               {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would draw a frame */}
               <div className="kinds" role="group" aria-label="Kinds">
                 {tags.map((t) => (

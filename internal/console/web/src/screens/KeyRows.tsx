@@ -1,8 +1,9 @@
-import { ActionIcon, Button, Menu, Modal, TextInput } from '@mantine/core';
+import { Button, Menu, Modal, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Ellipsis, Plus } from 'lucide-react';
+import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type Key, type Schemas, send } from '../api/client';
+import { ActionMenu } from '../parts/ActionMenu';
 import { Ago, Copy, Tag } from '../parts/elements';
 import { Empty, ErrorCard } from '../parts/states';
 
@@ -75,19 +76,12 @@ export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; 
               <span className="small soft wide">
                 last used <Ago at={k.last_used_at} />
               </span>
-              <Menu position="bottom-end">
-                <Menu.Target>
-                  <ActionIcon aria-label={`Actions for ${k.name}`}>
-                    <Ellipsis size={16} />
-                  </ActionIcon>
-                </Menu.Target>
-                <Menu.Dropdown>
-                  <Menu.Item onClick={() => rotate.mutate(k.id)}>Rotate: the old token works for 10 more minutes</Menu.Item>
-                  <Menu.Item color="red" onClick={() => revoke.mutate(k.id)}>
-                    Revoke now
-                  </Menu.Item>
-                </Menu.Dropdown>
-              </Menu>
+              <ActionMenu label={`Actions for ${k.name}`}>
+                <Menu.Item onClick={() => rotate.mutate(k.id)}>Rotate: the old token works for 10 more minutes</Menu.Item>
+                <Menu.Item color="red" onClick={() => revoke.mutate(k.id)}>
+                  Revoke now
+                </Menu.Item>
+              </ActionMenu>
             </div>
           ))}
         </div>

@@ -1,10 +1,11 @@
-import { Button, TextInput } from '@mantine/core';
-import { Plus, Search } from 'lucide-react';
+import { Button } from '@mantine/core';
+import { Plus } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import type { Server } from '../api/client';
 import { useMe, useServers, useTools } from '../api/data';
 import { can } from '../app/permissions';
 import { Ago, Head, Panel, Scroll, State, Tag } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { short, tokens } from '../parts/format';
 import { matches } from '../parts/search';
 import { Empty, QueryContent } from '../parts/states';
@@ -55,13 +56,7 @@ export default function Servers() {
               <>
                 {all.length > 6 && (
                   <div className="pad" style={{ paddingBottom: 0 }}>
-                    <TextInput
-                      leftSection={<Search size={14} />}
-                      placeholder="Filter servers"
-                      aria-label="Filter servers"
-                      value={q}
-                      onChange={(e) => setQ(e.currentTarget.value)}
-                    />
+                    <FilterInput label="Filter servers" value={q} change={setQ} />
                   </div>
                 )}
                 <Scroll label="Servers">

@@ -1,8 +1,8 @@
-import { Checkbox, NativeSelect, Switch, TextInput } from '@mantine/core';
-import { Search } from 'lucide-react';
+import { Checkbox, NativeSelect, Switch } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { useTools } from '../api/data';
 import { Tag } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { count, short, tokens } from '../parts/format';
 import { has, toggle, toggleServer, wholeOf } from '../parts/grants';
 import { matches } from '../parts/search';
@@ -47,15 +47,7 @@ export function ToolPicker({
   return (
     <div className="panel">
       <div className="pad row" style={{ paddingBottom: '0.5rem' }}>
-        <TextInput
-          className="grow"
-          style={{ minWidth: '12rem' }}
-          leftSection={<Search size={14} />}
-          placeholder="Find tools"
-          aria-label="Find tools"
-          value={q}
-          onChange={(e) => setQ(e.currentTarget.value)}
-        />
+        <FilterInput label="Find tools" minWidth="12rem" value={q} change={setQ} />
         <Switch label="Suggested for its role" checked={fitting} onChange={(e) => setFitting(e.currentTarget.checked)} />
       </div>
       <div className="row pad" style={{ paddingBlock: '0 0.625rem' }}>

@@ -1,9 +1,9 @@
-import { NativeSelect, TextInput } from '@mantine/core';
-import { Search } from 'lucide-react';
+import { NativeSelect } from '@mantine/core';
 import { useDeferredValue, useMemo } from 'react';
 import { Link } from 'wouter';
 import { useRoles, useToolChanges, useTools } from '../api/data';
 import { Ago, Head, Panel, Tabs, Tag } from '../parts/elements';
+import { FilterInput } from '../parts/FilterInput';
 import { count, short, tokens } from '../parts/format';
 import { matches } from '../parts/search';
 import { Empty, QueryContent } from '../parts/states';
@@ -78,15 +78,7 @@ export default function Tools() {
       ) : (
         <>
           <div className="row">
-            <TextInput
-              className="grow"
-              style={{ minWidth: '14rem' }}
-              leftSection={<Search size={14} />}
-              placeholder="Search names and descriptions"
-              aria-label="Search tools"
-              value={q}
-              onChange={(e) => setQ(e.currentTarget.value)}
-            />
+            <FilterInput label="Search tools" placeholder="Search names and descriptions" minWidth="14rem" value={q} change={setQ} />
             <NativeSelect
               aria-label="Server"
               value={server}

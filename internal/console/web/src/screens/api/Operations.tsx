@@ -1,8 +1,8 @@
 import { NativeSelect, TextInput } from '@mantine/core';
-import { Search } from 'lucide-react';
 import { memo, useState } from 'react';
 import type { APIPreview, Schemas } from '../../api/client';
 import { Panel, Scroll, Tag } from '../../parts/elements';
+import { FilterInput } from '../../parts/FilterInput';
 import { count, counted } from '../../parts/format';
 import { matches } from '../../parts/search';
 import { Empty } from '../../parts/states';
@@ -59,14 +59,7 @@ export function Operations({ preview, show }: { preview: APIPreview; show: (s: S
             ]}
             onChange={(e) => setStatus(e.currentTarget.value)}
           />
-          <TextInput
-            size="xs"
-            leftSection={<Search size={13} />}
-            placeholder="Find an operation"
-            aria-label="Find an operation"
-            value={q}
-            onChange={(e) => setQ(e.currentTarget.value)}
-          />
+          <FilterInput label="Find an operation" small value={q} change={setQ} />
         </>
       }
     >

@@ -1,11 +1,12 @@
 import { Button, Checkbox, Switch, Textarea, TextInput } from '@mantine/core';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Check, Play, Search } from 'lucide-react';
+import { Check, Play } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { type APIPreview, get, type Schemas, type Server, type ServerDetail, send, type Tool } from '../../api/client';
 import { useRoles, useTool, useTools } from '../../api/data';
 import { Panel, Scroll, Tag } from '../../parts/elements';
+import { FilterInput } from '../../parts/FilterInput';
 import { count, counted } from '../../parts/format';
 import { matches } from '../../parts/search';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
@@ -72,19 +73,7 @@ function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: AP
       {may && <ModelSuggestions s={s} />}
       {suggestions.length > 0 && <Suggestions s={s} may={may} all={suggestions} open={setOwn} />}
       <div className="columns beside">
-        <Panel
-          title={counted(ready.length, 'tool')}
-          acts={
-            <TextInput
-              size="xs"
-              leftSection={<Search size={13} />}
-              placeholder="Find a tool"
-              aria-label="Find a tool"
-              value={q}
-              onChange={(e) => setQ(e.currentTarget.value)}
-            />
-          }
-        >
+        <Panel title={counted(ready.length, 'tool')} acts={<FilterInput label="Find a tool" small value={q} change={setQ} />}>
           <Scroll label="Tools to edit" className="rows" height="34rem">
             {shown.map((e) => {
               const o = s.overrides?.[e.tool];

@@ -1,8 +1,9 @@
 import { ActionIcon, Menu, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { ChevronLeft, Ellipsis, FileJson, FileText, Search as SearchIcon, Settings2, Wrench } from 'lucide-react';
+import { ChevronLeft, FileJson, FileText, Search as SearchIcon, Settings2, Wrench } from 'lucide-react';
 import { Link } from 'wouter';
 import { exportRoom, type Room, useInPlay } from '../../api/rooms';
+import { ActionMenu } from '../../parts/ActionMenu';
 import { counted } from '../../parts/format';
 import { save } from '../../parts/save';
 import { ErrorCard } from '../../parts/states';
@@ -49,28 +50,21 @@ export function RoomHead({ info, live, open }: { info: Room; live: boolean; open
         <ActionIcon aria-label="Search this room" onClick={() => open('search')}>
           <SearchIcon size={16} />
         </ActionIcon>
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <ActionIcon aria-label="More about this room">
-              <Ellipsis size={16} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item leftSection={<Wrench size={14} />} onClick={() => open('tools')}>
-              Members and tools
-            </Menu.Item>
-            <Menu.Item leftSection={<FileText size={14} />} onClick={() => give.mutate('markdown')}>
-              Export as Markdown
-            </Menu.Item>
-            <Menu.Item leftSection={<FileJson size={14} />} onClick={() => give.mutate('json')}>
-              Export as JSON
-            </Menu.Item>
-            <Menu.Divider />
-            <Menu.Item leftSection={<Settings2 size={14} />} onClick={() => open('settings')}>
-              Settings
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+        <ActionMenu label="More about this room">
+          <Menu.Item leftSection={<Wrench size={14} />} onClick={() => open('tools')}>
+            Members and tools
+          </Menu.Item>
+          <Menu.Item leftSection={<FileText size={14} />} onClick={() => give.mutate('markdown')}>
+            Export as Markdown
+          </Menu.Item>
+          <Menu.Item leftSection={<FileJson size={14} />} onClick={() => give.mutate('json')}>
+            Export as JSON
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item leftSection={<Settings2 size={14} />} onClick={() => open('settings')}>
+            Settings
+          </Menu.Item>
+        </ActionMenu>
       </header>
       {give.error && <ErrorCard error={give.error} />}
     </>

@@ -1,5 +1,7 @@
 import { NativeSelect, PasswordInput, Textarea, TextInput } from '@mantine/core';
-import { type AuthType, authNames, type Draft, kept } from '../../parts/connection';
+import { type AuthType, authNames, authSchema, type Draft, furtherAuth, kept } from '../../parts/connection';
+import { SchemaField } from '../../parts/SchemaForm';
+import { fieldOf } from './serverFields';
 
 // AuthFields are for how Junctor proves to a server who it is.
 export function AuthFields({
@@ -86,6 +88,21 @@ export function AuthFields({
       {draft.type === 'oauth-client' && text('token_url', 'Token endpoint', { placeholder: 'https://idp.example.com/token' })}
       {oauth && text('issuer', 'Authorization server', { description: 'By default, the one that the server names.' })}
       {oauth && text('scope', 'Scopes', { placeholder: 'read write' })}
+      {draft.type !== 'none' &&
+        furtherAuth.map((name) => (
+          <SchemaField
+            key={name}
+            name={name}
+            schema={authSchema.properties?.[name] ?? {}}
+            root={authSchema}
+            value={(draft as Record<string, unknown>)[name]}
+            change={(v) => set({ [name]: v })}
+            wrong={[]}
+            pointer={`/auth/${name}`}
+            needed={false}
+            look={{ label: fieldOf(name).label, disabled }}
+          />
+        ))}
     </>
   );
 }

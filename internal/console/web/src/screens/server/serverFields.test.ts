@@ -10,6 +10,8 @@ Object.assign(forms.server.properties, {
   new_mode: { type: 'string', enum: ['slow', 'fast'], description: 'How it works.' },
   new_limit: { type: 'integer', minimum: 0, maximum: 10, description: 'How many.' },
 });
+Object.assign(forms.auth.properties, { new_realm: { type: 'string', description: 'Where.' } });
+const { authOf, furtherAuth } = await import('../../parts/connection.ts');
 const { fieldOf, fieldsIn, fieldsOf, labels, patchOf, serverKind, shownSchema, wrongFields } = await import('./serverFields.ts');
 
 const upstream = {
@@ -89,6 +91,13 @@ test('a new setting of the API is in the form without being named', () => {
     new_mode: 'fast',
     new_limit: 3,
   });
+});
+
+test('a new member of the authentication is in the form and is sent', () => {
+  assert.deepEqual(furtherAuth, ['new_realm']);
+  const draft = { type: 'bearer', secret: '***', new_realm: 'here', client_id: 'of another type' } as const;
+  assert.deepEqual(authOf(draft), { type: 'bearer', secret: '***', new_realm: 'here' });
+  assert.deepEqual(authOf({ ...draft, type: 'none' }), { type: 'none' });
 });
 
 test('what is wrong with a changed field is said', () => {

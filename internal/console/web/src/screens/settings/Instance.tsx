@@ -1,8 +1,7 @@
-import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Search } from 'lucide-react';
 import { get, type Schemas } from '../../api/client';
 import { Ago, Panel, Scroll, Tag } from '../../parts/elements';
+import { FilterInput } from '../../parts/FilterInput';
 import { matches } from '../../parts/search';
 import { QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
@@ -15,16 +14,7 @@ export function Instance() {
   return (
     <Panel
       title="Settings of this instance"
-      acts={
-        <TextInput
-          size="xs"
-          leftSection={<Search size={13} />}
-          placeholder="Filter"
-          aria-label="Filter settings"
-          value={q}
-          onChange={(e) => setQ(e.currentTarget.value)}
-        />
-      }
+      acts={<FilterInput label="Filter settings" placeholder="Filter" small value={q} change={setQ} />}
     >
       <QueryContent query={settings} rows={8}>
         {(all) => (

@@ -1,9 +1,10 @@
-import { ActionIcon, Button, Menu, Modal, NativeSelect, TextInput } from '@mantine/core';
+import { Button, Menu, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Ellipsis, Plus } from 'lucide-react';
+import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { get, type Page, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
+import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Panel, Tag } from '../../parts/elements';
 import { Code } from '../../parts/Json';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
@@ -86,19 +87,12 @@ export function Users() {
                     data={roles}
                     onChange={(e) => change.mutate({ id: u.id, body: { role: e.currentTarget.value as User['role'] } })}
                   />
-                  <Menu position="bottom-end">
-                    <Menu.Target>
-                      <ActionIcon aria-label={`Actions for ${u.name}`}>
-                        <Ellipsis size={16} />
-                      </ActionIcon>
-                    </Menu.Target>
-                    <Menu.Dropdown>
-                      <Menu.Item onClick={() => invite.mutate(u.id)}>Create a sign-in link</Menu.Item>
-                      <Menu.Item onClick={() => change.mutate({ id: u.id, body: { disabled: !u.disabled } })}>
-                        {u.disabled ? 'Enable the user' : 'Disable the user'}
-                      </Menu.Item>
-                    </Menu.Dropdown>
-                  </Menu>
+                  <ActionMenu label={`Actions for ${u.name}`}>
+                    <Menu.Item onClick={() => invite.mutate(u.id)}>Create a sign-in link</Menu.Item>
+                    <Menu.Item onClick={() => change.mutate({ id: u.id, body: { disabled: !u.disabled } })}>
+                      {u.disabled ? 'Enable the user' : 'Disable the user'}
+                    </Menu.Item>
+                  </ActionMenu>
                 </div>
               ))}
             </div>

@@ -1,12 +1,13 @@
-import { ActionIcon, Button, Menu, Modal } from '@mantine/core';
+import { Button, Menu, Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { CalendarClock, Ellipsis, Plus } from 'lucide-react';
+import { CalendarClock, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { type Schedule, useSchedules } from '../../api/events';
 import { can } from '../../app/permissions';
+import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Panel, Tag } from '../../parts/elements';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
@@ -83,20 +84,13 @@ export function Schedules() {
                     </span>
                   )}
                   {may && !s.declared && (
-                    <Menu position="bottom-end">
-                      <Menu.Target>
-                        <ActionIcon aria-label={`Actions for ${s.name}`}>
-                          <Ellipsis size={16} />
-                        </ActionIcon>
-                      </Menu.Target>
-                      <Menu.Dropdown>
-                        <Menu.Item onClick={() => setEdit(s)}>Edit</Menu.Item>
-                        <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
-                        <Menu.Item color="red" onClick={() => remove.mutate(s)}>
-                          Delete
-                        </Menu.Item>
-                      </Menu.Dropdown>
-                    </Menu>
+                    <ActionMenu label={`Actions for ${s.name}`}>
+                      <Menu.Item onClick={() => setEdit(s)}>Edit</Menu.Item>
+                      <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
+                      <Menu.Item color="red" onClick={() => remove.mutate(s)}>
+                        Delete
+                      </Menu.Item>
+                    </ActionMenu>
                   )}
                 </div>
               ))}

@@ -1,12 +1,13 @@
-import { ActionIcon, Button, Menu, Modal } from '@mantine/core';
+import { Button, Menu, Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Ellipsis, Plus, Webhook } from 'lucide-react';
+import { Plus, Webhook } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { type Source, useSources } from '../../api/events';
 import { can } from '../../app/permissions';
+import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Copy, Panel, Tag } from '../../parts/elements';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
@@ -70,20 +71,13 @@ export function SourceList() {
                     added <Ago at={s.created_at} />
                   </span>
                   {may && !s.declared && (
-                    <Menu position="bottom-end">
-                      <Menu.Target>
-                        <ActionIcon aria-label={`Actions for ${s.id}`}>
-                          <Ellipsis size={16} />
-                        </ActionIcon>
-                      </Menu.Target>
-                      <Menu.Dropdown>
-                        <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Replace the URL' : 'Replace the secret'}</Menu.Item>
-                        <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
-                        <Menu.Item color="red" onClick={() => remove.mutate(s)}>
-                          Delete (keeps its events)
-                        </Menu.Item>
-                      </Menu.Dropdown>
-                    </Menu>
+                    <ActionMenu label={`Actions for ${s.id}`}>
+                      <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Replace the URL' : 'Replace the secret'}</Menu.Item>
+                      <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Enable' : 'Disable'}</Menu.Item>
+                      <Menu.Item color="red" onClick={() => remove.mutate(s)}>
+                        Delete (keeps its events)
+                      </Menu.Item>
+                    </ActionMenu>
                   )}
                 </div>
               ))}
