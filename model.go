@@ -102,7 +102,7 @@ func (b *Brain) Check() error {
 type TurnLimits struct {
 	Turns       int `json:"turns,omitempty" yaml:"turns,omitempty" minimum:"0" doc:"How often the model may be asked; 8 unless it is given"`
 	Calls       int `json:"calls,omitempty" yaml:"calls,omitempty" minimum:"0" doc:"How many tools it may call; 16 unless it is given"`
-	CallSeconds int `json:"call_seconds,omitempty" yaml:"call_seconds,omitempty" minimum:"0" doc:"How long one call may take; unless it is given, the limits of the tool, its server or the instance apply"`
+	CallSeconds int `json:"call_seconds,omitempty" yaml:"call_seconds,omitempty" minimum:"0" doc:"How long one call may take, beside the limits of the tool, its server or the instance; unless it is given, those apply alone"`
 	Seconds     int `json:"seconds,omitempty" yaml:"seconds,omitempty" minimum:"0" doc:"How long all of it may take; 600 unless it is given"`
 	Tokens      int `json:"tokens,omitempty" yaml:"tokens,omitempty" minimum:"0" doc:"How many tokens it may use in all; 200000 unless it is given"`
 }

@@ -407,7 +407,7 @@ func TestTime(t *testing.T) {
 				return Result{IsError: true, Text: ctx.Err().Error()}
 			}
 			began := time.Now()
-			end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`)}}, {}}}, Tools: tools}, nothing)
+			end := Run(t.Context(), Turn{Provider: &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`)}}, {}}}, Tools: tools, Limits: junctor.TurnLimits{CallSeconds: 60}}, nothing)
 			if end.Outcome != OutcomeDone || time.Since(began) != time.Minute {
 				t.Errorf("%+v after %s", end, time.Since(began))
 			}

@@ -107,10 +107,8 @@ func (t *turnTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	if real, err := t.Resolve(ctx, c); err == nil {
 		res.Server, res.Tool, res.ViewURI = real.Server, real.OriginalName, real.ViewURI
 	}
+	// The limits of the turn end ctx. Beside them those of the tool's server apply.
 	op := t.newOp(c)
-	if until, ok := ctx.Deadline(); ok {
-		op.Timeout = max(time.Until(until), time.Millisecond)
-	}
 	out, err := t.pipeline.Do(ctx, op, catalog.Discard{})
 	res.Record = op.CallID
 	switch {

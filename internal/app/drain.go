@@ -29,6 +29,9 @@ func (a *App) drain(failed <-chan error) error {
 		case <-served.C:
 		}
 	}
+	// A busy instance would never be without calls.
+	a.guard.BeginDrain()
+	a.servers.BeginDrain()
 	if calls := a.runningCalls(); calls > 0 && a.cfg.DrainCalls > 0 {
 		a.log.Info("waiting for running calls to end", slog.Int64("calls", calls), slog.Duration("drain_calls", a.cfg.DrainCalls))
 	}
@@ -47,10 +50,12 @@ func (a *App) drain(failed <-chan error) error {
 	return err
 }
 
-// runningCalls returns how many calls run here.
-func (a *App) runningCalls() int64 { return a.guard.InFlight() + a.servers.ForwardedCalls() }
+// runningCalls returns how many calls run here that began before the drain.
+func (a *App) runningCalls() int64 {
+	return a.guard.EarlierCalls() + a.servers.EarlierForwardedCalls()
+}
 
-// awaitCalls waits until no call runs, for a bounded time. ended reports whether
+// awaitCalls waits until the calls that began before the drain have ended, for a bounded time. ended reports whether
 // that came true.
 func (a *App) awaitCalls(failed <-chan error, most time.Duration) (ended bool, err error) {
 	if a.runningCalls() == 0 {

@@ -41,6 +41,8 @@ type Offer struct {
 	Tasks        bool // may answer a tool call with a task
 	Awaited      bool // the server has not answered since it was added, so its lists are not known yet
 	Believed     bool // its tool annotations are trusted; only Believe and built-in servers set it
+
+	Limits CallLimits // of whatever has none of its own: resources and prompts, too
 }
 
 // ToolDef is one version of a tool. Versions of one tool stand next to each

@@ -145,7 +145,8 @@ func compareOffers(a, b *Offer) Change {
 	}
 }
 
-// hasSameAbilities compares the capabilities and instructions of two offers.
+// hasSameAbilities compares what no list shows of two offers: capabilities, instructions
+// and limits of time.
 func hasSameAbilities(a, b *Offer) bool {
-	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging && a.Tasks == b.Tasks
+	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging && a.Tasks == b.Tasks && a.Limits == b.Limits
 }

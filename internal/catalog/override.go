@@ -46,6 +46,7 @@ func (c *overriddenBackend) Offer(ctx context.Context) (*Offer, error) {
 	}
 	names := map[string]string{} // by the backend's name, so that all versions of a tool get the same new name
 	next := *offer
+	next.Limits = c.limits
 	next.Tools = make([]ToolDef, 0, len(offer.Tools))
 	for _, t := range offer.Tools {
 		o := c.overrides[t.Name]

@@ -117,12 +117,16 @@ func (c *cli) serverSet() *cobra.Command {
 				return err
 			}
 			settingFlags.addGiven(cmd, change)
+			read, err := f.toolLimits.changeOverrides(c, cmd, args[0], change)
+			if err != nil {
+				return err
+			}
 			if len(change) == 0 {
 				return usageErrorf("say what is to be changed")
 			}
 			var changed junctor.Server
 			err = c.runWithProgress("waiting for the server to answer", func() error {
-				return c.requestAPI(cmd, http.MethodPatch, apiPath("servers", args[0]), change, &changed)
+				return c.patchIfUnchanged(cmd, read, apiPath("servers", args[0]), change, &changed)
 			})
 			if err != nil {
 				return err

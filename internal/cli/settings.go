@@ -64,7 +64,7 @@ func (c *cli) configSources(cmd *cobra.Command) config.Sources {
 		switch {
 		case f.Name == "config":
 			src.File = f.Value.String()
-		case !isSetting(f.Name):
+		case !isSetting(f):
 		default:
 			src.Flags[f.Name] = f.Value.String()
 			if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -76,9 +76,11 @@ func (c *cli) configSources(cmd *cobra.Command) config.Sources {
 }
 
 // isSetting reports whether a flag is that of a setting. Commands have other
-// flags too.
-func isSetting(name string) bool {
-	return slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == name })
+// flags too, and a server has fields with the name of a setting, such as
+// --call-timeout.
+func isSetting(f *pflag.Flag) bool {
+	_, isField := f.Value.(*fieldFlag)
+	return !isField && slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == f.Name })
 }
 
 // loadConfig reads and checks the settings of this command line.

@@ -13,6 +13,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/event"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // triggerCommand returns the group `junctor trigger`.
@@ -204,9 +205,17 @@ func (c *cli) triggerAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// A key that cannot read servers gets no note.
+			hasEvents := func() bool {
+				return c.requestAPI(cmd, http.MethodGet, apiPath("servers", servers.EventsID), nil, nil) == nil
+			}
+			had := hasEvents()
 			var made junctor.Trigger
 			if err := c.requestAPI(cmd, http.MethodPost, "/triggers", triggerBody(t), &made); err != nil {
 				return err
+			}
+			if !had && hasEvents() {
+				c.printNote("the first trigger added the server %s: its tool events__send lets agents whose key has the scope %s send events. To switch it off: junctor server disable %s", servers.EventsID, junctor.ScopeEventsSend, servers.EventsID)
 			}
 			return c.printIfJSON(made)
 		}),

@@ -92,7 +92,7 @@ func TestServerProblems(t *testing.T) {
 		{"adhoc", "servers: {adhoc: {url: 'https://x'}}", `FILE:1:11: "adhoc" is the id of`},
 		{"twice", "servers:\n  a: {url: 'https://x'}\n  a: {url: 'https://x'}", `FILE:3:3: servers has "a" on line 2 already`},
 		{"unknown key", "servers:\n  a:\n    ulr: https://x", `FILE:3:5: unknown key "ulr" in servers.a; did you mean url?`},
-		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have allow_empty, auth, base_url, believe_annotations, command, credentials, cwd`},
+		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have allow_empty, auth, base_url, believe_annotations, call_timeout, call_timeout_max, command, credentials, cwd`},
 		{"a merge", "servers: {a: &a {url: 'https://x'}, b: {<<: *a}}", `has a key that is no plain name`},
 		{"null", "servers: {a: {url: }}", `servers.a.url has no value`},
 		{"neither", "servers: {a: {}}", `FILE:1:11: servers.a: the transports http and sse need a url`},

@@ -189,7 +189,7 @@ func TestEndOfInputCancels(t *testing.T) {
 
 func TestPipesEndWithTheInstance(t *testing.T) {
 	t.Parallel()
-	i, p := start(t, nil)
+	i, p := start(t, testkit.Settings{"drain-calls": "100ms"})
 	c, s := openStdio(t, i, ""), openSSE(t, i, "")
 	for _, c := range []*talk{c, s} {
 		c.handshake(t, "2025-11-25", "{}")
@@ -208,6 +208,9 @@ func TestPipesEndWithTheInstance(t *testing.T) {
 		t.Error(err)
 	}
 	for _, c := range []*talk{c, s} {
+		if a := c.next(t); a.Error == nil || !strings.Contains(a.Error.Message, "--drain-calls 100ms") {
+			t.Errorf("the call was answered with %+v", a)
+		}
 		if a := c.next(t); a.Method != wire.NotificationCancelled {
 			t.Errorf("%+v", a)
 		}

@@ -17,11 +17,15 @@ type CallLimits struct {
 	Total time.Duration // 0: none
 }
 
-// limitsOf returns the limits of an operation on a tool, which may be nil.
-func (g *Guard) limitsOf(op *Op, tool *catalog.ToolVersion) catalog.CallLimits {
+// limitsOf returns the limits of an operation on an item. The limits of a server hold for
+// its resources and prompts, too.
+func (g *Guard) limitsOf(op *Op, item catalog.Item) catalog.CallLimits {
 	limits := catalog.NewCallLimits(junctor.LimitOfInstance, g.options.Limits.Idle, g.options.Limits.Total)
-	if tool != nil {
-		limits = tool.Limits.Or(limits)
+	if offer := item.Server.Offer; offer != nil {
+		limits = offer.Limits.Or(limits)
+	}
+	if item.Tool != nil {
+		limits = item.Tool.Limits.Or(limits)
 	}
 	if op.Timeout > 0 {
 		limits.Idle = catalog.CallLimit{}
@@ -87,6 +91,10 @@ func newLimitError(op *Op, item catalog.Item, tool, name string, limit catalog.C
 		what = "the endpoint"
 	}
 	length := junctor.Duration(limit.Duration)
+	if op.Wait && limit.SetBy == junctor.LimitOfCaller {
+		// No setting: a client asks again for as long as it wants to wait.
+		return &junctor.Error{Code: junctor.CodeTimeout, Cause: cause, TimeLimit: out, Message: fmt.Sprintf("the task has not ended within %s; it goes on, and its result can be requested again", length)}
+	}
 	message := fmt.Sprintf("the call was cancelled: %s sent no answer and no progress for %s", what, length)
 	switch {
 	case limit.SetBy == junctor.LimitOfCaller:
@@ -103,7 +111,11 @@ func howToRaise(op *Op, item catalog.Item, l *junctor.TimeLimit) string {
 	if l.Name == "call_timeout_max" {
 		flag = "--call-timeout-max"
 	}
-	more := junctor.Duration(2 * l.Limit)
+	// The longest values that the fields and settings take.
+	more := junctor.Duration(min(2*l.Limit, 24*time.Hour))
+	if l.Name == "call_timeout_max" {
+		more = junctor.Duration(min(2*l.Limit, 168*time.Hour))
+	}
 	// The servers inside the program have no such field.
 	change := fmt.Sprintf("raise it with `junctor server set %s %s %s`", l.Server, flag, more)
 	if l.Server == "" || item.Server.Mode == junctor.ModeBuiltin {

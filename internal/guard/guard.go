@@ -41,6 +41,10 @@ type Guard struct {
 	endLog     endLog
 	inFlight   atomic.Int64 // operations that run now
 
+	// late are those that began since BeginDrain.
+	isDraining atomic.Bool
+	late       atomic.Int64
+
 	running   lazyctx.Group // the contexts of dispatched operations
 	endReason atomic.Pointer[junctor.Error]
 }
@@ -66,6 +70,13 @@ func (g *Guard) Close() { g.inputWaits.close() }
 // InFlight returns how many operations run now. A call that waits for its client's input
 // does not count.
 func (g *Guard) InFlight() int64 { return g.inFlight.Load() }
+
+// BeginDrain makes EarlierCalls count only the operations that run now. Those that begin
+// later are served, but whoever waits for the end does not wait for them.
+func (g *Guard) BeginDrain() { g.isDraining.Store(true) }
+
+// EarlierCalls returns how many operations run that began before BeginDrain.
+func (g *Guard) EarlierCalls() int64 { return g.inFlight.Load() - g.late.Load() }
 
 // List returns a list as the principal sees it. A list is not a call: it is not recorded.
 func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKind) ([]byte, error) {
@@ -130,6 +141,10 @@ func (g *Guard) newCall(op *Op) junctor.Call {
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
 	g.inFlight.Add(1)
 	defer g.inFlight.Add(-1)
+	if g.isDraining.Load() {
+		g.late.Add(1)
+		defer g.late.Add(-1)
+	}
 	if g.options.Trace == nil {
 		return g.runPipeline(ctx, op, sink)
 	}
@@ -325,7 +340,7 @@ const maxLabelLength = 64
 // dispatchRequest runs the request on its backend within the limits of time. A panic of
 // the backend fails this call only. Errors after the end of the context say what ended it.
 func (g *Guard) dispatchRequest(ctx context.Context, op *Op, item catalog.Item, req *catalog.Request, sink catalog.Sink) (res catalog.Result, err error) {
-	limits := g.limitsOf(op, item.Tool)
+	limits := g.limitsOf(op, item)
 	limited := lazyctx.WithLimits(ctx, &g.running, limits.Idle.Duration, limits.Total.Duration)
 	defer limited.Cancel()
 	req.Idle = limited

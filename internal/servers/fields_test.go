@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admission"
@@ -26,8 +27,10 @@ func otherValue(t *testing.T, f junctor.Field) reflect.Value {
 		}
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
+	case reflect.Int:
 		v.SetInt(7)
+	case reflect.Int64:
+		v.SetInt(int64(7 * time.Minute))
 	case reflect.Slice:
 		v.Set(reflect.Append(v, reflect.ValueOf("other")))
 	case reflect.Map:

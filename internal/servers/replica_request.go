@@ -134,6 +134,10 @@ func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	if e.What == errandDo {
 		s.forwarded.Add(1)
 		defer s.forwarded.Add(-1)
+		if s.isDraining.Load() {
+			s.late.Add(1)
+			defer s.late.Add(-1)
+		}
 	}
 	last := e.run(ctx, c, out)
 	if why, ok := errors.AsType[*junctor.Error](context.Cause(ctx)); ok && last.Failure != nil {
@@ -142,8 +146,12 @@ func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	out.writeReply(last)
 }
 
-// ForwardedCalls returns how many calls of other replicas run here.
-func (s *Registry) ForwardedCalls() int64 { return s.forwarded.Load() }
+// BeginDrain makes EarlierForwardedCalls count only the calls that run now.
+func (s *Registry) BeginDrain() { s.isDraining.Store(true) }
+
+// EarlierForwardedCalls returns how many calls of other replicas run here that began
+// before BeginDrain.
+func (s *Registry) EarlierForwardedCalls() int64 { return s.forwarded.Load() - s.late.Load() }
 
 // EndForwarded ends the calls of other replicas that run here, with the error why.
 func (s *Registry) EndForwarded(why *junctor.Error) { s.endForwarded(why) }

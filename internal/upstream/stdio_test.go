@@ -362,10 +362,10 @@ func TestStdioNotes(t *testing.T) {
 	r := newRig(t, "plain")
 	l := r.open(t, linkSettings{})
 	mine, other := newRecordingHandler(), newRecordingHandler()
-	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"a"}}`), mine); err != nil {
+	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":1}}`), mine); err != nil {
 		t.Fatal(err)
 	}
-	mine.expect(t, `notifications/progress {"progressToken":"a","progress":1}`)
+	mine.expect(t, `notifications/progress {"progressToken":1,"progress":1}`)
 	mine.expect(t, `notifications/message {"level":"info","data":"t"}`)
 	if got := r.Command.Output(); !strings.Contains(got, "log line on the wrong stream") {
 		t.Errorf("said %q, without what was no message", got)
@@ -375,10 +375,10 @@ func TestStdioNotes(t *testing.T) {
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, other); close(hung) }()
 	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
-	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"b"}}`), mine); err != nil {
+	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":2}}`), mine); err != nil {
 		t.Fatal(err)
 	}
-	mine.expect(t, `notifications/progress {"progressToken":"b","progress":1}`)
+	mine.expect(t, `notifications/progress {"progressToken":2,"progress":1}`)
 	cancel()
 	<-hung
 	if len(mine.notes)+len(other.notes) != 0 {

@@ -49,7 +49,7 @@ func serveUpstreams(t *testing.T, in *topology.Site) []string {
 	t.Helper()
 	var ids []string
 	add := func(id, more string) {
-		if r := in.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":%q,"timeout_ms":%d,%s}`, id, patience.Milliseconds(), more)); r.Status != http.StatusCreated {
+		if r := in.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":%q,"call_timeout":%q,%s}`, id, patience, more)); r.Status != http.StatusCreated {
 			t.Fatalf("%s: %d %s", id, r.Status, r.Body)
 		}
 		ids = append(ids, id)

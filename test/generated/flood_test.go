@@ -52,7 +52,7 @@ func TestFloodTakesNothingFromOthers(t *testing.T) {
 	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
 	flooded, other := newSlow(t), newKeeper(t)
 	for id, address := range map[string]string{"flooded": flooded.URL, "other": other.URL} {
-		addServer(t, instance, fmt.Sprintf(`{"id":%q,"mode":"auto-generated","document":%q,"base_url":%q,"timeout_ms":240000}`, id, document("header", "X-Pets"), address))
+		addServer(t, instance, fmt.Sprintf(`{"id":%q,"mode":"auto-generated","document":%q,"base_url":%q,"call_timeout":"4m"}`, id, document("header", "X-Pets"), address))
 	}
 	var group sync.WaitGroup
 	var answered atomic.Int64

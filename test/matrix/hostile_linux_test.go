@@ -203,7 +203,7 @@ func TestHostileSchemasAndDocuments(t *testing.T) { //nolint:paralleltest // it 
 		return testkit.Reply{Status: resp.StatusCode, Body: string(text)}
 	}
 
-	if a := ask("list", http.MethodPost, "/api/v1/servers", fmt.Sprintf(`{"id":"bad","url":%q,"transport":"http","timeout_ms":%d}`, address, callDeadline.Milliseconds()), hostileDeadline); a.Status != http.StatusCreated {
+	if a := ask("list", http.MethodPost, "/api/v1/servers", fmt.Sprintf(`{"id":"bad","url":%q,"transport":"http","call_timeout":%q}`, address, callDeadline), hostileDeadline); a.Status != http.StatusCreated {
 		t.Fatalf("%d %.500s", a.Status, a.Body)
 	}
 	var detail struct {

@@ -43,7 +43,7 @@ func TestHostileMemory(t *testing.T) {
 		}
 		return a.Status
 	}
-	if status := ask("list", http.MethodPost, "/api/v1/servers", map[string]any{"id": "bad", "url": address, "transport": "http", "timeout_ms": callDeadline.Milliseconds()}); status != http.StatusCreated {
+	if status := ask("list", http.MethodPost, "/api/v1/servers", map[string]any{"id": "bad", "url": address, "transport": "http", "call_timeout": callDeadline.String()}); status != http.StatusCreated {
 		t.Fatalf("the server was added with %d", status)
 	}
 	for i, c := range schemas {

@@ -84,7 +84,7 @@ func (r *rig) met() []int {
 
 func (r *rig) add(id, url string, way upstreams.Way, deadline time.Duration) {
 	r.t.Helper()
-	body := fmt.Sprintf(`{"id":%q,"url":%q,"transport":%q,"timeout_ms":%d}`, id, url, way.Transport(), deadline.Milliseconds())
+	body := fmt.Sprintf(`{"id":%q,"url":%q,"transport":%q,"call_timeout":%q}`, id, url, way.Transport(), deadline)
 	if a := r.in.Do(r.t, "POST", "/api/v1/servers", body); a.Status != http.StatusCreated {
 		r.t.Fatalf("%s: %d %s", id, a.Status, a.Body)
 	}
