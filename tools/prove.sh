@@ -91,8 +91,8 @@ run() {
 	cluster-isolation)
 		tests "$log" -run '/replicas' ./test/crosstalk && figures "$log" &&
 			tests "$log" -run '/replicas' ./test/denial -rapid.checks=500 && figures "$log" &&
-			tests "$log" -run 'Test(WhoMayChangeAnAgent|ADeletedAgentIsGoneEverywhere|Property4AllowedListOnly)/replicas' ./test/access -rapid.checks=100 && passed "$log" && figures "$log" &&
-			tests "$log" -run 'Test(WhatIsOnesOwn|WhatAnotherBegan|TenantsApart|RevokedKeyEndsWhatIsOpen|RotatedKeyEndsWhatIsOpen|AgentsOfADisabledUserEnd)/replicas' ./test/people && passed "$log" && peer PostgreSQL
+			tests "$log" -run 'Test(WhoCanChangeAnAgent|DeletedAgentIsRemovedEverywhere|Property4AllowedListOnly)/replicas' ./test/access -rapid.checks=100 && passed "$log" && figures "$log" &&
+			tests "$log" -run 'Test(UsersChangeOnlyTheirOwn|WhatAnotherBegan|TenantsApart|RevokedKeyEndsWhatIsOpen|RotatedKeyEndsWhatIsOpen|AgentsOfADisabledUserEnd)/replicas' ./test/people && passed "$log" && peer PostgreSQL
 		;;
 	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
 	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;

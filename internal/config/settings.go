@@ -388,7 +388,7 @@ func commonSettings() []Setting {
 		},
 		{
 			Name: "map-tiles", Kind: KindText,
-			Help: "tiles for maps in the console, and after a space whom they are of, such as 'https://tiles.example.com/{z}/{x}/{y}.png © Example'; none: outlines that are inside",
+			Help: "URL template for map tiles, then a space and the attribution, such as 'https://tiles.example.com/{z}/{x}/{y}.png © Example'; if empty, the console draws built-in country outlines",
 			set:  func(c *Config, s string) (err error) { c.MapTiles, err = parseTiles(s); return err },
 			show: func(c *Config) string { return c.MapTiles },
 		},
