@@ -219,12 +219,16 @@ type ServerStatus struct {
 
 // Probe is the result of an attempt to reach a server.
 type Probe struct {
-	Passed []string     `json:"passed"`           // steps, in order
-	Failed string       `json:"failed,omitempty"` // the failed step; absent if all passed
-	Reason string       `json:"reason,omitempty"`
-	Hint   string       `json:"hint,omitempty"`
-	Status ServerStatus `json:"status"`
-	Tools  []string     `json:"tools,omitempty"` // names of the tools
+	Passed []string `json:"passed"`           // steps, in order
+	Failed string   `json:"failed,omitempty"` // the failed step; absent if all passed
+	Reason string   `json:"reason,omitempty"`
+	Hint   string   `json:"hint,omitempty"`
+	Called string   `json:"called,omitempty"` // tool that the test of a generated server called
+	// Skipped is why the test of a generated server sent no request; absent if it sent
+	// one, or failed before.
+	Skipped string       `json:"skipped,omitempty"`
+	Status  ServerStatus `json:"status"`
+	Tools   []string     `json:"tools,omitempty"` // names of the tools
 
 	Preview []ToolPreview `json:"preview,omitempty"` // of each tool
 }

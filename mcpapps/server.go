@@ -101,11 +101,11 @@ type Reply[Out any] struct {
 	// result has Data for the page.
 	IsError bool
 
-	// Input asks the client for information that the tool needs. The call is then
+	// InputRequests asks the client for information that the tool needs. The call is then
 	// answered with input_required, and only Meta is sent beside it. The client
-	// calls again with the answers (req.Params.InputResponses) and State
-	// (req.Params.RequestState). The client can change State, so sign it if that
-	// matters.
+	// calls again with the answers (req.Params.InputResponses) and RequestState
+	// (req.Params.RequestState). The client can change RequestState, so sign it if
+	// that matters.
 	InputRequests mcp.InputRequestMap
 	RequestState  string
 }

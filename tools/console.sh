@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the console: types of the API, then internal/console/dist. With `check` it
-# checks the source (format, types, unit tests), and that the types and the build are
-# those in the tree. It then writes neither of them, so that Go packages, which embed
-# the build, can be compiled meanwhile.
+# Builds the console: types and form schemas of the API, then internal/console/dist. With
+# `check` it checks the source (format, types, unit tests), and that the types, the schemas
+# and the build are those in the tree. It then writes none of them, so that Go packages,
+# which embed the build, can be compiled meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/install.sh node
@@ -25,10 +25,11 @@ fi
 built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
 node_modules/.bin/openapi-typescript ../../admin/testdata/openapi.json --output "$built/schema.d.ts" >/dev/null
+node forms.mjs "$built/forms.json"
 npm run --silent check
 npm run --silent test
 npm run --silent build -- --logLevel warn --outDir "$built/dist" --emptyOutDir
-if ! { diff -q src/api/schema.d.ts "$built/schema.d.ts" && diff -qr ../dist "$built/dist"; }; then
+if ! { diff -q src/api/schema.d.ts "$built/schema.d.ts" && diff -q src/api/forms.json "$built/forms.json" && diff -qr ../dist "$built/dist"; }; then
 	echo "the console is not built from its source; make generate, and commit" >&2
 	exit 1
 fi

@@ -104,6 +104,9 @@ type Servers interface {
 	Suggester
 	// ServerStatus returns nil for a server that is not connected to anything.
 	ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus
+	// Health returns the health of one server, or of all that the principal sees if id
+	// is "", by id. It reaches no server.
+	Health(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ServerHealth, error)
 	// Offer lists the resources, templates and prompts of a server.
 	Offer(ctx context.Context, p *junctor.Principal, id string) (Offer, error)
 }

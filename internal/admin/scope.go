@@ -41,6 +41,7 @@ func lastingOperations() []string {
 func requiredScopes() map[string]junctor.Scope {
 	return map[string]junctor.Scope{
 		"list-servers":         junctor.ScopeToolsRead,
+		"list-server-health":   junctor.ScopeToolsRead,
 		"get-server":           junctor.ScopeToolsRead,
 		"get-server-offer":     junctor.ScopeToolsRead,
 		"create-server":        junctor.ScopeServersWrite,

@@ -77,6 +77,11 @@ type ToolProblem struct {
 // serverDetail is the answer to get-server.
 type serverDetail = versionedResponse[ServerDetail]
 
+// healthQuery names the servers whose health is listed.
+type healthQuery struct {
+	Server string `query:"server" doc:"Only this server."`
+}
+
 // probeResponse is the result of reaching a server.
 type probeResponse struct{ Body junctor.Probe }
 
@@ -90,6 +95,13 @@ func (a *api) registerServerRoutes() {
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Server], error) {
 		servers, err := a.Servers.Servers(ctx, callerOf(ctx))
 		return newPage(servers, ""), err
+	})
+	registerRoute(a, huma.Operation{
+		OperationID: "list-server-health", Method: http.MethodGet, Path: "/server-health", Summary: "List the health of servers", Tags: tags,
+		Description: "What is known of each server without reaching it: its last error, references that cannot be read, whether a login is needed, the age of its credentials, and what its tools cost a model.",
+	}, func(ctx context.Context, in *healthQuery) (*pageResponse[junctor.ServerHealth], error) {
+		health, err := a.Servers.Health(ctx, callerOf(ctx), in.Server)
+		return newPage(health, ""), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server, once it has been reached", Tags: tags,

@@ -55,6 +55,10 @@ func (w *world) ServerStatus(*junctor.Principal, string) *junctor.ServerStatus {
 	return &junctor.ServerStatus{Connected: true, Era: "modern", Tools: 1}
 }
 
+func (w *world) Health(_ context.Context, _ *junctor.Principal, id string) ([]junctor.ServerHealth, error) {
+	return []junctor.ServerHealth{{Server: id, State: junctor.HealthOK, Tools: 1, Tokens: 20}}, nil
+}
+
 func TestServersAreDescribed(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -20,11 +21,16 @@ func (a *App) admin() (*admin.Handler, error) {
 	})
 }
 
+// settings lists the settings in force. If the system chose the port (--listen host:0),
+// the setting listen has that port.
 func (a *App) settings() []admin.Setting {
 	values := a.cfg.Values()
 	out := make([]admin.Setting, len(values))
 	for i, v := range values {
 		out[i] = admin.Setting(v)
+		if strings.HasSuffix(v.Value, ":0") && v.Name == "listen" && a.Addr() != "" {
+			out[i].Value = a.Addr()
+		}
 	}
 	return out
 }

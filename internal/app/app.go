@@ -100,11 +100,11 @@ type App struct {
 	a2a       *a2a.Server
 	cert      *gateway.Certificate // nil if a proxy speaks TLS
 
-	adminKey string
-	closers  []func(context.Context) // run last to first
+	closers []func(context.Context) // run last to first
 
 	listening atomic.Pointer[listeners]
-	draining  atomic.Bool // shutdown has begun
+	draining  atomic.Bool                        // shutdown has begun
+	startLink atomic.Pointer[identity.StartLink] // the link whose file is in the data directory
 }
 
 // Option changes how an App is made.
@@ -121,6 +121,7 @@ type options struct {
 	undeclared bool
 	bare       bool
 	dashboard  bool
+	listening  bool
 }
 
 // AsItIs ignores what the settings file declares, for commands that inspect an
@@ -141,6 +142,11 @@ func WithServer(s *servers.BuiltinServer) Option {
 // WithDashboard adds the built-in server that shows the instance as an App. An
 // instance that has had it keeps it, until `server rm` removes it permanently.
 func WithDashboard() Option { return func(o *options) { o.dashboard = true } }
+
+// Listening has New call Listen before it opens or changes anything else, so
+// that an instance whose address is taken leaves nothing behind. Connections
+// wait until Run.
+func Listening() Option { return func(o *options) { o.listening = true } }
 
 // WithPollAfter sets how long a legacy stream stays open before its client must
 // resume it.
@@ -175,6 +181,15 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "the data directory %s cannot be made; choose another with --data-dir: %w", a.cfg.DataDir, err)
+	}
+	if a.opts.listening {
+		if err := a.Listen(ctx); err != nil {
+			return err
+		}
+		a.onClose(func(context.Context) { // Run closes them too
+			l := a.listening.Load()
+			_ = closeAll(l.public, l.local, l.sandbox)
+		})
 	}
 	if err := a.openStore(ctx); err != nil {
 		return err
@@ -356,10 +371,10 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 	return guard.TraceCalls(tracer), nil
 }
 
-// openIdentity loads keys, users and logins, and creates the admin key of a new
-// instance.
+// openIdentity loads keys, users and logins, and sets the admin key that the
+// environment names. MakeAdminKey makes one where it names none.
 func (a *App) openIdentity(ctx context.Context) (err error) {
-	c := identity.Config{Store: a.store, Logger: a.log, Open: a.cfg.Open, OnUsersChanged: a.usersChanged(), Now: a.clock.Now}
+	c := identity.Config{Store: a.store, Logger: a.log, Open: a.cfg.Open, OnUsersChanged: a.usersChanged(), OnSignedIn: a.noteSignIn, Now: a.clock.Now}
 	if a.cfg.DB != nil {
 		c.OnUnknownToken = cluster.NewMissLookup(a.reloadIdentities).LookUp
 	}
@@ -370,11 +385,7 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 	if key := a.cfg.AdminKey(); key != "" {
 		return a.identity.SetAdminKey(ctx, key)
 	}
-	token, made, err := a.identity.EnsureAdminKey(ctx)
-	if made {
-		a.adminKey = token
-	}
-	return err
+	return nil
 }
 
 // usersChanged returns the function that receives all users after a change of them.
@@ -435,10 +446,16 @@ func (a *App) Close() error {
 	return nil
 }
 
-// AdminKey returns the admin key that this process created at the first start
-// of the instance. Only its hash is stored, so this is the one chance to show
-// it.
-func (a *App) AdminKey() (token string, made bool) { return a.adminKey, a.adminKey != "" }
+// MakeAdminKey makes the admin key of an instance that never had one. made is
+// then true. Only the hash of the key is stored, so the caller must show token
+// at once. Nothing that can fail may come between: an instance that cannot
+// start must not use up its only key.
+func (a *App) MakeAdminKey(ctx context.Context) (token string, made bool, err error) {
+	if a.cfg.AdminKey() != "" {
+		return "", false, nil
+	}
+	return a.identity.EnsureAdminKey(ctx)
+}
 
 // newID returns an id that sorts by time. It uses nanoseconds, so that records
 // within one millisecond keep their order, followed by random bytes.

@@ -25,15 +25,6 @@ func (a *App) openConsole() error {
 	return err
 }
 
-// FirstSignIn returns a link that signs the first user in, once; "" if other
-// users exist. Listen must have been called.
-func (a *App) FirstSignIn(ctx context.Context) (string, error) {
-	if !a.cfg.IsEndpointOn("admin") {
-		return "", nil
-	}
-	return a.people.FirstSignIn(ctx)
-}
-
 // FurnishDemo makes the room of the demonstration. mapURL is the address of the bank's map
 // server; "" gives the bank a stand-in.
 func (a *App) FurnishDemo(ctx context.Context, mapURL string) error {

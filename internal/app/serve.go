@@ -338,7 +338,7 @@ func (a *App) chores(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := errors.Join(a.identity.FlushUsage(ctx), a.identity.Reload(ctx), a.agents.Load(ctx), a.ring.Rotate(ctx), a.limits.Flush(ctx), a.recheckTokens(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(a.identity.FlushUsage(ctx), a.identity.Reload(ctx), a.agents.Load(ctx), a.ring.Rotate(ctx), a.limits.Flush(ctx), a.recheckTokens(ctx), a.dropStartLink(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.ErrorAttr(err))
 		}
 		a.apps.DropDeadViews()

@@ -35,6 +35,22 @@ func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
 	return out
 }
 
+// CountTokens returns how many tools of a server the principal sees, and an estimate of
+// what their definitions cost a model: about one token per four bytes of JSON.
+func (sh *Shelf) CountTokens(p *junctor.Principal, server string) (tools, tokens int) {
+	s := sh.byID[server]
+	if s == nil {
+		return 0, 0
+	}
+	for _, t := range s.tools {
+		if sh.Visible(p, Scope{Audience: Watching(p)}, s, junctor.KindTool, t.Name) == "" {
+			tools++
+			tokens += (len(t.Default.JSON) + 3) / 4
+		}
+	}
+	return tools, tokens
+}
+
 // DescribeOne returns one tool by its exposed name, or by the own name of a
 // built-in tool, with the evidence for its roles. An unknown or hidden name is
 // not_found.

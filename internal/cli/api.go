@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/clients"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
@@ -22,9 +25,10 @@ func (c *cli) apiCommand() *cobra.Command {
 	var headers, include []string
 	cmd := &cobra.Command{
 		Use: "api DOCUMENT", Short: "Serve one API's documentation as an MCP server, with nothing to set up",
-		Long: "Make an MCP server of an API's documentation, a file or URL (OpenAPI, GraphQL, Postman and others), and serve it on standard\n" +
-			"input and output, or over HTTP with --listen. Nothing is kept: for a server that stays, with records and limits, use\n" +
-			"junctor server add. Files that the document refers to are read from its own folder or origin.",
+		Long: "Make an MCP server of an API's documentation, a file or URL (OpenAPI, GraphQL, Postman and others). On a terminal, or with\n" +
+			"--listen, it is served over HTTP; an MCP client that starts the command gets it on standard input and output. Nothing is\n" +
+			"kept: for a server that stays, with records and limits, use junctor server add. Files that the document refers to are\n" +
+			"read from its own folder or origin.",
 		Example: "  junctor api openapi.yaml --base-url https://pets.example.com/v1 --header 'X-API-Key: env:PETS_KEY'\n" +
 			"  junctor api https://pets.example.com/openapi.json --listen 127.0.0.1:9000",
 		Args: cobra.ExactArgs(1),
@@ -41,7 +45,10 @@ func (c *cli) apiCommand() *cobra.Command {
 				Mode: junctor.ModeGenerated, API: &junctor.API{APISettings: junctor.APISettings{DocumentURL: address, Exposure: junctor.Exposure(mode), Include: include, Mutations: "all"}},
 			}}
 			in.Server.Connection, in.Credentials = upstreamauth.SplitLiterals(junctor.Connection{Transport: junctor.TransportHTTP, URL: baseURL, Headers: given})
-			return c.serveAPI(cmd, in, listen)
+			if listen == "" && isTerminal(c.in) {
+				listen = freeLocalAddress // no client is at the other end of a terminal
+			}
+			return c.serveAPI(cmd, args[0], in, listen)
 		}),
 	}
 	flags := cmd.Flags()
@@ -49,9 +56,12 @@ func (c *cli) apiCommand() *cobra.Command {
 	flags.StringArrayVar(&headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference such as env:NAME; may be given several times")
 	flags.StringArrayVar(&include, "include", nil, "operations that become tools: GET, /pets/**, 'GET /pets/*', tag:pets, op:list*, ~expression; with ! before it, that do not; may be given several times")
 	flags.StringVar(&mode, "mode", "", "how tools are listed: all, search (three tools that find, describe and call them) or auto (default auto)")
-	flags.StringVar(&listen, "listen", "", "serve over HTTP at this `address` of this machine instead, without a key")
+	flags.StringVar(&listen, "listen", "", "serve over HTTP at this `address` of this machine, without a key (default on a terminal: a free port)")
 	return cmd
 }
+
+// freeLocalAddress is the address of a free port of this machine.
+const freeLocalAddress = "127.0.0.1:0"
 
 // documentAddress returns the URL of a document. A file gets a file: URL with
 // its absolute path.
@@ -72,7 +82,7 @@ func documentAddress(where string) (string, error) {
 // serveAPI serves a document from a temporary data directory, which is deleted
 // afterwards. The environment is ignored, so that settings meant for an
 // instance, such as a database, do not apply.
-func (c *cli) serveAPI(cmd *cobra.Command, in admin.ServerInput, listen string) (err error) {
+func (c *cli) serveAPI(cmd *cobra.Command, where string, in admin.ServerInput, listen string) (err error) {
 	dir, err := os.MkdirTemp("", "junctor-api-")
 	if err != nil {
 		return err
@@ -98,13 +108,58 @@ func (c *cli) serveAPI(cmd *cobra.Command, in admin.ServerInput, listen string) 
 	if err != nil {
 		return replaceFieldNames(err, ". Correct the document, or set allow_empty", "") // without a tool there is nothing to serve, so the flag is not offered
 	}
-	c.printNote("%s: %s at %s, %d problems", made.Title, countTools(&made), made.BaseURL, len(made.Problems))
+	c.printServedAPI(where, &made)
 	if listen == "" {
 		return a.ServeAPI(ctx, c.in, c.out)
 	}
 	if err := a.Listen(ctx); err != nil {
 		return err
 	}
-	c.printNote("MCP: %s/mcp/s/%s", a.URL(), app.OneAPI)
+	c.printNextSteps(where, &made, a.URL()+"/mcp/s/"+app.OneAPI)
 	return a.Run(ctx)
+}
+
+// How much of a document `junctor api` prints.
+const (
+	shownTools    = 10
+	shownProblems = 20
+)
+
+// printServedAPI prints what a document yields: its tools, and the problems that
+// leave something out or may make calls fail. Hints are only counted.
+func (c *cli) printServedAPI(where string, made *junctor.APIPreview) {
+	c.printNote("%s: %s; calls go to %s", cmp.Or(toCell(made.Title), filepath.Base(where)), countTools(made), made.BaseURL)
+	tools := slices.DeleteFunc(slices.Clone(made.Endpoints), func(e junctor.APIEndpoint) bool { return !e.Callable })
+	for _, e := range tools[:min(len(tools), shownTools)] {
+		c.printNote("  %s  %s", toCell(e.Tool), toCell(e.Key))
+	}
+	if more := len(tools) - shownTools; more > 0 {
+		c.printNote("  and %d more", more)
+	}
+	hints, shown := 0, 0
+	for _, severity := range []string{"error", "warning", "hint"} {
+		for _, x := range made.Problems {
+			switch {
+			case x.Severity != severity:
+			case severity == "hint" || shown == shownProblems:
+				hints++
+			default:
+				shown++
+				c.printNote("%s:%d:%d: %s %s: %s", toCell(x.File), x.Line, x.Column, x.Severity, x.Code, formatProblem(&x))
+			}
+		}
+	}
+	if hints > 0 {
+		c.printNote("%d more problems and hints: with an instance running, junctor server add %s %s --dry-run lists them", hints, clients.PreferredID(cmp.Or(made.Title, app.OneAPI)), quoteShellWord(where))
+	}
+}
+
+// printNextSteps prints where the server is, and what can be done with it.
+func (c *cli) printNextSteps(where string, made *junctor.APIPreview, address string) {
+	id := clients.PreferredID(cmp.Or(made.Title, app.OneAPI))
+	c.printNote("\nMCP: %s  (without a key, from this machine only)\n", address)
+	c.printNote("Connect a client, such as Claude Code:\n  claude mcp add --transport http %s %s", id, address)
+	c.printNote("List its tools:\n  curl -s %s -H 'Content-Type: application/json' -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}'", address)
+	c.printNote("Keep it, with records and limits, in an instance that runs:\n  junctor server add %s %s", id, quoteShellWord(where))
+	c.printNote("\nCtrl-C ends it.")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
@@ -58,7 +59,10 @@ type instanceChecks struct {
 	// askCluster asks the instance for all replicas that share its database.
 	// nil skips these checks.
 	askCluster func(context.Context) (*admin.ClusterState, error)
-	now        time.Time
+	// testServers reaches the servers of the running instance. nil skips these
+	// checks.
+	testServers func(context.Context) ([]serverCheck, error)
+	now         time.Time
 }
 
 // doctorCommand returns `junctor doctor`.
@@ -69,7 +73,9 @@ func (c *cli) doctorCommand() *cobra.Command {
 			"instance answers, and what is unsafe about it: its own settings count where one runs. Of an instance on\n" +
 			"PostgreSQL, all that share the database are looked at: whether they reach each other, their versions,\n" +
 			"clocks, sealing keys, Redis, journals and leases. Every check is printed, with what to do; the command\n" +
-			"exits 1 if any fails.",
+			"exits 1 if any fails.\n" +
+			"Each server of a running instance that is switched on is reached as junctor server test does it: commands are\n" +
+			"started, and APIs are sent a request that changes nothing. A server that clients cannot use fails.",
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			findings := []finding{}
 			i, first := c.newInstanceChecks(cmd)
@@ -77,7 +83,10 @@ func (c *cli) doctorCommand() *cobra.Command {
 			var cluster *admin.ClusterState
 			if i != nil {
 				var more []finding
-				more, cluster = i.runChecks(cmd.Context())
+				_ = c.runWithProgress("waiting for the servers of the instance to answer", func() error {
+					more, cluster = i.runChecks(cmd.Context())
+					return nil
+				})
 				findings = append(findings, more...)
 			}
 			return c.printFindings(findings, cluster)
@@ -130,6 +139,9 @@ func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluste
 		// The checks below read the exposure; an empty one stands for unknown.
 		e = &exposure{}
 	}
+	if address != "" {
+		i.listen = address // a running instance listens where it was told at its start, not where this command line says
+	}
 	database, journal := i.checkDatabase(ctx)
 	found = []finding{
 		i.checkDirectory(), i.checkFiles(), database, i.checkInstance(address, err), i.checkSettingsFile(ctx, address),
@@ -141,6 +153,9 @@ func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluste
 	// Without the settings of the instance, these checks would report what they
 	// do not know as safe.
 	found = append(found, e.runChecks(i.dataDir)...)
+	if address != "" && i.testServers != nil {
+		found = append(found, i.checkServers(ctx)...)
+	}
 	if address == "" || i.askCluster == nil {
 		return append(found, checkJournal(journal)), nil
 	}
@@ -158,6 +173,20 @@ func (i *instanceChecks) runChecks(ctx context.Context) (found []finding, cluste
 		return append(found, checkJournal(journal)), nil
 	}
 	return append(found, checkCluster(cluster)...), cluster
+}
+
+// checkServers reaches the servers of the running instance.
+func (i *instanceChecks) checkServers(ctx context.Context) (found []finding) {
+	servers, err := i.testServers(ctx)
+	if err != nil {
+		return []finding{{"server", stateFail, err.Error(), "junctor server ls asks the instance for its servers: is it of this version?"}}
+	}
+	for j := range servers {
+		if servers[j].Mode != junctor.ModeDiscovered {
+			found = append(found, servers[j].check(i.now))
+		}
+	}
+	return found
 }
 
 // checkDirectory checks that the data directory is writable. One that does not
@@ -244,7 +273,7 @@ func (i *instanceChecks) checkInstance(address string, err error) finding {
 	case address == "":
 		return finding{name, stateOK, "none is running on this data directory", ""}
 	}
-	return finding{name, stateOK, "answers; it was told to listen on " + address, ""}
+	return finding{name, stateOK, "answers; it listens on " + address, ""}
 }
 
 // checkSettingsFile checks that the settings file of the running instance is in
@@ -271,12 +300,13 @@ func (i *instanceChecks) checkSettingsFile(ctx context.Context, address string) 
 	return finding{name, stateOK, state.Path + " is in force", ""}
 }
 
-// checkPort checks that the listen address is free, or belongs to the running
-// instance, whose address is ours.
+// checkPort checks that the listen address is free or, if an instance runs, that the
+// instance accepts connections there. ours is the address of that instance; "" if none
+// runs.
 func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 	const name = "port"
-	if ours != "" && sameAddress(ours, i.listen) {
-		return finding{name, stateOK, i.listen + " is held by the running instance", ""}
+	if ours != "" {
+		return checkRunningPort(ctx, ours)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", i.listen)
 	if err != nil {
@@ -288,12 +318,19 @@ func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 	return finding{name, stateOK, i.listen + " is free", ""}
 }
 
-// sameAddress compares an actual address with a configured one, which may name
-// a host or no host.
-func sameAddress(has, wants string) bool {
-	a, err1 := net.ResolveTCPAddr("tcp", has)
-	b, err2 := net.ResolveTCPAddr("tcp", wants)
-	return err1 == nil && err2 == nil && a.Port == b.Port && (a.IP.Equal(b.IP) || len(b.IP) == 0)
+// checkRunningPort connects to the address that a running instance listens on.
+func checkRunningPort(ctx context.Context, address string) finding {
+	const name = "port"
+	at := address
+	if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
+		at = net.JoinHostPort("localhost", port)
+	}
+	conn, err := (&net.Dialer{Timeout: probeTime}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return finding{name, stateFail, "the running instance does not answer on " + address + ": " + err.Error(), "clients cannot reach it: look at its log, and restart it"}
+	}
+	_ = conn.Close()
+	return finding{name, stateOK, address + " is held by the running instance", ""}
 }
 
 // checkListenAddress warns if other machines reach the instance without TLS.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 func TestExamine(t *testing.T) {
@@ -43,6 +45,10 @@ func TestExamine(t *testing.T) {
 		{"instance hangs", func(p *instanceChecks) {
 			p.askAddress = func(context.Context) (string, error) { return "", errors.New("it hangs") }
 		}, "instance", stateFail, "does not answer"},
+		{"instance on another port", func(p *instanceChecks) {
+			p.askAddress = func(context.Context) (string, error) { return "127.0.0.1:1", nil }
+			p.askSettingsFile = func(context.Context) (admin.FileState, error) { return admin.FileState{}, nil }
+		}, "port", stateFail, "127.0.0.1:1"},
 		{"journal put back", func(p *instanceChecks) {
 			p.openDatabase = func(context.Context) ([]string, error) { return []string{"records 4 to 9 were lost or removed"}, nil }
 		}, "journal", stateWarn, "records 4 to 9"},
@@ -82,23 +88,4 @@ func privateDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-func TestSameAddress(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		has, wants string
-		same       bool
-	}{
-		{"127.0.0.1:80", "127.0.0.1:80", true},
-		{"127.0.0.1:80", "localhost:80", true},
-		{"127.0.0.1:80", "127.0.0.1:81", false},
-		{"10.0.0.1:80", "127.0.0.1:80", false},
-		{"127.0.0.1:80", ":80", true},
-		{"", ":80", false},
-	} {
-		if got := sameAddress(tt.has, tt.wants); got != tt.same {
-			t.Errorf("%s and %s: %t", tt.has, tt.wants, got)
-		}
-	}
 }

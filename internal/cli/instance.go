@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -52,29 +53,26 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 	if _, err := c.probeInstance(ctx, cfg.DataDir); err == nil {
 		return junctor.Errorf(junctor.CodeConflict, "an instance already runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 	}
-	var opts []app.Option
+	opts := []app.Option{app.Listening()} // an address that is taken must not use up the admin key
 	if s.demo {
 		opts = append(opts, app.WithDashboard())
 	}
 	return c.withInstance(ctx, cfg, func(a *app.App) error {
-		if err := a.Listen(ctx); err != nil {
+		s.URL, s.Console = a.URL(), a.ConsoleURL()
+		if err := c.offerSignIn(ctx, a, &s); err != nil {
 			return err
-		}
-		s.URL = a.URL()
-		if key, made := a.AdminKey(); made {
-			s.AdminKey = key
-		}
-		s.Console = a.ConsoleURL()
-		if s.demo || s.AdminKey != "" {
-			var err error
-			if s.SignIn, err = a.FirstSignIn(ctx); err != nil {
-				return err
-			}
 		}
 		if s.demo {
 			if err := a.FurnishDemo(ctx, c.getenv("MAP_SERVER_URL")); err != nil {
 				return err
 			}
+		}
+		key, made, err := a.MakeAdminKey(ctx)
+		if err != nil {
+			return err
+		}
+		if made {
+			s.AdminKey = key
 		}
 		if err := c.printStartInfo(s); err != nil {
 			return err
@@ -85,6 +83,23 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 		defer releaseMemoryLater()()
 		return a.Run(ctx)
 	}, opts...)
+}
+
+// offerSignIn makes a link to sign in if nobody has signed in yet, and at every start of a
+// demo. A terminal shows it. Any other standard output may be kept as a log, so the link
+// goes to a file there.
+func (c *cli) offerSignIn(ctx context.Context, a *app.App, s *startInfo) error {
+	link, err := a.CreateStartLink(ctx, s.demo)
+	switch {
+	case err != nil || link.URL == "":
+		return err
+	case isTerminal(c.out):
+		s.SignIn = link.URL
+		return nil
+	}
+	path, err := a.SaveStartLink(link)
+	s.SignInFile = absolutePath(path)
+	return err
 }
 
 // releaseSoon and releaseAgain are the times after the start at which memory
@@ -228,10 +243,30 @@ func (c *cli) serveStdio(ctx context.Context, cfg *config.Config) error {
 		}
 		// A socket that a dead process left behind: nothing was read yet.
 	}
+	isNew := isMissing(cfg.DataDir)
 	return c.withInstance(ctx, cfg, func(a *app.App) error {
+		if isNew {
+			c.noteNewDataDir(cfg)
+		}
 		defer releaseMemoryLater()()
 		return a.ServeStdio(ctx, c.in, c.out, key)
 	})
+}
+
+// noteNewDataDir says that a data directory is new, and where its admin key comes from.
+func (c *cli) noteNewDataDir(cfg *config.Config) {
+	dir := absolutePath(cfg.DataDir)
+	key := fmt.Sprintf("It has no admin key yet: the first start of `junctor up%s` makes one and prints it, with a link to sign in", dataDirFlag(dir))
+	if cfg.AdminKey() != "" {
+		key = "Its admin key is the one in JUNCTOR_ADMIN_KEY"
+	}
+	c.printNote("junctor created the data directory %s. %s.", dir, key)
+}
+
+// isMissing reports whether there is no file or folder at a path.
+func isMissing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // newInstanceChecks returns the checks of `junctor doctor` for the settings of
@@ -270,6 +305,7 @@ func (c *cli) newInstanceChecks(cmd *cobra.Command) (*instanceChecks, finding) {
 			state := new(admin.ClusterState)
 			return state, newLocalClient(cfg.DataDir).get(ctx, "/cluster", state)
 		},
+		testServers: func(ctx context.Context) ([]serverCheck, error) { return testServers(ctx, newLocalClient(cfg.DataDir)) },
 	}, found
 }
 

@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +21,8 @@ func (c *cli) loginCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use: "login", Short: "Make a link to sign in with, and list and end logins",
-		Long: "Make a link that signs a user in with a browser, once. Without --user it is for the only user there is.\n\n" +
+		Long: "Make a link that signs a user in with a browser, once. Without --user it is for the only user there\n" +
+			"is; if there are several, a terminal is asked for one.\n\n" +
 			"A login lasts 30 days, and ends sooner after 12 hours without use.",
 		Example: "  junctor login --user zoe@example.com", Args: rejectUnknownCommand,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
@@ -33,7 +40,11 @@ func (c *cli) loginCommand() *cobra.Command {
 			case 1:
 				return c.printSignInLink(cmd, users.Items[0].Name)
 			}
-			return usageErrorf("there are several users: name one with --user; junctor user ls lists them")
+			name, err := c.chooseUser(users.Items)
+			if err != nil {
+				return err
+			}
+			return c.printSignInLink(cmd, name)
 		}),
 	}
 	cmd.Flags().StringVar(&user, "user", "", "whom the link signs in, by `name`")
@@ -43,6 +54,39 @@ func (c *cli) loginCommand() *cobra.Command {
 	c.addInstanceFlags(cmd)
 	cmd.AddCommand(c.loginList(), c.loginRevoke())
 	return cmd
+}
+
+// chooseUser asks on a terminal which of several users the link is for. The answer is a
+// number of the list or a name. Without a terminal it is an error that names the users.
+func (c *cli) chooseUser(users []junctor.User) (string, error) {
+	if !isTerminal(c.in) {
+		const shown = 10
+		names := make([]string, 0, shown)
+		for _, u := range users[:min(len(users), shown)] {
+			names = append(names, stripControls(u.Name))
+		}
+		more := ""
+		if len(users) > shown {
+			more = "; junctor user ls lists all"
+		}
+		return "", usageErrorf("there are %d users: name one with --user (%s%s)", len(users), strings.Join(names, ", "), more)
+	}
+	for i, u := range users {
+		c.printNote("%3d  %s (%s)", i+1, stripControls(u.Name), u.Role)
+	}
+	fmt.Fprint(c.err, "Who signs in? Number or name: ")
+	line, err := readLine(c.in)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	answer := strings.TrimSpace(line)
+	if slices.ContainsFunc(users, func(u junctor.User) bool { return u.Name == answer }) {
+		return answer, nil
+	}
+	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(users) {
+		return users[n-1].Name, nil
+	}
+	return "", usageErrorf("%q is neither a number of the list nor the name of a user", stripControls(answer))
 }
 
 // loginList returns `login ls`.

@@ -121,14 +121,19 @@ func (c *cli) usesColour(w io.Writer) bool {
 }
 
 // isTerminal reports whether a reader or writer is a terminal. A person can
-// then be asked.
+// then be asked. The null device is a character device too, and no terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	// The null device is a character device too, and nobody reads it.
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // The colours are those of the terminal's own palette, so that they are

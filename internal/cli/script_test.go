@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -49,13 +51,15 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"edit":  edit,
-			"exits": exits,
-			"keyof": keyof,
-			"ready": ready,
-			"subst": subst,
-			"urlof": urlof,
-			"until": until,
+			"edit":    edit,
+			"exits":   exits,
+			"keyof":   keyof,
+			"opens":   opens,
+			"private": private,
+			"ready":   ready,
+			"subst":   subst,
+			"urlof":   urlof,
+			"until":   until,
 		},
 	})
 }
@@ -112,6 +116,40 @@ func keyof(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &key))
 	ts.Setenv("KEY_ID", key.ID)
 	ts.Setenv("JUNCTOR_KEY", key.Key)
+}
+
+// private FILE checks that only the user can read a file.
+func private(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: private FILE")
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if info.Mode().Perm() != 0o600 {
+		ts.Fatalf("%s has the mode %s", args[0], info.Mode())
+	}
+}
+
+// opens STATUS ADDRESS FILE confirms the sign-in link in a file, as a browser does, at the
+// instance on an address. The answer must have that status.
+func opens(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: opens STATUS ADDRESS FILE")
+	}
+	link, err := url.Parse(strings.TrimSpace(ts.ReadFile(args[2])))
+	ts.Check(err)
+	form := strings.NewReader(url.Values{"token": {link.Query().Get("token")}}.Encode())
+	req, err := http.NewRequest(http.MethodPost, "http://"+args[1]+"/login", form)
+	ts.Check(err)
+	req.Host = link.Host
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", link.Scheme+"://"+link.Host)
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	ts.Check(res.Body.Close())
+	if got := strconv.Itoa(res.StatusCode); got != args[0] {
+		ts.Fatalf("the link was answered with %s, want %s", got, args[0])
+	}
 }
 
 // ready DIR waits until an instance answers on the socket of a data directory.

@@ -50,13 +50,17 @@ func (c *cli) secretSet() *cobra.Command {
 
 // readSecret reads a secret from the file that a flag names, or from standard
 // input if file is "" or "-". One line break at its end is removed. Errors do
-// not show the secret.
+// not show the secret, and name the flag if it was given.
 func (c *cli) readSecret(flag, file string) (string, error) {
 	in, from := c.in, "standard input"
+	blamed := "--" + flag + ": "
+	if file == "" {
+		blamed = "" // the flag was not given
+	}
 	if file != "" && file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", usageErrorf("--%s: %s cannot be read: %v", flag, file, err)
+			return "", usageErrorf("%s%s cannot be read: %v", blamed, file, err)
 		}
 		defer f.Close()
 		in, from = f, file
@@ -68,16 +72,16 @@ func (c *cli) readSecret(flag, file string) (string, error) {
 	// One byte more than the limit, and a line break of up to two bytes.
 	data, err := io.ReadAll(io.LimitReader(in, seal.MaxSecret+3))
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be read: %w", from, err)
+		return "", fmt.Errorf("%s%s cannot be read: %w", blamed, from, err)
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", usageErrorf("there is no secret in %s", from)
+		return "", usageErrorf("%sthere is no secret in %s", blamed, from)
 	case len(value) > seal.MaxSecret:
-		return "", usageErrorf("what is in %s is too long for a secret: the most is %d bytes", from, seal.MaxSecret)
+		return "", usageErrorf("%swhat is in %s is too long for a secret: the most is %d bytes", blamed, from, seal.MaxSecret)
 	case !utf8.ValidString(value):
-		return "", usageErrorf("what is in %s is not text: encode it, as base64 does, if what uses it takes that", from)
+		return "", usageErrorf("%swhat is in %s is not text: encode it, as base64 does, if what uses it takes that", blamed, from)
 	}
 	return value, nil
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -8,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,22 +28,94 @@ func (c *cli) serverCommand() *cobra.Command {
 	return cmd
 }
 
+// serverItem is one server of `server ls`, with its health.
+type serverItem struct {
+	junctor.Server
+	Health junctor.ServerHealth `json:"health"`
+}
+
 // serverList returns `server ls`.
 func (c *cli) serverList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List servers", Example: "  junctor server ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List servers with their health", Example: "  junctor server ls\n  junctor server ls --format json", Args: cobra.NoArgs,
+		Long: "List servers with their health, as far as it is known without reaching them: ok, broken, unknown (nothing was sent\n" +
+			"to it since the instance started) or off. TOKENS is what the list of its tools costs a model, as an estimate;\n" +
+			"CREDENTIALS is how long ago they were entered, or the login was made. junctor doctor reaches each server.",
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
-			return printList(c, cmd, "/servers", []string{"ID", "MODE", "STATE", "DECLARED", "FOUND FOR", "TITLE", "ERROR"}, func(s junctor.Server) []string {
-				declared := ""
-				if s.Declared != "" {
-					declared = filepath.Base(s.Declared)
-				}
-				return []string{s.ID, string(s.Mode), string(s.State), declared, s.Discovered, firstLine(s.Title, 60), firstLine(s.LastError, 80)}
-			})
+			client, err := c.newClient(cmd)
+			if err != nil {
+				return err
+			}
+			items, err := loadServerHealth(cmd.Context(), client)
+			if err != nil {
+				return err
+			}
+			if c.wantsJSON() {
+				return c.printJSON(listPage[serverItem]{Items: items})
+			}
+			return c.printServerItems(items)
 		}),
 	}
 	c.addInstanceFlags(cmd)
 	return cmd
+}
+
+// loadServerHealth returns the servers of an instance with their health.
+func loadServerHealth(ctx context.Context, client *adminClient) ([]serverItem, error) {
+	var servers listPage[junctor.Server]
+	var health listPage[junctor.ServerHealth]
+	if err := errors.Join(client.get(ctx, "/servers", &servers), client.get(ctx, "/server-health", &health)); err != nil {
+		return nil, err
+	}
+	items := make([]serverItem, len(servers.Items))
+	for i, s := range servers.Items {
+		items[i].Server = s
+		for _, h := range health.Items {
+			if h.Server == s.ID {
+				items[i].Health = h
+			}
+		}
+	}
+	return items, nil
+}
+
+// printServerItems prints servers as a table, and below it what is broken.
+func (c *cli) printServerItems(items []serverItem) error {
+	now := time.Now()
+	rows := make([][]string, len(items))
+	for i, s := range items {
+		declared := ""
+		if s.Declared != "" {
+			declared = filepath.Base(s.Declared)
+		}
+		rows[i] = []string{
+			s.ID, string(s.Mode), string(s.State), string(s.Health.State), strconv.Itoa(s.Health.Tools), strconv.Itoa(s.Health.Tokens), formatAge(now, s.Health.CredentialsAt),
+			declared, s.Discovered, firstLine(s.Title, 60),
+		}
+	}
+	if err := c.printTable([]string{"ID", "MODE", "STATE", "HEALTH", "TOOLS", "TOKENS", "CREDENTIALS", "DECLARED", "FOUND FOR", "TITLE"}, rows); err != nil {
+		return err
+	}
+	for _, s := range items {
+		if s.Health.Problem != "" {
+			c.printNote("%s: %s\n    %s", s.ID, toCell(s.Health.Problem), toCell(s.Health.Fix))
+		}
+	}
+	return nil
+}
+
+// formatAge returns how long ago a time was, such as 3d; "" for the zero time.
+func formatAge(now, t time.Time) string {
+	age := now.Sub(t)
+	switch {
+	case t.IsZero():
+		return ""
+	case age < time.Hour:
+		return fmt.Sprintf("%dm", int(max(age, 0).Minutes()))
+	case age < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(age.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(age.Hours()/24))
 }
 
 // serverShow returns `server show`.

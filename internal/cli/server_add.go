@@ -316,6 +316,9 @@ func (c *cli) serverAdd() *cobra.Command {
 			if d.anyGiven() || cmd.ArgsLenAtDash() < 0 && len(args) == 2 && isFile(args[1]) {
 				return c.addDocument(cmd, &f, &d, args)
 			}
+			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (isFile(args[0]) || isURL(args[0])) {
+				return usageErrorf("give the server a name first: junctor server add NAME %s", quoteShellWord(args[0]))
+			}
 			url, command, err := splitTarget(cmd, args, 1)
 			if err != nil {
 				return err
@@ -385,7 +388,11 @@ func (c *cli) serverProbe() *cobra.Command {
 // stored credentials.
 func (c *cli) serverTest() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes",
+		Long: "Reach a server as it is stored. A server that is made of an API's documentation is sent a request that changes\n" +
+			"nothing: a GET or a query without arguments. If its API has none, the command says so and sends nothing. The exit\n" +
+			"code is 5 if the server could not be reached, and 1 if it was reached and failed.",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var p junctor.Probe
 			err := c.runWithProgress("waiting for the server to answer", func() error { return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "test"), nil, &p) })
@@ -416,8 +423,11 @@ func (c *cli) printProbe(p junctor.Probe) error {
 				fmt.Fprintf(c.out, "       %s\n", toCell(p.Hint))
 			}
 		}
+		if p.Skipped != "" {
+			fmt.Fprintf(c.out, "%s %s\n", c.colourText(yellow, "none  "), toCell(p.Skipped))
+		}
 		if err := c.printFacts("protocol", describeProtocol(p.Status), "server", strings.TrimSpace(p.Status.Name+" "+p.Status.Release), "latency", formatLatency(p.Status),
-			"tools", strings.Join(p.Tools, ", ")); err != nil {
+			"called", p.Called, "tools", strings.Join(p.Tools, ", ")); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -153,21 +154,26 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 		}
 		return c.requireTools(&p, d.allowEmpty)
 	}
+	// The instance gets the text of a file without its name.
+	name := "document"
+	if s.Document != "" {
+		name = filepath.Base(cmp.Or(d.openapi, d.graphql, d.docs, args[len(args)-1]))
+	}
 	var added junctor.Server
 	if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
-		return replaceFieldNames(err)
+		return replaceFieldNames(err, "document, line ", name+", line ")
 	}
 	if !c.wantsJSON() {
 		c.printNote("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
-		c.printDocumentErrors(cmd, added.ID)
+		c.printDocumentErrors(cmd, added.ID, name)
 	}
 	return c.printIfJSON(added)
 }
 
 // printDocumentErrors warns that parts of a document could not be used, so
-// their operations are no tools. The server exists already, so a failure of
-// this request is ignored.
-func (c *cli) printDocumentErrors(cmd *cobra.Command, id string) {
+// their operations are no tools. name stands for the document. The server exists
+// already, so a failure of this request is ignored.
+func (c *cli) printDocumentErrors(cmd *cobra.Command, id, name string) {
 	var p junctor.APIPreview
 	if err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", id, "validate"), nil, &p); err != nil {
 		return
@@ -178,6 +184,9 @@ func (c *cli) printDocumentErrors(cmd *cobra.Command, id string) {
 		if i == 5 {
 			c.printNote("%d more errors: junctor server validate %s lists them", len(p.Problems)-i, id)
 			return
+		}
+		if x.File == "document" {
+			x.File = name
 		}
 		c.printNote("%s:%d:%d: error %s: %s", toCell(x.File), x.Line, x.Column, x.Code, formatProblem(&x))
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/event"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // triggerCommand returns the group `junctor trigger`.
@@ -202,9 +205,17 @@ func (c *cli) triggerAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// A key that cannot read servers gets no note.
+			hasEvents := func() bool {
+				return c.requestAPI(cmd, http.MethodGet, apiPath("servers", servers.EventsID), nil, nil) == nil
+			}
+			had := hasEvents()
 			var made junctor.Trigger
 			if err := c.requestAPI(cmd, http.MethodPost, "/triggers", triggerBody(t), &made); err != nil {
 				return err
+			}
+			if !had && hasEvents() {
+				c.printNote("the first trigger added the server %s: its tool events__send lets agents whose key has the scope %s send events. To switch it off: junctor server disable %s", servers.EventsID, junctor.ScopeEventsSend, servers.EventsID)
 			}
 			return c.printIfJSON(made)
 		}),
@@ -247,6 +258,26 @@ func describeAction(a *junctor.Action) string {
 	return a.Tool + " by " + a.Resolve
 }
 
+// describeSkip returns the failures after which later calls of the line pass,
+// or "" if they never do.
+func describeSkip(failures int) string {
+	switch failures {
+	case 0:
+		return ""
+	case 1:
+		return "1 failed attempt"
+	}
+	return fmt.Sprintf("%d failed attempts", failures)
+}
+
+// formatOptional returns a number, or "" for 0, which stands for the default.
+func formatOptional(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 // formatSwitch returns whether something is switched on.
 func formatSwitch(disabled bool) string {
 	if disabled {
@@ -272,6 +303,7 @@ func (c *cli) triggerShow() *cobra.Command {
 				return err
 			}
 			return c.printFacts("name", t.Name, "title", t.Title, "match", string(match), "calls", describeAction(&t.Action), "template", string(t.Action.Template),
+				"order key", t.Action.OrderKey, "attempts", formatOptional(t.Action.Attempts), "skip after", describeSkip(t.Action.SkipAfter), "file attempts", formatOptional(t.Action.FileAttempts),
 				"state", formatSwitch(t.Disabled), "declared in", t.Declared, "changed", formatTime(t.UpdatedAt))
 		}),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
 // startInfo is what a user needs to know about an instance that has just
@@ -20,6 +21,10 @@ type startInfo struct {
 	Console  string `json:"console"`           // URL of the console
 	SignIn   string `json:"sign_in,omitempty"` // link that signs the first user in, once
 
+	// SignInFile is the path of the file that has the link if standard output is no
+	// terminal; SignIn is then "".
+	SignInFile string `json:"sign_in_file,omitempty"`
+
 	commandFlags string // flags with which further commands reach it: "" or " --data-dir …"
 	demo         bool
 }
@@ -30,7 +35,9 @@ func (c *cli) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start an instance and serve until Ctrl-C",
 		Long: "Start an instance and serve until Ctrl-C or SIGTERM. At the first start it makes its data directory and an\n" +
-			"admin key, which is printed once; JUNCTOR_ADMIN_KEY names one instead.",
+			"admin key, which is printed once; JUNCTOR_ADMIN_KEY names one instead. Until somebody has signed in, every start\n" +
+			"gives a new link to sign in to the console: on a terminal it is printed, otherwise it is written to the file\n" +
+			"sign-in-link in the data directory.",
 		Example: "  junctor up --listen 127.0.0.1:9000", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -122,6 +129,9 @@ func (c *cli) printStartInfo(s startInfo) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "junctor is up at %s\n\n", s.URL)
 	fmt.Fprintf(&b, "  console      %s\n", s.consoleLine())
+	if s.SignInFile != "" {
+		fmt.Fprintf(&b, "  sign in      open the link in %s (it works once, for %d minutes)\n", s.SignInFile, int(identity.SignInLinkLifetime.Minutes()))
+	}
 	fmt.Fprintf(&b, "  MCP clients  %s/mcp\n", s.URL)
 	fmt.Fprintf(&b, "  admin API    %s/api/v1\n", s.URL)
 	fmt.Fprintf(&b, "  data         %s\n", s.DataDir)
@@ -134,6 +144,7 @@ func (c *cli) printStartInfo(s startInfo) error {
 		fmt.Fprintf(&b, "  admin key    %s  (%s)\n", key, note)
 	}
 	fmt.Fprintf(&b, "\nTry, in another terminal:\n\n")
+	fmt.Fprintf(&b, "  junctor login%s  # a link to sign in to the console\n", s.commandFlags)
 	fmt.Fprintf(&b, "  junctor tool ls%s\n", s.commandFlags)
 	fmt.Fprintf(&b, "  junctor tool call demo__add --arg a=2 --arg b=40%s\n", s.commandFlags)
 	if s.demo {

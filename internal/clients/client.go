@@ -65,9 +65,9 @@ type Target struct {
 const EntryName = "junctor"
 
 // All returns the table of clients, in the order in which they are listed. To support
-// another client, add a row here. The command line reads the table; README.md,
-// docs/servers.md and the console list the names by hand, and a test compares them with
-// this table.
+// another client, add a row here. The command line and the console read the table: the
+// latter is built with a file that go test -update writes from it. README.md and
+// docs/servers.md are compared with it by a test.
 func All() []Client {
 	typed := func(t Target) any { return map[string]any{"type": "http", "url": t.URL, "headers": bearerHeader(t)} }
 	untyped := func(t Target) any { return map[string]any{"url": t.URL, "headers": bearerHeader(t)} }

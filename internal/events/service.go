@@ -67,7 +67,7 @@ type Servers interface {
 	LocalClients() servers.Clients
 	// OfferBuiltin makes a tenant's catalog offer a built-in server, unless its row was
 	// removed.
-	OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) error
+	OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) (added bool, err error)
 	// ClassifyUnknownTool decides on a delivery whose tool this replica does not know.
 	ClassifyUnknownTool(ctx context.Context, op *guard.Op) queue.Outcome
 	// ConnectEndpoint makes the backend of a delivery endpoint. It connects when it is
@@ -198,11 +198,16 @@ func (s *Service) PruneDeliveries(ctx context.Context) error {
 
 // OfferServer makes the tenant's catalog offer the built-in server for events. Tenants
 // other than the default one have none. starting says that servers are not attached yet.
+// What it adds is logged, because agents get a tool that nobody added by name.
 func (s *Service) OfferServer(ctx context.Context, tenant junctor.TenantID, starting bool) error {
 	if tenant != junctor.DefaultTenant {
 		return nil
 	}
-	return s.Servers.OfferBuiltin(ctx, tenant, servers.EventsID, starting)
+	added, err := s.Servers.OfferBuiltin(ctx, tenant, servers.EventsID, starting)
+	if added {
+		s.Log.Info("the first trigger added the server events, with the tool events__send for callers with the scope events:send; junctor server disable events switches it off")
+	}
+	return err
 }
 
 // feedbackSince returns from when on a principal may read the deliveries to an agent,

@@ -178,17 +178,10 @@ func (x *exchange) capabilitiesJSON() string {
 	return `{` + shared + more + `}`
 }
 
-// serverInstructions returns the instructions of the server at whose endpoint the request
-// came in, or "".
+// serverInstructions returns what the client is told about the servers of the endpoint
+// at which the request came in, or "".
 func (x *exchange) serverInstructions() string {
-	if x.view.Server == "" {
-		return ""
-	}
-	s, err := x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).Server(x.principal, x.view.Server)
-	if err != nil {
-		return ""
-	}
-	return s.Offer.Instructions
+	return x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).Instructions(x.principal, x.view)
 }
 
 // subscriptionMeta returns the _meta of notifications for the subscription with this

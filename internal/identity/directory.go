@@ -164,30 +164,3 @@ func (d *Directory) RemoveUser(ctx context.Context, p *junctor.Principal, id str
 	d.o.Servers.UserChanged(p.Tenant, id)
 	return out, nil
 }
-
-// firstUser is the name of the user who signs in before any was added.
-const firstUser = "admin"
-
-// FirstSignIn returns an address that signs the first user in, once. It returns "" if
-// other users have been added, who know how to sign in.
-func (d *Directory) FirstSignIn(ctx context.Context) (string, error) {
-	users, err := d.ListUsers(ctx, junctor.DefaultTenant)
-	if err != nil {
-		return "", err
-	}
-	if len(users) == 0 {
-		u, err := d.CreateUser(ctx, junctor.DefaultTenant, NewUser{Name: firstUser, Role: junctor.UserAdmin})
-		if err != nil {
-			return "", err
-		}
-		users = append(users, u)
-	}
-	if len(users) > 1 || users[0].Name != firstUser {
-		return "", nil
-	}
-	link, _, err := d.CreateLink(ctx, junctor.DefaultTenant, users[0].ID)
-	if err != nil {
-		return "", err
-	}
-	return link + "&" + url.Values{"next": {"/start"}}.Encode(), nil // where the first steps are
-}

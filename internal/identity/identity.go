@@ -25,6 +25,10 @@ type Config struct {
 	// changed. It must not call back into the Identity, which holds its lock.
 	OnUsersChanged func([]junctor.User)
 
+	// OnSignedIn, if set, is called after somebody has signed in on this replica. It must
+	// not call back into the Identity, which holds its lock.
+	OnSignedIn func(junctor.TenantID)
+
 	// Missed, if set, receives the hash of a token or cookie that has our format but is
 	// unknown here: another replica may have issued it a moment ago. It returns true if
 	// the snapshot was reloaded and is worth a second look.
@@ -39,6 +43,7 @@ type Identity struct {
 	log            *slog.Logger
 	onUsersChanged func([]junctor.User)
 	onUnknownToken func(sum [32]byte) bool
+	onSignedIn     func(junctor.TenantID)
 
 	anonymousPrincipal *junctor.Principal // nil unless the instance is open
 	operatorPrincipal  *junctor.Principal // of the operator's socket
@@ -71,8 +76,11 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 	if c.OnUnknownToken == nil {
 		c.OnUnknownToken = func([32]byte) bool { return false }
 	}
+	if c.OnSignedIn == nil {
+		c.OnSignedIn = func(junctor.TenantID) {}
+	}
 	i := &Identity{
-		store: c.Store, now: c.Now, log: c.Logger, onUsersChanged: c.OnUsersChanged, onUnknownToken: c.OnUnknownToken, passwordCost: defaultHashCost(), hashSlots: make(chan struct{}, maxConcurrentHashes),
+		store: c.Store, now: c.Now, log: c.Logger, onUsersChanged: c.OnUsersChanged, onUnknownToken: c.OnUnknownToken, onSignedIn: c.OnSignedIn, passwordCost: defaultHashCost(), hashSlots: make(chan struct{}, maxConcurrentHashes),
 		operatorPrincipal: &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "operator", Name: "operator",
 			Scopes: []junctor.Scope{junctor.ScopeAdmin},

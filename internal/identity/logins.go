@@ -107,6 +107,19 @@ func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user
 	return token, l.ExpiresAt, nil
 }
 
+// HasSignedIn reports whether anybody of a tenant has ever signed in.
+func (i *Identity) HasSignedIn(ctx context.Context, tenant junctor.TenantID) (bool, error) {
+	return i.store.For(tenant).HasSignedIn(ctx)
+}
+
+// createStartLink is CreateLink for the start of an instance: the links of former starts
+// end, and this one ends when anybody signs in.
+func (i *Identity) createStartLink(ctx context.Context, tenant junctor.TenantID, user string) (token string, expires time.Time, err error) {
+	token, l := i.newLogin(linkPrefix, SignInLinkLifetime)
+	l.Tenant, l.User = tenant, user
+	return token, l.ExpiresAt, i.store.For(tenant).ReplaceStartLink(ctx, l)
+}
+
 // UseLink signs in the user of a link and returns the value of the browser's cookie. If
 // several callers use one link, exactly one of them is signed in. The others get
 // not_found, as do callers with an unknown or expired link.
@@ -128,6 +141,7 @@ func (i *Identity) UseLink(ctx context.Context, token string) (cookie string, l 
 func (i *Identity) publishLogin(ctx context.Context, l junctor.Login) error {
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user signed in", slog.String("tenant", string(l.Tenant)), slog.String("user", l.User),
 		slog.String("login", l.ID), slog.String("how", l.How))
+	i.onSignedIn(l.Tenant)
 	return i.applyChange(ctx, func(r *rowSet) { r.logins = append(r.logins, l) })
 }
 

@@ -341,6 +341,7 @@ func (s *Registry) detachServer(tenant junctor.TenantID, id string) {
 	s.dropGenerated(key)
 	delete(s.inside, key)
 	delete(s.broken, key)
+	delete(s.tested, key)
 	delete(s.homes, key)
 }
 
@@ -411,11 +412,24 @@ func serverStatus(up authenticatedRoute, st upstream.State) junctor.ServerStatus
 	return status
 }
 
-// TestServer probes a stored server with its stored definition.
+// TestServer probes a stored server with its stored definition. A generated server is
+// sent a request that changes nothing, if its API has one.
 func (s *Registry) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
+	probe, err := s.testServer(ctx, p, id)
+	if err == nil {
+		s.noteTest(serverKey{p.Tenant, id}, &probe)
+	}
+	return probe, err
+}
+
+// testServer is TestServer without noting the result.
+func (s *Registry) testServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
 	row, err := s.VisibleServer(ctx, p, id)
 	if err != nil {
 		return junctor.Probe{}, err
+	}
+	if row.Mode == junctor.ModeGenerated {
+		return s.testGenerated(ctx, p, &row)
 	}
 	if row.Mode != junctor.ModeBYO && row.Mode != junctor.ModeDiscovered {
 		return junctor.Probe{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: there is nothing to reach", id, row.Mode)

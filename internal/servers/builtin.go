@@ -71,23 +71,26 @@ func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, form
 
 // OfferBuiltin stores and attaches a built-in server for a tenant, unless its
 // row was removed before. starting means that AttachAll is still to come, which
-// attaches it.
-func (s *Registry) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) error {
+// attaches it. added reports that the tenant did not have it before.
+func (s *Registry) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) (added bool, err error) {
 	b := s.builtin[id]
 	if b == nil {
-		return nil
+		return false, nil
 	}
 	defer s.lockServer(tenant, id)() // Follow may attach it at the same time
 	rows := s.o.Store.For(tenant)
 	if _, err := rows.Server(ctx, id); junctor.CodeOf(err) != junctor.CodeNotFound {
-		return err
+		return false, err
 	}
 	if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
-		return err
+		return false, err
 	}
 	row, err := rows.Server(ctx, id)
-	if err != nil || starting { // it was removed once, and stays removed
-		return nil
+	switch {
+	case err != nil: // it was removed once, and stays removed
+		return false, nil
+	case starting:
+		return true, nil
 	}
-	return s.AttachBuiltin(ctx, &row)
+	return true, s.AttachBuiltin(ctx, &row)
 }

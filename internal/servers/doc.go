@@ -13,7 +13,7 @@
 //
 // Read servers.go first (the Registry and what callers may see), then attach.go and
 // attached.go (an upstream server's life), generated.go, import.go and reimport.go (API
-// documents), change.go (add and change), kind.go (declared servers), binary.go,
+// documents), safe_request.go (their test), health.go, change.go (add and change), kind.go (declared servers), binary.go,
 // events_server.go and remote_agents_server.go (those inside the binary),
 // delivery_endpoint.go (agents' own servers), secret_api.go, and last single_replica.go, remote_backend.go and replica_request.go (a command that runs on one
 // replica for all).

@@ -32,6 +32,7 @@ type Registry struct {
 	live       map[serverKey]*attachedServer
 	made       map[serverKey]*generatedServer // attached generated servers
 	inside     map[serverKey]junctor.Server   // attached built-in servers
+	tested     map[serverKey]serverTest       // last tests
 	broken     map[serverKey]string           // why an active server could not be attached
 	homes      map[serverKey]junctor.Server   // servers that run on one replica (single_replica.go)
 	revisions  map[serverKey]uint64           // number of changes per key
@@ -63,7 +64,7 @@ func New(o Options) *Registry {
 	answering, endForwarded := context.WithCancelCause(ending)
 	s := &Registry{
 		o: o, ending: ending, end: end, answering: answering, endForwarded: endForwarded, revisions: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
-		live: map[serverKey]*attachedServer{}, made: map[serverKey]*generatedServer{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*serverConnection]struct{}{}, suggesting: map[serverKey]bool{},
+		live: map[serverKey]*attachedServer{}, made: map[serverKey]*generatedServer{}, inside: map[serverKey]junctor.Server{}, tested: map[serverKey]serverTest{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*serverConnection]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)
 	s.Auth = s.newAuthManager()

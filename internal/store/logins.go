@@ -39,7 +39,12 @@ func (t *Tenant) AddLink(ctx context.Context, l junctor.Login) error {
 
 // addLogin stores a row of either kind in a transaction of its own.
 func (t *Tenant) addLogin(ctx context.Context, l junctor.Login, kind string) error {
-	err := t.s.runTx(ctx, func(tx *sql.Tx) error { return t.insertLogin(ctx, tx, l, kind) })
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if err := t.insertLogin(ctx, tx, l, kind); err != nil || kind != "session" {
+			return err
+		}
+		return t.recordSignIn(ctx, tx, l.CreatedAt)
+	})
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
 		return userNotFound(l.User)
 	}
@@ -56,6 +61,56 @@ func (t *Tenant) insertLogin(ctx context.Context, tx *sql.Tx, l junctor.Login, k
 	return err
 }
 
+// HowStart is the value of Login.How of a link that the start of an instance makes. It
+// ends when anybody signs in.
+const HowStart = "start"
+
+// signedInSetting is the setting that records that somebody has signed in. Logins are
+// swept when they expire, so they cannot tell.
+const signedInSetting = "signed_in"
+
+// HasSignedIn reports whether anybody of the tenant has ever signed in.
+func (t *Tenant) HasSignedIn(ctx context.Context) (bool, error) {
+	n, err := readOne(ctx, t.s, scanCount, `SELECT COUNT(*) FROM settings WHERE tenant_id = ? AND name = ?`, string(t.id), signedInSetting)
+	if err != nil {
+		return false, t.s.wrapError(ctx, err, "read whether anybody has signed in")
+	}
+	return n > 0, nil
+}
+
+// recordSignIn records within a transaction that somebody has signed in, and ends the
+// links that starts made for the first one.
+func (t *Tenant) recordSignIn(ctx context.Context, tx *sql.Tx, at time.Time) error {
+	_, err := t.s.exec(ctx, tx, `INSERT INTO settings (tenant_id, name, value, updated_at, updated_by) VALUES (?, ?, 'true', ?, '')
+		ON CONFLICT (tenant_id, name) DO NOTHING`, string(t.id), signedInSetting, toMicros(at))
+	if err != nil {
+		return err
+	}
+	_, err = t.s.exec(ctx, tx, endStartLinks, toMicros(at), string(t.id), HowStart)
+	return err
+}
+
+// endStartLinks ends the links of starts that were not used.
+const endStartLinks = `UPDATE logins SET revoked_at = ? WHERE tenant_id = ? AND kind = 'link' AND how = ? AND revoked_at IS NULL`
+
+// ReplaceStartLink stores a link of a start, and ends those of former starts.
+func (t *Tenant) ReplaceStartLink(ctx context.Context, l junctor.Login) error {
+	l.How = HowStart
+	err := t.s.runTx(ctx, func(tx *sql.Tx) error {
+		if _, err := t.s.exec(ctx, tx, endStartLinks, toMicros(l.CreatedAt), string(t.id), HowStart); err != nil {
+			return err
+		}
+		return t.insertLogin(ctx, tx, l, "link")
+	})
+	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
+		return userNotFound(l.User)
+	}
+	if err != nil {
+		return t.s.wrapError(ctx, err, "store a sign-in link")
+	}
+	return nil
+}
+
 // UseLink uses up the link with that hash and stores l as the login of the link's user, in
 // one transaction. Of any number of concurrent callers, on any number of replicas, one
 // succeeds. It is not_found if there is no such link, it was used or has expired, or its
@@ -70,7 +125,10 @@ func (s *Store) UseLink(ctx context.Context, hash [32]byte, l junctor.Login, now
 			return err
 		}
 		l.How = junctor.LoginLink
-		return s.For(l.Tenant).insertLogin(ctx, tx, l, "session")
+		if err := s.For(l.Tenant).insertLogin(ctx, tx, l, "session"); err != nil {
+			return err
+		}
+		return s.For(l.Tenant).recordSignIn(ctx, tx, l.CreatedAt)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return junctor.Login{}, notFound("this link is not valid: it was used, or has expired")

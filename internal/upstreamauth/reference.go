@@ -70,6 +70,22 @@ func (r ReferenceReader) Check(reference string) error {
 	return nil
 }
 
+// Has reports whether a reference can be read now. It runs no command: cmd: references
+// count as readable.
+func (r ReferenceReader) Has(reference string) bool {
+	var text string
+	var err error
+	switch kind, rest, _ := strings.Cut(reference, ":"); kind + ":" {
+	case junctor.ReferenceEnv:
+		text, err = r.readEnv(rest)
+	case junctor.ReferenceFile:
+		text, err = r.readFile(rest)
+	default:
+		return true
+	}
+	return err == nil && strings.TrimRight(text, "\r\n") != ""
+}
+
 // checkEnv refuses the environment variables of this instance.
 func (r ReferenceReader) checkEnv(name string) error {
 	if strings.HasPrefix(name, "JUNCTOR_") {

@@ -63,7 +63,11 @@ func (r *rig) furnish(t *testing.T) {
 	if a, err := r.Request(t.Context(), "POST", "/api/v1/servers/lazy/login", `{}`); err != nil || a.Status != http.StatusCreated {
 		t.Fatalf("a login does not begin: %v %+v", err, a)
 	}
-	r.Tell(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
+	r.Tell(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--tool", "memory/*", "--per-second", "5")
+	// One of its tools is hidden, so that the agent cannot call it.
+	if a, err := r.Request(t.Context(), "PATCH", "/api/v1/servers/memory", `{"overrides":{"read_graph":{"hide":true,"call_timeout":"2m"}}}`); err != nil || a.Status != http.StatusOK {
+		t.Fatalf("a tool is not hidden: %v %+v", err, a)
+	}
 	r.Tell(t, "trigger", "add", "hello", "--type", "greeting", "--server", "demo", "--tool", "echo", "--template", `{"text":"hello {{data.name}}"}`)
 	r.Tell(t, "event", "send", "greeting", "--data", `{"name":"Ann"}`)
 	for i := range 12 {

@@ -87,6 +87,7 @@ const steps = {
     await shown(page, 'fallback');
     await plain(page);
     await page.locator('.sf-app-note', { hasText: 'is not approved' }).waitFor();
+    await page.locator('.sf-map-note', { hasText: 'For streets, the operator sets --map-tiles' }).waitFor();
     assert.equal(await page.locator('iframe').count(), 0, 'a page that nobody approved is loaded');
     await accessible(page, 'the map in a room');
     await pictures(page);

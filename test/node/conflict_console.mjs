@@ -74,18 +74,18 @@ try {
 
   step('both change the title: both sides are shown, and merging keeps ours');
   await field('Title').fill('Ours');
-  await api('PATCH', '/servers/notes', { title: 'Theirs', timeout_ms: 7000 });
+  await api('PATCH', '/servers/notes', { title: 'Theirs', call_timeout: '7s' });
   assert.equal((await saved(button('Save'), '/servers/notes')).status, 412);
   await dialog.waitFor();
   await look('conflict');
   assert.deepEqual(await cells('Title'), ['Ours', 'Theirs']);
-  assert.deepEqual(await cells('Call timeout in seconds'), ['not changed', '7']);
+  assert.deepEqual(await cells('Call timeout'), ['not changed', '7s']);
   assert.equal((await api('GET', '/servers/notes')).title, 'Theirs', 'something was stored before anybody was asked');
   assert.equal((await saved(dialog.getByRole('button', { name: 'Merge' }), '/servers/notes')).status, 200);
   await dialog.waitFor({ state: 'hidden' });
   const merged = await api('GET', '/servers/notes');
-  assert.deepEqual([merged.title, merged.timeout_ms], ['Ours', 7000]);
-  assert.equal(await field('Call timeout in seconds').inputValue(), '7');
+  assert.deepEqual([merged.title, merged.call_timeout], ['Ours', '7s']);
+  assert.equal(await field('Call timeout').inputValue(), '7s');
 
   step('reloading takes theirs');
   await field('Title').fill('Ours again');

@@ -13,6 +13,7 @@ export const screens = {
   'server-prompts': '/servers/everything?tab=prompts',
   'server-diagnostics': '/servers/everything?tab=diagnostics',
   'server-settings': '/servers/everything?tab=settings',
+  'server-tools': '/servers/memory?tab=settings',
   'server-sign-in': '/servers/lazy?tab=sign-in',
   'api-edit': '/servers/shop?tab=edit',
   'api-document': '/servers/shop?tab=document&line=12',

@@ -29,6 +29,8 @@ for (const colorScheme of ['light', 'dark'])
         await p.getByRole('button', { name: 'Call tool' }).click();
         await p.getByText('success', { exact: true }).first().waitFor();
       }
+      for (const details of await p.locator('summary', { hasText: /^Advanced$/ }).all()) await details.click();
+      if (name === 'server-tools') await p.getByRole('button', { name: 'More settings of read_graph' }).click();
       if (name === 'gallery-files') await p.getByLabel('Folder').fill('/srv/files');
       if (name === 'audit') {
         await p.getByRole('button', { name: 'Verify' }).click();

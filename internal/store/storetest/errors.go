@@ -40,6 +40,8 @@ func instanceOperations(ctx context.Context, st *store.Store) map[string]error {
 	_, got["Store.Users"] = st.Users(ctx)
 	_, got["Logins"] = st.Logins(ctx, moment(0))
 	_, got["UseLink"] = st.UseLink(ctx, [32]byte{}, junctor.Login{}, moment(0))
+	_, got["HasSignedIn"] = mine.HasSignedIn(ctx)
+	got["ReplaceStartLink"] = mine.ReplaceStartLink(ctx, junctor.Login{})
 	_, got["LinkedUser"] = st.LinkedUser(ctx, "a", "b")
 	_, got["Agents"] = mine.Agents(ctx)
 	_, got["Agent"] = mine.Agent(ctx, "a")

@@ -98,6 +98,7 @@ func loginTests() map[string]func(*trial) {
 			}
 		},
 		"logins/a link is good for one":  linkOnce,
+		"logins/links of starts":         startLinks,
 		"logins/links that open nothing": linksRefused,
 	}
 }
@@ -131,6 +132,43 @@ func linkOnce(t *trial) {
 	}
 	if n := len(must(stores[1].Logins(t.Context(), moment(1)))(t)); n != 10 {
 		t.Errorf("%d logins by 10 links", n)
+	}
+}
+
+// startLinks checks that a start ends the link of the former one, and that the first sign-in
+// of a tenant is recorded for good and ends the link of a start, but no other.
+func startLinks(t *trial) {
+	var m fixtures
+	st := t.open()
+	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+	def, acme := st.For(junctor.DefaultTenant), st.For("acme")
+	ok(t, def.CreateUser(t.Context(), user("a", "alice")))
+	ok(t, acme.CreateUser(t.Context(), user("a", "alice")))
+	first, second, elsewhere, sent := m.login("1", "a"), m.login("2", "a"), m.login("3", "a"), m.login("4", "a")
+	ok(t, def.ReplaceStartLink(t.Context(), first))
+	ok(t, acme.ReplaceStartLink(t.Context(), elsewhere))
+	ok(t, def.AddLink(t.Context(), sent))
+	ok(t, def.ReplaceStartLink(t.Context(), second))
+	fails(t, def.ReplaceStartLink(t.Context(), m.login("5", "nobody")), junctor.CodeNotFound)
+	_, err := st.UseLink(t.Context(), first.Hash, m.login("6", ""), moment(20))
+	fails(t, err, junctor.CodeNotFound)
+	if must(def.HasSignedIn(t.Context()))(t) {
+		t.Error("somebody has signed in")
+	}
+	ok(t, def.AddLogin(t.Context(), m.login("7", "a")))
+	_, err = st.UseLink(t.Context(), second.Hash, m.login("8", ""), moment(20))
+	fails(t, err, junctor.CodeNotFound)
+	if !must(def.HasSignedIn(t.Context()))(t) || must(acme.HasSignedIn(t.Context()))(t) {
+		t.Error("the sign-in was recorded for another tenant, or not at all")
+	}
+	must(st.UseLink(t.Context(), sent.Hash, m.login("9", ""), moment(20)))(t)
+	made := must(st.UseLink(t.Context(), elsewhere.Hash, m.login("10", ""), moment(20)))(t)
+	if made.How != junctor.LoginLink || !must(acme.HasSignedIn(t.Context()))(t) {
+		t.Errorf("by the link of a start: %+v", made)
+	}
+	must(st.Sweep(t.Context(), moment(2000)))(t)
+	if !must(def.HasSignedIn(t.Context()))(t) {
+		t.Error("forgotten when the login was swept")
 	}
 }
 

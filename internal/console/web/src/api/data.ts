@@ -101,7 +101,10 @@ export const useRoles = () =>
 export const useAgents = (enabled = true) =>
   useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => get<Page<Agent>>('/agents', signal), select: (p) => p.items, enabled });
 export const useAgent = (name: string) =>
-  useQuery({ queryKey: ['agents', name], queryFn: ({ signal }) => get<Schemas['AgentDetails']>(`/agents/${encodeURIComponent(name)}`, signal) });
+  useQuery({
+    queryKey: ['agents', name],
+    queryFn: ({ signal }) => get<Schemas['AgentDetails']>(`/agents/${encodeURIComponent(name)}`, signal),
+  });
 export const useAgentTools = (name: string) =>
   useQuery({
     queryKey: ['agents', name, 'tools'],

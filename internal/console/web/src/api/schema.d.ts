@@ -2721,6 +2721,16 @@ export interface components {
             what?: string[];
         };
         APIEdit: {
+            /**
+             * @description How long a call of the tool may run without a sign of the server, in place of the server's call_timeout.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call of the tool may run in total, in place of the server's call_timeout_max.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             category?: string;
             /** @description In place of its own description. */
             description?: string;
@@ -2906,6 +2916,28 @@ export interface components {
             /** @description What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too. */
             tools?: string[];
         };
+        AgentDetails: {
+            brain?: components["schemas"]["Brain"];
+            /** Format: date-time */
+            created_at: string;
+            declared?: string;
+            disabled?: boolean;
+            limits?: components["schemas"]["Limits"];
+            name: string;
+            owner?: string;
+            prompts: string[];
+            published?: boolean;
+            resources: string[];
+            role: string;
+            tier?: string;
+            title?: string;
+            tools: string[];
+            /** Format: date-time */
+            updated_at: string;
+            updated_by?: string;
+            /** @description Tools that its grants name and that it cannot call all the same, with the reasons. Only its owner and admins see them. */
+            withheld?: components["schemas"]["WithheldTool"][] | null;
+        };
         AgentEndpoint: {
             agent: string;
             /** Format: date-time */
@@ -3006,6 +3038,16 @@ export interface components {
             base_url?: string;
             /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /**
+             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
@@ -3062,7 +3104,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -3078,11 +3120,6 @@ export interface components {
              * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
-            /**
-             * Format: int64
-             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
-             */
-            timeout_ms?: number;
             title?: string;
             /**
              * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
@@ -3557,6 +3594,8 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
+            /** @description Tools that its grants name and that it cannot call all the same, with the reasons. Only its owner and admins see them. */
+            withheld?: components["schemas"]["WithheldTool"][] | null;
         };
         CreatedKey: {
             agent?: string;
@@ -4276,6 +4315,16 @@ export interface components {
             base_url?: string;
             /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /**
+             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
@@ -4333,7 +4382,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4349,11 +4398,6 @@ export interface components {
              * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
-            /**
-             * Format: int64
-             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
-             */
-            timeout_ms?: number;
             title?: string;
             /**
              * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
@@ -4433,6 +4477,16 @@ export interface components {
             }[];
         };
         Override: {
+            /**
+             * @description How long a call of the tool may run without a sign of the server, in place of the server's call_timeout.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call of the tool may run in total, in place of the server's call_timeout_max.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description In place of its own description. */
             description?: string;
             /** @description Nobody sees the tool or can call it. */
@@ -4738,6 +4792,16 @@ export interface components {
             base_url?: string;
             /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /**
+             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
@@ -4795,7 +4859,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4811,11 +4875,6 @@ export interface components {
              * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
              */
             rate?: number;
-            /**
-             * Format: int64
-             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
-             */
-            timeout_ms?: number;
             title?: string;
             /**
              * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
@@ -5133,6 +5192,16 @@ export interface components {
             auth?: components["schemas"]["Auth"];
             /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /**
+             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /** Format: date-time */
@@ -5173,7 +5242,7 @@ export interface components {
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -5182,11 +5251,6 @@ export interface components {
             restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
-            /**
-             * Format: int64
-             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
-             */
-            timeout_ms?: number;
             title?: string;
             /**
              * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
@@ -5210,6 +5274,16 @@ export interface components {
             auth?: components["schemas"]["Auth"];
             /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /**
+             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /** Format: date-time */
@@ -5254,7 +5328,7 @@ export interface components {
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -5265,11 +5339,6 @@ export interface components {
             restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
-            /**
-             * Format: int64
-             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
-             */
-            timeout_ms?: number;
             title?: string;
             /** @description The names of its tools, as it calls them. */
             tools?: string[];
@@ -5311,6 +5380,16 @@ export interface components {
             base_url?: string;
             /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
+            /**
+             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
             command?: string[];
             /**
@@ -5361,7 +5440,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -5382,11 +5461,6 @@ export interface components {
              * @enum {string}
              */
             state?: "active" | "inactive";
-            /**
-             * Format: int64
-             * @description How long a call may take, in milliseconds. 0 is the limit of the instance.
-             */
-            timeout_ms?: number;
             title?: string;
             /**
              * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
@@ -5813,7 +5887,7 @@ export interface components {
         TurnLimits: {
             /**
              * Format: int64
-             * @description How long one call may take; 60 unless it is given
+             * @description How long one call may take; unless it is given, the limits of the tool, its server or the instance apply
              */
             call_seconds?: number;
             /**
@@ -6111,6 +6185,13 @@ export interface components {
             /** @description The user that it is or acts for, by id. */
             user?: string;
         };
+        WithheldTool: {
+            /** @description What withholds it, and what to do if something can be done. */
+            reason: string;
+            server: string;
+            /** @description The name at the server; * for all its tools. */
+            tool: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -6308,7 +6389,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Agent"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             /** @description Error */
@@ -6378,7 +6459,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Agent"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             /** @description Error */
@@ -10765,6 +10846,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10832,7 +10914,10 @@ export interface operations {
     "put-tool-tag": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The tool's exposed name: server__name. */
                 name: string;
@@ -10848,6 +10933,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10880,6 +10966,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -12,6 +12,16 @@ interface FieldProps {
   pointer: string;
   name: string;
   needed: boolean;
+  look?: Look;
+}
+
+// Look is how a field is drawn, beyond what its schema says.
+export interface Look {
+  label?: string; // in place of its name
+  disabled?: boolean;
+  code?: boolean; // in the font of code
+  placeholder?: string | undefined;
+  set?: boolean; // it always has a value, so that none stands for “not set”
 }
 
 // SchemaForm draws a form for an object.
@@ -40,7 +50,7 @@ export function SchemaForm({
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);
 
-function Fields({ schema, root, value, change, wrong, pointer }: Omit<FieldProps, 'name' | 'needed'>) {
+function Fields({ schema, root, value, change, wrong, pointer }: Omit<FieldProps, 'name' | 'needed' | 'look'>) {
   const object = isObject(value) ? value : {};
   const set = (name: string, v: unknown) => {
     const next = { ...object };
@@ -51,7 +61,7 @@ function Fields({ schema, root, value, change, wrong, pointer }: Omit<FieldProps
   return (
     <div className="stack">
       {Object.entries(schema.properties ?? {}).map(([name, p]) => (
-        <Field
+        <SchemaField
           key={name}
           name={name}
           schema={resolve(p, root)}
@@ -67,13 +77,23 @@ function Fields({ schema, root, value, change, wrong, pointer }: Omit<FieldProps
   );
 }
 
-function Field(props: FieldProps) {
-  const { schema, value, change, wrong, pointer, name, needed } = props;
+// SchemaField draws one field.
+export function SchemaField(props: FieldProps) {
+  const { schema, value, change, wrong, pointer, name, needed, look = {} } = props;
   const id = useId();
   const kind = kindOf(schema);
   // What is needed and not there yet is said by the star alone.
   const error = wrong.find((w) => w.pointer === pointer && (value !== undefined || w.message !== 'is required'))?.message;
-  const common = { id, label: name, description: help(schema), withAsterisk: needed, error };
+  const styles = look.code ? { styles: code } : {};
+  const common = {
+    id,
+    label: look.label ?? name,
+    description: help(schema),
+    withAsterisk: needed,
+    error,
+    disabled: look.disabled,
+    ...styles,
+  };
 
   switch (kind) {
     case 'choice': {
@@ -85,7 +105,7 @@ function Field(props: FieldProps) {
           value={at < 0 ? '' : String(at)}
           onChange={(e) => change(e.currentTarget.value === '' ? undefined : all[Number(e.currentTarget.value)]?.value)}
         >
-          <option value="">{needed ? 'Choose' : 'Not set'}</option>
+          {!look.set && <option value="">{needed ? 'Choose' : 'Not set'}</option>}
           {all.map((c, i) => (
             <option key={i} value={i}>
               {c.name}
@@ -121,7 +141,7 @@ function Field(props: FieldProps) {
         <TextInput
           {...common}
           type={schema.format === 'password' ? 'password' : 'text'}
-          placeholder={schema.format}
+          placeholder={look.placeholder ?? schema.format}
           value={typeof value === 'string' ? value : ''}
           onChange={(e) => change(e.currentTarget.value === '' && !needed ? undefined : e.currentTarget.value)}
         />
@@ -131,7 +151,7 @@ function Field(props: FieldProps) {
         return (
           <div className="field">
             <span className="label">
-              {name} {needed && <span style={{ color: 'var(--bad)' }}>*</span>}
+              {look.label ?? name} {needed && <span style={{ color: 'var(--bad)' }}>*</span>}
             </span>
             {help(schema) && <span className="help">{help(schema)}</span>}
             <div className="group">
@@ -147,23 +167,25 @@ function Field(props: FieldProps) {
   }
 }
 
+const code = { input: { fontFamily: 'var(--mono)' } };
+
 const help = (s: Schema): string | undefined => s.description || (s.title ?? undefined);
 
-function List({ schema, root, value, change, wrong, pointer, name, needed }: FieldProps) {
+function List({ schema, root, value, change, wrong, pointer, name, needed, look = {} }: FieldProps) {
   const list = Array.isArray(value) ? value : [];
   const items = resolve(schema.items ?? {}, root);
   const error = wrong.find((w) => w.pointer === pointer)?.message;
   return (
     <div className="field">
       <span className="label">
-        {name} {needed && <span style={{ color: 'var(--bad)' }}>*</span>}
+        {look.label ?? name} {needed && <span style={{ color: 'var(--bad)' }}>*</span>}
       </span>
       {help(schema) && <span className="help">{help(schema)}</span>}
       <div className="group stack tight">
         {list.map((v, i) => (
           <div key={i} className="row plain" style={{ alignItems: 'flex-end' }}>
             <div className="grow">
-              <Field
+              <SchemaField
                 name={`${name} ${i + 1}`}
                 schema={items}
                 root={root}
@@ -205,7 +227,7 @@ function same(text: string, value: unknown): boolean {
 }
 
 // Free is a field for whatever the form has no better for: JSON.
-function Free({ schema, value, change, wrong, pointer, name, needed }: FieldProps) {
+function Free({ schema, value, change, wrong, pointer, name, needed, look = {} }: FieldProps) {
   const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
   const [bad, setBad] = useState('');
   // What was written elsewhere, as the whole JSON, takes its place.
@@ -213,7 +235,8 @@ function Free({ schema, value, change, wrong, pointer, name, needed }: FieldProp
   return (
     <div className="editor">
       <Textarea
-        label={name}
+        label={look.label ?? name}
+        disabled={look.disabled}
         description={help(schema) ?? 'JSON'}
         withAsterisk={needed}
         error={bad || wrong.find((w) => w.pointer === pointer && value !== undefined)?.message}

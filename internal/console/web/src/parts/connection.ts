@@ -70,6 +70,18 @@ export function parseHeaders(text: string): { headers: Record<string, string>; p
   return { headers };
 }
 
+// parseLines reads name=value lines, with names of any kind.
+export function parseLines(text: string): { values: Record<string, string>; problem?: string } {
+  const values: Record<string, string> = {};
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    const at = line.indexOf('=');
+    if (line.slice(0, Math.max(at, 0)).trim() === '') return { values, problem: `“${line.trim()}” is not name=value.` };
+    values[line.slice(0, at).trim()] = line.slice(at + 1);
+  }
+  return { values };
+}
+
 // ruleLines reads rules, one per line.
 export const ruleLines = (text: string): string[] =>
   text

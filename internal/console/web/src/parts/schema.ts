@@ -22,6 +22,7 @@ export interface Schema {
   maxItems?: number;
   pattern?: string;
   format?: string;
+  examples?: unknown[];
   $ref?: string;
   $defs?: Record<string, Schema>;
   definitions?: Record<string, Schema>;

@@ -3,9 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { TerminalSquare } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
-import { Failure, type Schemas, send } from '../api/client';
+import { Failure, type Schemas, type Server, send } from '../api/client';
 import { guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
-import { authOf, type Draft, lacks } from '../parts/connection';
+import { lacks } from '../parts/connection';
 import { Head, Panel, Tabs, Tag } from '../parts/elements';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
 import { ErrorCard, Loading } from '../parts/states';
@@ -14,6 +14,8 @@ import { useParam } from '../parts/url';
 import { AuthFields } from './server/AuthFields';
 import { ConnectionSteps, ToolPreview, useConnectionTest } from './server/ConnectionTest';
 import { Consent } from './server/Consent';
+import { Advanced, Fields } from './server/Fields';
+import { fieldsIn, fieldsOf, patchOf, type ServerFields, type ServerKind, wrongFields } from './server/serverFields';
 
 const AddAPI = lazy(() => import('./api/AddAPI'));
 
@@ -63,6 +65,10 @@ export default function AddServer() {
 
 type Body = Schemas['NewServerBody'];
 
+// The server before anything of it is entered.
+const noURL = { mode: 'bring-your-own', transport: 'http' } as Server;
+const noCommand = { mode: 'bring-your-own', transport: 'stdio' } as Server;
+
 interface OneProps {
   command: boolean;
   text: string;
@@ -73,40 +79,52 @@ interface OneProps {
 function One({ command, text, write, paste }: OneProps) {
   const [, navigate] = useLocation();
   const cache = useQueryClient();
-  const [env, setEnv] = useState('');
+  const [edits, setEdits] = useState<Partial<ServerFields>>({});
   const [id, setID] = useState('');
-  const [auth, setAuth] = useState<Draft>({ type: 'none' });
-  const [perUser, setPerUser] = useState(false);
-  const [isPrivate, setPrivate] = useState(false);
   const [agreed, setAgreed] = useState(false);
   const [adding, setAdding] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const { test, go, forget } = useConnectionTest();
 
-  const split = splitCommand(command ? text : '');
-  const vars = parseEnv(env);
-  const name = id || (command ? suggestID(split.words) : text ? suggestID([text]) : '');
+  const kind: ServerKind = command ? 'command' : 'url';
+  const nothing = command ? noCommand : noURL;
+  const stored = fieldsOf(nothing);
+  const fields: ServerFields = { ...stored, ...edits, [kind]: text };
+  const wrong = wrongFields(fields, nothing);
+  const { auth } = fields;
+  const words = splitCommand(command ? text : '').words;
+  const env = parseEnv(String(fields.env)).env;
+  const name = id || (command ? suggestID(words) : text ? suggestID([text]) : '');
   const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
-  const given = command ? split.words.length > 0 && !split.problem && !vars.problem : /^https?:\/\/[^/]/.test(text) && !lacks(auth);
+  const given = wrong.length === 0 && (command ? words.length > 0 : /^https?:\/\/[^/]/.test(text) && !lacks(auth));
   const ready = given && named && (!command || agreed) && !test.busy && !adding;
   const probe = test.probe;
   // People log in once it is there, so that it may be added before.
   const later = auth.type === 'oauth' && probe?.failed === 'authentication';
   const reached = !!probe && (!probe.failed || later);
 
-  const body = (): Body => {
-    const b: Body = command ? { id: name, transport: 'stdio', command: split.words } : { id: name, url: text };
-    if (command && Object.keys(vars.env).length > 0) b.env = vars.env;
-    if (!command && auth.type !== 'none') b.auth = authOf(auth);
-    if (!command && perUser) b.credentials = 'per-user';
-    if (isPrivate) b.private = true;
-    return b;
-  };
+  const body = (): Body => ({ id: name, ...(command ? { transport: 'stdio' } : {}), ...patchOf(fields, nothing) });
   // What was changed since has to be looked at again.
   const changed = () => {
     forget();
     setError(null);
   };
+  const common = {
+    kind,
+    fields,
+    stored,
+    wrong,
+    placeholders: { env: 'API_TOKEN=…', title: name },
+    change: (part: Partial<ServerFields>) => {
+      setEdits((e) => ({ ...e, ...part }));
+      if ('env' in part || 'cwd' in part) setAgreed(false);
+      if (!('title' in part)) changed();
+    },
+  };
+  const basic = command ? ['env'] : auth.type === 'none' && fields.credentials === 'shared' ? [] : ['credentials'];
+  const advanced = (['connection', 'use', 'advanced'] as const)
+    .flatMap((group) => fieldsIn(group, kind))
+    .filter((n) => ![...basic, kind, 'auth', 'credentials', 'private'].includes(n));
   const add = async () => {
     setAdding(true);
     setError(null);
@@ -136,7 +154,7 @@ function One({ command, text, write, paste }: OneProps) {
             label={command ? 'Command' : 'URL'}
             placeholder={command ? 'npx -y @modelcontextprotocol/server-filesystem /srv/files' : 'https://notes.example.com/mcp'}
             value={text}
-            error={split.problem}
+            error={wrong.find((w) => w.pointer === `/${kind}`)?.message}
             autoFocus
             styles={{ input: { fontFamily: 'var(--mono)' } }}
             onPaste={(e) => {
@@ -148,43 +166,8 @@ function One({ command, text, write, paste }: OneProps) {
               changed();
             }}
           />
-          {command ? (
-            <Textarea
-              label="Environment"
-              description="One NAME=value per line. Values are stored encrypted. A value can be a reference: env:NAME, file:/path."
-              autosize
-              minRows={2}
-              placeholder="API_TOKEN=…"
-              value={env}
-              error={vars.problem}
-              styles={{ input: { fontFamily: 'var(--mono)' } }}
-              onChange={(e) => {
-                setEnv(e.currentTarget.value);
-                setAgreed(false);
-                changed();
-              }}
-            />
-          ) : (
-            <>
-              <AuthFields
-                draft={auth}
-                change={(d) => {
-                  setAuth(d);
-                  changed();
-                }}
-              />
-              {auth.type !== 'none' && (
-                <Checkbox
-                  label="Make calls with each user’s own credentials. Use these only to list tools."
-                  checked={perUser}
-                  onChange={(e) => {
-                    setPerUser(e.currentTarget.checked);
-                    changed();
-                  }}
-                />
-              )}
-            </>
-          )}
+          {!command && <AuthFields draft={auth} change={(d) => common.change({ auth: d })} />}
+          <Fields names={basic} {...common} />
           <TextInput
             label="ID"
             description="Prefix of the tool names: id__name."
@@ -193,8 +176,13 @@ function One({ command, text, write, paste }: OneProps) {
             onChange={(e) => setID(e.currentTarget.value)}
             error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
           />
-          <Checkbox label="Visible only to me" checked={isPrivate} onChange={(e) => setPrivate(e.currentTarget.checked)} />
-          {command && given && <Consent words={split.words} env={vars.env} checked={agreed} setChecked={setAgreed} />}
+          <Checkbox
+            label="Visible only to me"
+            checked={fields.private === true}
+            onChange={(e) => setEdits((all) => ({ ...all, private: e.currentTarget.checked }))}
+          />
+          <Advanced names={advanced} open={false} {...common} />
+          {command && given && <Consent words={words} env={env} checked={agreed} setChecked={setAgreed} />}
           <div className="acts">
             <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
               Test connection

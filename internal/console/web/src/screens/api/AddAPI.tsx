@@ -15,7 +15,16 @@ import { DataModels, Operations, Schemes, toolCount } from './Operations';
 import { Problems, type Spot } from './Problems';
 import { Readers } from './Readers';
 import { type Body, type Reading, useReading } from './reading';
-import { AuthOptions, BaseAddress, defaultOptions, Exposure, missingCredential, type ServerOptions } from './ServerOptions';
+import {
+  AuthOptions,
+  BaseAddress,
+  defaultOptions,
+  Exposure,
+  MoreOptions,
+  missingCredential,
+  moreOf,
+  type ServerOptions,
+} from './ServerOptions';
 
 // The document that somebody is about to add stays while they look at another way
 // or screen. It is no part of the browser's storage, which is too small for it.
@@ -149,7 +158,7 @@ function DocumentAuth({ options, url, change }: { options: ServerOptions; url: s
 function bodyOf(given: DocumentDraft, options: ServerOptions, preview: APIPreview | null): Body | undefined {
   const document = documentOf(given, options.base);
   if (!document) return undefined;
-  const b: Body = { id: options.id || suggest(given, preview), mode: 'auto-generated', ...document };
+  const b: Body = { ...moreOf(options).body, id: options.id || suggest(given, preview), mode: 'auto-generated', ...document };
   if (options.base) b.base_url = options.base;
   const perUser = options.perUser && options.scheme !== '';
   if (options.auth.type !== 'none' && (options.auth.secret || !perUser || options.auth.type === 'oauth')) b.auth = authOf(options.auth);
@@ -200,7 +209,7 @@ function Save({
   const missing = missingCredential(options);
   const errors = preview.problems.filter((p) => p.severity === 'error').length;
   const based = options.base || preview.base_url;
-  const ready = named && current && !missing && !!based && toolCount(preview) > 0 && !adding;
+  const ready = named && current && !missing && moreOf(options).right && !!based && toolCount(preview) > 0 && !adding;
   const add = async () => {
     setAdding(true);
     setError(null);
@@ -264,6 +273,7 @@ function Save({
               />
             </div>
           </div>
+          <MoreOptions options={options} change={change} />
           <div className="acts">
             {!current && (
               <Button variant="default" loading={reading.busy} onClick={() => void look()}>

@@ -1,9 +1,11 @@
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
-import type { APIPreview } from '../../api/client';
+import type { APIPreview, Server } from '../../api/client';
 import { type AuthType, type Draft, lacks, ruleLines } from '../../parts/connection';
 import { Tag } from '../../parts/elements';
 import { count } from '../../parts/format';
 import { AuthFields } from '../server/AuthFields';
+import { Advanced } from '../server/Fields';
+import { fieldsIn, fieldsOf, patchOf, type ServerFields, type ServerPatch, wrongFields } from '../server/serverFields';
 import { schemeNames, whereOf } from './Operations';
 
 export type Show = 'auto' | 'all' | 'some' | 'search';
@@ -19,6 +21,7 @@ export interface ServerOptions {
   show: Show;
   rules: string; // a line each
   mutations: string;
+  more: Partial<ServerFields>; // settings that few servers need
 }
 
 // missingCredential says what is missing yet of the credentials; "" where nothing is.
@@ -39,7 +42,37 @@ export const defaultOptions: ServerOptions = {
   show: 'auto',
   rules: '',
   mutations: '',
+  more: {},
 };
+
+// The server before anything of it is entered.
+const nothing = { mode: 'auto-generated' } as Server;
+const stored = fieldsOf(nothing);
+const advanced = (['connection', 'use', 'advanced'] as const)
+  .flatMap((group) => fieldsIn(group, 'generated'))
+  .filter((n) => !['url', 'auth', 'private', 'credentials', 'exposure', 'include', 'mutations', 'document_url'].includes(n));
+
+// moreOf is what is sent of the settings that few servers need, and whether they are right.
+export function moreOf(options: ServerOptions): { body: ServerPatch; right: boolean } {
+  const fields = { ...stored, ...options.more };
+  return { body: patchOf(fields, nothing), right: wrongFields(fields, nothing).length === 0 };
+}
+
+// MoreOptions are the settings that few servers need.
+export function MoreOptions({ options, change }: { options: ServerOptions; change: (part: Partial<ServerOptions>) => void }) {
+  const fields = { ...stored, ...options.more };
+  return (
+    <Advanced
+      names={advanced}
+      open={false}
+      kind="generated"
+      fields={fields}
+      stored={stored}
+      wrong={wrongFields(fields, nothing)}
+      change={(part) => change({ more: { ...options.more, ...part } })}
+    />
+  );
+}
 
 const ofAPI: AuthType[] = ['bearer', 'api-key', 'basic', 'oauth', 'oauth-client'];
 

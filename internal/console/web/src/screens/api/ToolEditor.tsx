@@ -11,14 +11,15 @@ import { matches } from '../../parts/search';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { useEdits, useSave } from '../../parts/useEdits';
-import { clean, type Overrides } from '../server/Overrides';
+import { OverrideSettings } from '../server/OverrideSettings';
+import { cleanOverrides, type Override, type Overrides, overridesBeside } from '../server/overrideFields';
 import { ModelSuggestions } from './ModelSuggestions';
 import { Verb } from './Operations';
 
 type Endpoint = Schemas['APIEndpoint'];
-type Override = Overrides[string];
 type Suggestion = Schemas['APIProblem'] & { edit: Schemas['APIEdit'] };
 const most = 300;
+const further = overridesBeside('hide', 'name', 'description');
 
 // useValidated is what a server's document comes to when it is read again, and
 // what could be better.
@@ -46,7 +47,7 @@ export function useOverrides(s: ServerDetail) {
   const settled = useSettledOverrides();
   return useMutation({
     mutationFn: (part: Overrides) =>
-      send('PATCH', `/servers/${s.id}`, { overrides: clean({ ...s.overrides, ...part }) }, { match: s.updated_at }),
+      send('PATCH', `/servers/${s.id}`, { overrides: cleanOverrides({ ...s.overrides, ...part }) }, { match: s.updated_at }),
     onSettled: settled,
   });
 }
@@ -122,12 +123,12 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
     of: form,
     fieldsOf,
     request: () => ['PATCH', `/servers/${s.id}`],
-    bodyOf: (fields, stored) => ({ overrides: clean({ ...stored.overrides, [e.tool]: fields }) }),
+    bodyOf: (fields, stored) => ({ overrides: cleanOverrides({ ...stored.overrides, [e.tool]: fields }) }),
     done: settled,
   });
   const tools = useTools(s.id);
   const live = tools.data?.find((t) => t.name === (was.name || e.tool));
-  const same = JSON.stringify(clean({ x: o })) === JSON.stringify(clean({ x: form.stored }));
+  const same = JSON.stringify(cleanOverrides({ x: o })) === JSON.stringify(cleanOverrides({ x: form.stored }));
   const set = form.edit;
   const named = !o.name || /^[A-Za-z0-9_-]{1,64}$/.test(o.name);
   return (
@@ -183,6 +184,12 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
             onChange={(ev) => set({ description: ev.currentTarget.value })}
           />
           <Switch label="Listed" checked={!o.hide} disabled={!may} onChange={(ev) => set({ hide: !ev.currentTarget.checked })} />
+          <details open={further.some((name) => name in form.stored) || undefined}>
+            <summary className="small soft">Advanced</summary>
+            <div className="columns" style={{ marginTop: '0.75rem' }}>
+              <OverrideSettings names={further} override={o} may={may} change={set} />
+            </div>
+          </details>
           {may && (
             <div className="acts">
               <Button type="submit" disabled={same || !named} loading={saving.busy}>
@@ -230,7 +237,12 @@ function Roles({ t, may }: { t: Tool; may: boolean }) {
     mutationFn: (back: boolean) =>
       back
         ? send('DELETE', path)
-        : send('PUT', path, { ...(chosen.length > 0 ? { roles: chosen } : {}), ...(category ? { category } : {}) }, { match: tag?.tagged_at }),
+        : send(
+            'PUT',
+            path,
+            { ...(chosen.length > 0 ? { roles: chosen } : {}), ...(category ? { category } : {}) },
+            { match: tag?.tagged_at },
+          ),
     onSuccess: async () => {
       await Promise.all([cache.invalidateQueries({ queryKey: ['tool', t.exposed] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
       setEdits({});

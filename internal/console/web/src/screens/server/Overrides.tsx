@@ -1,37 +1,42 @@
-import { Button, Checkbox, Switch, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Switch, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { SlidersHorizontal } from 'lucide-react';
 import { useState } from 'react';
-import type { Schemas, Server, ServerDetail } from '../../api/client';
+import type { Server, ServerDetail } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
+import { OverrideSettings } from './OverrideSettings';
+import { cleanOverrides, type Overrides, overridesBeside } from './overrideFields';
 
-export type Overrides = NonNullable<Schemas['Server']['overrides']>;
-type All = Overrides;
 const most = 200;
 
-// OverrideRows say how tools of a server are shown: not at all, or under another
-// name or description; and which of them change nothing.
+// What a row has no place for is drawn below it.
+const further = overridesBeside('hide', 'name', 'description', 'read_only');
+
+// OverrideRows say how tools of a server are shown: not at all, or under another name or
+// description; which of them change nothing; and what else is set for a tool alone.
 export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
   const cache = useQueryClient();
   const admin = can(useMe().data, 'admin');
-  const form = useEdits<Server, All>(s, overridesOf);
+  const form = useEdits<Server, Overrides>(s, overridesOf);
   const all = form.fields;
   const [q, setQ] = useState('');
+  const [opened, setOpened] = useState<string[]>([]);
   const own = [...new Set([...(s.tools ?? []).filter((t) => !renamed(s.overrides, t)), ...Object.keys(s.overrides ?? {})])].sort();
   const shown = own.filter((n) => matches(q, n, all[n]?.name)).slice(0, most);
-  const same = JSON.stringify(clean(all)) === JSON.stringify(form.stored);
+  const same = JSON.stringify(cleanOverrides(all)) === JSON.stringify(form.stored);
   const saving = useSave({
     of: form,
     fieldsOf: overridesOf,
     request: () => ['PATCH', `/servers/${s.id}`],
-    bodyOf: (fields) => ({ overrides: clean(fields) }),
+    bodyOf: (fields) => ({ overrides: cleanOverrides(fields) }),
     done: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
   });
-  const set = (name: string, part: Partial<All[string]>) => form.edit({ [name]: { ...all[name], ...part } });
+  const set = (name: string, part: Partial<Overrides[string]>) => form.edit({ [name]: { ...all[name], ...part } });
   if (own.length === 0) return null;
   return (
     <Panel
@@ -56,6 +61,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
             </code>
             <TextInput
               size="xs"
+              className="own-line"
               aria-label={`Name of ${n}`}
               placeholder="other name"
               disabled={!may}
@@ -64,7 +70,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
             />
             <TextInput
               size="xs"
-              className="grow"
+              className="grow own-line"
               aria-label={`Description of ${n}`}
               placeholder="other description"
               disabled={!may}
@@ -80,6 +86,20 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
               checked={all[n]?.read_only ?? false}
               onChange={(e) => set(n, { read_only: e.currentTarget.checked })}
             />
+            <ActionIcon
+              aria-label={`More settings of ${n}`}
+              title="More settings"
+              aria-expanded={opened.includes(n)}
+              variant={Object.keys(all[n] ?? {}).some((name) => further.includes(name)) ? 'light' : 'subtle'}
+              onClick={() => setOpened(opened.includes(n) ? opened.filter((o) => o !== n) : [...opened, n])}
+            >
+              <SlidersHorizontal size={15} />
+            </ActionIcon>
+            {opened.includes(n) && (
+              <div className="columns further">
+                <OverrideSettings names={further} override={all[n] ?? {}} may={may} change={(part) => set(n, part)} />
+              </div>
+            )}
           </div>
         ))}
       </Scroll>
@@ -101,23 +121,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
   );
 }
 
-const overridesOf = (s: Server): All => clean(s.overrides ?? {});
+const overridesOf = (s: Server): Overrides => cleanOverrides(s.overrides ?? {});
 
 // renamed says that a name is what another tool is shown as.
-const renamed = (all: All | undefined, name: string) => Object.values(all ?? {}).some((o) => o.name === name);
-
-// clean leaves out what changes nothing.
-export function clean(all: All): All {
-  const out: All = {};
-  for (const n of Object.keys(all).sort()) {
-    const o = all[n] ?? {};
-    const kept = {
-      ...(o.hide ? { hide: true } : {}),
-      ...(o.name ? { name: o.name } : {}),
-      ...(o.description ? { description: o.description } : {}),
-      ...(o.read_only ? { read_only: true } : {}),
-    };
-    if (Object.keys(kept).length > 0) out[n] = kept;
-  }
-  return out;
-}
+const renamed = (all: Overrides | undefined, name: string) => Object.values(all ?? {}).some((o) => o.name === name);

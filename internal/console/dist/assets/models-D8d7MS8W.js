@@ -1,1 +1,0 @@
-import{t as e}from"./useQuery-C4zVWtGT.js";import{F as t,M as n}from"./states-CvEgQ55V.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(t=!0)=>e({queryKey:[`models`],queryFn:({signal:e})=>n(`/models`,e),select:e=>e.items,enabled:t}),a=e=>t(`POST`,`/models`,e),o=e=>t(`DELETE`,r(e)),s=e=>t(`POST`,`${r(e)}/test`);export{i,o as n,s as r,a as t};

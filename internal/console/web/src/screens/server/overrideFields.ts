@@ -1,0 +1,26 @@
+import type { Schemas } from '../../api/client';
+import forms from '../../api/forms.json' with { type: 'json' };
+import type { Schema } from '../../parts/schema.ts';
+
+export type Overrides = NonNullable<Schemas['Server']['overrides']>;
+
+export type Override = Overrides[string];
+
+export const overrideSchema = forms.override as Schema;
+
+// overridesBeside lists the settings of a tool without those that are named.
+export const overridesBeside = (...names: string[]): string[] =>
+  Object.keys(overrideSchema.properties ?? {}).filter((name) => !names.includes(name));
+
+// cleanOverrides leaves out what changes nothing: what is off, empty or only blanks.
+export function cleanOverrides(all: Overrides): Overrides {
+  const out: Overrides = {};
+  for (const tool of Object.keys(all).sort()) {
+    const members = Object.entries(all[tool] ?? {})
+      .map(([name, v]) => [name, typeof v === 'string' ? v.trim() : v] as const)
+      .filter(([, v]) => v)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    if (members.length > 0) out[tool] = Object.fromEntries(members);
+  }
+  return out;
+}
