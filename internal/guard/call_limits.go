@@ -91,12 +91,11 @@ func newLimitError(op *Op, item catalog.Item, tool, name string, limit catalog.C
 		what = "the endpoint"
 	}
 	length := junctor.Duration(limit.Duration)
-	if op.Wait && limit.SetBy == junctor.LimitOfCaller {
-		// No setting: a client asks again for as long as it wants to wait.
-		return &junctor.Error{Code: junctor.CodeTimeout, Cause: cause, TimeLimit: out, Message: fmt.Sprintf("the task has not ended within %s; it goes on, and its result can be requested again", length)}
-	}
 	message := fmt.Sprintf("the call was cancelled: %s sent no answer and no progress for %s", what, length)
 	switch {
+	case op.Wait:
+		// It needs no setting: a client asks again for as long as it wants to wait.
+		return &junctor.Error{Code: junctor.CodeTimeout, Cause: cause, TimeLimit: out, Message: fmt.Sprintf("the task has not ended within %s; it goes on, and its result can be requested again", length)}
 	case limit.SetBy == junctor.LimitOfCaller:
 		message = fmt.Sprintf("the call was cancelled: no answer within %s", length)
 	case name == "call_timeout_max":

@@ -187,10 +187,11 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 type progressToken uint64
 
 // newProgressToken gives a token that no other call to this server has; 0 if the call
-// needs none. Calls of tools always have one, since progress shows that the server is at
-// work, whether or not the caller wants to see it.
+// needs none. What may take long always has one, since progress shows that the server is
+// at work, whether or not the caller wants to see it.
 func (s *Server) newProgressToken(req *catalog.Request) progressToken {
-	if !req.Caller.Progress && (req.Idle == nil || req.Kind != junctor.KindTool) {
+	mayTakeLong := req.Kind == junctor.KindTool || req.Kind == junctor.KindPrompt || req.Kind == junctor.KindResource
+	if !req.Caller.Progress && (req.Idle == nil || !mayTakeLong) {
 		return 0
 	}
 	return progressToken(s.lastToken.Add(1))

@@ -5,6 +5,7 @@ package deploy
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"syscall"
@@ -91,6 +92,70 @@ func TestDrained(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Error("the stream goes on")
+	}
+}
+
+// TestDrainCalls tells an instance to end while calls are under way that take longer than
+// --drain-calls, and one that does not. The latter is answered as ever. The others are
+// answered with an error that names the setting, in each era, and the exit is clean. Calls
+// that keep coming meanwhile do not hold up the end.
+func TestDrainCalls(t *testing.T) {
+	t.Parallel()
+	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--drain-calls", "4s")
+	type reply struct {
+		name string
+		a    program.Answer
+		err  error
+	}
+	answers := make(chan reply, 8)
+	send := func(name string, era program.Era, steps int) {
+		c := program.NewCaller(t, era, in.URL, program.AdminKey)
+		go func() {
+			a, err := c.Call(context.WithoutCancel(t.Context()), "demo__slow", fmt.Sprintf(`{"steps":%d,"delay_ms":1000}`, steps))
+			answers <- reply{name, a, err}
+		}()
+	}
+	for _, era := range program.Eras() {
+		send(string(era), era, 60)
+	}
+	send("short", program.Plain, 2)
+	poll.Until(t, "the calls are under way", patience, func() bool { return metric(t, in, "junctor_calls_in_flight") == "4" })
+	told := time.Now()
+	in.Signal(t, syscall.SIGTERM)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // more calls, each of them short
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_, _ = in.Request(context.WithoutCancel(t.Context()), http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__slow","arguments":{"steps":1,"delay_ms":100}}}`)
+			}
+		}
+	}()
+	for range 4 {
+		select {
+		case r := <-answers:
+			if r.name == "short" {
+				if r.err != nil || !r.a.OK {
+					t.Errorf("the short call: %v, %d %s", r.err, r.a.Status, r.a.Body)
+				}
+			} else if r.err != nil || !strings.Contains(r.a.Body, "--drain-calls 4s") || !strings.Contains(r.a.Body, `"name":"drain_calls"`) {
+				t.Errorf("%s: %v, %d %s", r.name, r.err, r.a.Status, r.a.Body)
+			}
+		case <-time.After(patience):
+			t.Fatal("a call got no answer")
+		}
+	}
+	if took := time.Since(told); took < 3*time.Second {
+		t.Errorf("the calls had %s", took)
+	}
+	if code, ok := in.Wait(patience); !ok || code != 0 {
+		t.Errorf("it ended: %v, with %d", ok, code)
+	}
+	if took := time.Since(told); took > 30*time.Second {
+		t.Errorf("it took %s to end", took)
 	}
 }
 
