@@ -43,6 +43,7 @@ type serverFlags struct {
 	// What the tags of junctor.Connection have flags for.
 	connection junctor.Connection
 	fields     fieldFlags
+	overrides  overrideFlags
 
 	title     string
 	private   bool
@@ -80,6 +81,7 @@ func (f *serverFlags) addLogin(cmd *cobra.Command) {
 // out.
 func (f *serverFlags) addConnection(cmd *cobra.Command, leftOut func(flag string) bool) {
 	f.fields.addTo(cmd, &f.connection, leftOut)
+	f.overrides.addTo(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.title, "title", "", "what people call it")
 	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
@@ -149,6 +151,11 @@ func (c *cli) makeServerBody(f *serverFlags, url string, command []string) (serv
 	s.URL, s.Command = url, command
 	if err != nil {
 		return s, err
+	}
+	if f.overrides.given() {
+		if s.Overrides, err = f.overrides.applyTo(nil, nil); err != nil {
+			return s, err
+		}
 	}
 	s.Auth, err = c.makeAuthBody(f)
 	return s, err
