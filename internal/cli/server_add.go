@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 // serverBody is the body that describes a server to the admin API. It is a type
@@ -235,13 +236,13 @@ func splitTarget(cmd *cobra.Command, args []string, names int) (url string, comm
 	return "", nil, usageErrorf("name a URL, or a command behind two dashes: -- command args")
 }
 
-// askConsent shows commands in full and asks whether they may be run. yes
+// askConsent shows commands in full, but for the parts that look like secrets, and asks whether they may be run. yes
 // answers the question. Without a terminal and without yes it is a usage error:
 // nothing runs that nobody has seen.
 func (c *cli) askConsent(yes bool, commands ...[]string) error {
 	c.printNote("This will run on the machine of the instance, as the user who runs it:\n")
 	for _, words := range commands {
-		c.printNote("  %s", quoteCommand(words))
+		c.printNote("  %s", quoteCommand(upstreamauth.MaskCommand(words)))
 	}
 	c.printNote("")
 	if yes {
