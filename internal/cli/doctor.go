@@ -17,6 +17,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/egress"
 )
 
 // minFreeBytes is the disk space below which the check of the disk fails.
@@ -321,15 +322,9 @@ func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 // checkRunningPort connects to the address that a running instance listens on.
 func checkRunningPort(ctx context.Context, address string) finding {
 	const name = "port"
-	at := address
-	if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
-		at = net.JoinHostPort("localhost", port)
-	}
-	conn, err := (&net.Dialer{Timeout: probeTime}).DialContext(ctx, "tcp", at)
-	if err != nil {
+	if err := egress.CheckListening(ctx, address); err != nil {
 		return finding{name, stateFail, "the running instance does not answer on " + address + ": " + err.Error(), "clients cannot reach it: look at its log, and restart it"}
 	}
-	_ = conn.Close()
 	return finding{name, stateOK, address + " is held by the running instance", ""}
 }
 

@@ -84,7 +84,7 @@ func readMCPRemote(args []string) (b bridge, ok bool) {
 			if args[i] == "sse-only" {
 				b.transport = junctor.TransportSSE
 			}
-		case word == "--ignore-tool" && i+1 < len(args):
+		case word == "--ignore-tool" && i+1 < len(args) && !strings.Contains(args[i+1], "*"):
 			i++
 			b.hidden = append(b.hidden, args[i])
 		// These say how a person logs in to the server in the bridge; Junctor does it itself.
