@@ -181,18 +181,18 @@ const ClientAuthKey ClientAuth = "private-key-jwt"
 
 // Override changes how a tool is shown. Its tags are those of Field.
 type Override struct {
-	Hide        bool   `json:"hide,omitempty" doc:"Nobody sees the tool or can call it."`
-	Name        string `json:"name,omitempty" doc:"In place of its own name."`
-	Description string `json:"description,omitempty" doc:"In place of its own description."`
+	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Nobody sees the tool or can call it."`
+	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"In place of its own name."`
+	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"In place of its own description."`
 
 	// The limits of its calls, in place of those of the server.
-	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"tool-call-timeout-max TOOL=TIME" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
 
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
 	// an admin or the operator can set it.
-	ReadOnly bool `json:"read_only,omitempty" doc:"The tool changes nothing: its calls need no approval and may be repeated."`
+	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"The tool changes nothing: its calls need no approval and may be repeated."`
 }
 
 // ServerStatus is the current state of a server's connection, from its last

@@ -322,17 +322,9 @@ func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 // checkRunningPort connects to the address that a running instance listens on.
 func checkRunningPort(ctx context.Context, address string) finding {
 	const name = "port"
-	at := address
-	if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
-		at = net.JoinHostPort("localhost", port)
+	if err := egress.CheckListening(ctx, address); err != nil {
+		return finding{name, stateFail, "the running instance does not answer on " + address + ": " + err.Error(), "clients cannot reach it: look at its log, and restart it"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	conn, err := egress.DialNamed(ctx, at, false)
-	if err != nil {
-		return finding{name, stateFail, "the running instance does not answer on " + address, "clients cannot reach it: look at its log, and restart it"}
-	}
-	_ = conn.Close()
 	return finding{name, stateOK, address + " is held by the running instance", ""}
 }
 

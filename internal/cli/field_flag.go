@@ -26,8 +26,8 @@ type fieldFlag struct {
 func (f *fieldFlag) Set(text string) error {
 	v := reflect.New(f.field.Type).Elem()
 	if v.Type() == reflect.TypeFor[junctor.Duration]() {
-		d, err := junctor.ParseDuration(text)
-		if err != nil {
+		var d junctor.Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil {
 			return err
 		}
 		return f.setTo(reflect.ValueOf(d))

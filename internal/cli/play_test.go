@@ -75,8 +75,9 @@ func urlof(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("URL", strings.TrimSpace(string(b)))
 }
 
-// subst FILE replaces URL in a file by the URL of the played server.
+// subst FILE replaces $URL in a file by the URL of the played server, and $ADDR by the
+// address of the instance.
 func subst(ts *testscript.TestScript, _ bool, args []string) {
-	text := strings.ReplaceAll(ts.ReadFile(args[0]), "$URL", ts.Getenv("URL"))
+	text := strings.NewReplacer("$URL", ts.Getenv("URL"), "$ADDR", ts.Getenv("ADDR")).Replace(ts.ReadFile(args[0]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 // serverBody is the body that describes a server to the admin API. It is a type
@@ -43,7 +44,7 @@ type serverFlags struct {
 	// What the tags of junctor.Connection have flags for.
 	connection junctor.Connection
 	fields     fieldFlags
-	toolLimits toolLimitFlags
+	overrides  overrideFlags
 
 	title     string
 	private   bool
@@ -81,7 +82,7 @@ func (f *serverFlags) addLogin(cmd *cobra.Command) {
 // out.
 func (f *serverFlags) addConnection(cmd *cobra.Command, leftOut func(flag string) bool) {
 	f.fields.addTo(cmd, &f.connection, leftOut)
-	f.toolLimits.addTo(cmd)
+	f.overrides.addTo(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.title, "title", "", "what people call it")
 	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
@@ -152,8 +153,8 @@ func (c *cli) makeServerBody(f *serverFlags, url string, command []string) (serv
 	if err != nil {
 		return s, err
 	}
-	if f.toolLimits.areGiven() {
-		if s.Overrides, err = f.toolLimits.apply(nil); err != nil {
+	if f.overrides.given() {
+		if s.Overrides, err = f.overrides.applyTo(nil, nil); err != nil {
 			return s, err
 		}
 	}
@@ -235,13 +236,13 @@ func splitTarget(cmd *cobra.Command, args []string, names int) (url string, comm
 	return "", nil, usageErrorf("name a URL, or a command behind two dashes: -- command args")
 }
 
-// askConsent shows commands in full and asks whether they may be run. yes
+// askConsent shows commands in full, but for the parts that look like secrets, and asks whether they may be run. yes
 // answers the question. Without a terminal and without yes it is a usage error:
 // nothing runs that nobody has seen.
 func (c *cli) askConsent(yes bool, commands ...[]string) error {
 	c.printNote("This will run on the machine of the instance, as the user who runs it:\n")
 	for _, words := range commands {
-		c.printNote("  %s", quoteCommand(words))
+		c.printNote("  %s", quoteCommand(upstreamauth.MaskCommand(words)))
 	}
 	c.printNote("")
 	if yes {

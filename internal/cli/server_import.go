@@ -16,6 +16,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/clients"
+	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
 // maxClientFile bounds the bytes that are read of a client's file.
@@ -27,15 +28,23 @@ func (c *cli) serverImport() *cobra.Command {
 	var only []string
 	var yes, dry bool
 	cmd := &cobra.Command{
-		Use: "import FILE|CLIENT", Short: "Add the servers that an MCP client has in its configuration",
+		Use: "import [FILE|CLIENT]", Short: "Add the servers that an MCP client has in its configuration",
 		Long: "Add the servers of a client's configuration file: an mcpServers map as Claude Desktop, Claude Code (for each\n" +
 			"project too), Cursor, Gemini and Windsurf have it, servers as VS Code has it, or mcp_servers as Codex has it.\n" +
 			"Instead of a file, a client can be named: " + strings.Join(clients.Names(), ", ") + ".\n" +
+			"Without a name, the file .mcp.json of the current folder is read. Nothing in a client changes: junctor setup also\n" +
+			"puts Junctor in the place of the servers. Entries that lead to this instance, and ids that are taken, are left out.\n" +
 			"What would be added is shown first, commands whole, credentials not. A credential that is a variable there, such\n" +
 			"as ${TOKEN}, is read from that variable here, too, and what the client asks people for from a variable that is\n" +
 			"named. Each server is reached before it is added; one that fails keeps no other away.",
-		Example: "  junctor server import ~/.cursor/mcp.json\n  junctor server import claude-desktop --only notes", Args: cobra.ExactArgs(1),
+		Example: "  junctor server import ~/.cursor/mcp.json\n  junctor server import claude-desktop --only notes\n  junctor server import --dry-run", Args: cobra.MaximumNArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if !isFile(projectFile) {
+					return usageErrorf("there is no %s in this folder: name a file or a client", projectFile)
+				}
+				args = []string{projectFile}
+			}
 			entries, err := c.readClient(args[0])
 			if err != nil {
 				return err
@@ -45,6 +54,9 @@ func (c *cli) serverImport() *cobra.Command {
 					return !slices.Contains(only, e.ID) && !slices.Contains(only, e.Name)
 				})
 			}
+			if err := c.skipKnown(cmd, entries, dry); err != nil {
+				return err
+			}
 			return c.importEntries(cmd, entries, yes, dry)
 		}),
 	}
@@ -53,6 +65,60 @@ func (c *cli) serverImport() *cobra.Command {
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be added, and add nothing")
 	c.addInstanceFlags(cmd)
 	return cmd
+}
+
+// projectFile is the file of the current folder that several clients read.
+const projectFile = ".mcp.json"
+
+// skipKnown marks entries that lead to the instance itself, and those whose ids are taken.
+// A dry run works without an instance; then it says that taken ids are not known.
+func (c *cli) skipKnown(cmd *cobra.Command, entries []clients.Entry, dry bool) error {
+	client, err := c.newClient(cmd)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	var stored listPage[junctor.Server]
+	switch err := client.get(cmd.Context(), "/servers", &stored); {
+	case err == nil:
+	case dry && junctor.CodeOf(err) == junctor.CodeUnreachable:
+		c.printNote("no instance answers, so it is not known which ids are taken")
+	default:
+		return err
+	}
+	addresses := append(c.setupAddresses(cmd.Context(), cfg, true), clients.AddressOf(c.getenv("JUNCTOR_URL")))
+	for i := range entries {
+		e := &entries[i]
+		same := slices.IndexFunc(stored.Items, func(s junctor.Server) bool { return s.ID == e.ID })
+		switch {
+		case e.Skip != "":
+		case e.Server.IsJunctor(addresses) && !usesOtherData(e.Server.Command, cfg.DataDir):
+			e.Skip = skipJunctor
+		case same >= 0 && reachesSame(&stored.Items[same], &e.Server):
+			e.Skip = "it is added already"
+		case same >= 0:
+			e.Skip = fmt.Sprintf("the id %s is taken by another server: rename the entry in the file, or remove that server", e.ID)
+		}
+	}
+	return nil
+}
+
+// usesOtherData reports whether a command junctor stdio names another data directory, so
+// that it is another instance.
+func usesOtherData(command []string, dataDir string) bool {
+	for i, word := range command {
+		dir, given := strings.CutPrefix(word, "--data-dir=")
+		if word == "--data-dir" && i+1 < len(command) {
+			dir, given = command[i+1], true
+		}
+		if given {
+			return absolutePath(dir) != absolutePath(dataDir)
+		}
+	}
+	return false
 }
 
 // readClient returns the entries of a file, or of the configuration file of the
@@ -159,7 +225,7 @@ func (c *cli) printEntries(entries []clients.Entry) error {
 	for i, e := range entries {
 		where := firstLine(maskQuery(e.Server.URL), 60)
 		if e.Server.Command != nil {
-			where = firstLine(quoteCommand(e.Server.Command), 60) // consent shows it whole
+			where = firstLine(quoteCommand(upstreamauth.MaskCommand(e.Server.Command)), 60) // consent shows it whole
 		}
 		// Only the names of credentials are shown.
 		names := append(slices.Sorted(maps.Keys(e.Server.Headers)), slices.Sorted(maps.Keys(e.Server.Env))...)

@@ -51,6 +51,7 @@ func unwrapBridge(s *Server) {
 	if u, err := url.Parse(b.url); err != nil || u.Host == "" {
 		return
 	}
+	s.Hidden = append(s.Hidden, b.hidden...)
 	s.Transport, s.URL, s.Command, s.Env, s.Cwd, s.Headers = b.transport, b.url, nil, map[string]string{}, "", headers
 }
 
@@ -65,6 +66,7 @@ type bridge struct {
 	url       string
 	transport junctor.Transport
 	headers   []string // as NAME: value
+	hidden    []string // tools that the bridge leaves out
 }
 
 // readMCPRemote reads the arguments of mcp-remote. The result is false if one of them is
@@ -82,6 +84,9 @@ func readMCPRemote(args []string) (b bridge, ok bool) {
 			if args[i] == "sse-only" {
 				b.transport = junctor.TransportSSE
 			}
+		case word == "--ignore-tool" && i+1 < len(args) && !strings.Contains(args[i+1], "*"):
+			i++
+			b.hidden = append(b.hidden, args[i])
 		// These say how a person logs in to the server in the bridge; Junctor does it itself.
 		case slices.Contains([]string{"--host", "--auth-timeout"}, word) && i+1 < len(args):
 			i++

@@ -240,8 +240,8 @@ func TestBridges(t *testing.T) {
 		want clients.Server
 	}{
 		{
-			`{"command": "npx", "args": ["-y", "mcp-remote@latest", "https://r.example/mcp", "--header", "Authorization: Bearer abc", "--header", "X-Team:blue", "--allow-http", "3334"]}`,
-			clients.Server{Transport: "http", URL: "https://r.example/mcp", Bearer: "abc", Headers: map[string]string{"X-Team": "blue"}, Env: none},
+			`{"command": "npx", "args": ["-y", "mcp-remote@latest", "https://r.example/mcp", "--header", "Authorization: Bearer abc", "--header", "X-Team:blue", "--allow-http", "--ignore-tool", "drop", "3334"]}`,
+			clients.Server{Transport: "http", URL: "https://r.example/mcp", Bearer: "abc", Headers: map[string]string{"X-Team": "blue"}, Env: none, Hidden: []string{"drop"}},
 		},
 		{
 			`{"command": "npx", "args": ["mcp-remote", "https://r.example/sse", "--header", "Authorization:${AUTH}", "--transport", "sse-only"], "env": {"AUTH": "Bearer ${TOKEN}"}}`,
@@ -255,6 +255,10 @@ func TestBridges(t *testing.T) {
 		{
 			`{"command": "npx", "args": ["mcp-remote", "https://r.example/mcp", "--static-oauth-client-info", "{}"]}`,
 			clients.Server{Transport: "stdio", Command: []string{"npx", "mcp-remote", "https://r.example/mcp", "--static-oauth-client-info", "{}"}, Headers: none, Env: none},
+		},
+		{
+			`{"command": "npx", "args": ["mcp-remote", "https://r.example/mcp", "--ignore-tool", "drop*"]}`,
+			clients.Server{Transport: "stdio", Command: []string{"npx", "mcp-remote", "https://r.example/mcp", "--ignore-tool", "drop*"}, Headers: none, Env: none},
 		},
 		{
 			`{"command": "npx", "args": ["supergateway", "--stdio", "x"]}`,

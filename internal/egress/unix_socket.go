@@ -69,3 +69,19 @@ func (l *socketListener) Close() error {
 	l.removeOnce.Do(func() { _ = os.Remove(l.path) }) // before Close, as net does: a client that finds the file can connect
 	return l.Listener.Close()
 }
+
+// CheckListening connects to the TCP address that an instance on this machine was told to
+// listen on, and closes the connection. An address without a host, or with that of all
+// interfaces, is reached on loopback.
+func CheckListening(ctx context.Context, address string) error {
+	if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
+		address = net.JoinHostPort("localhost", port)
+	}
+	d := net.Dialer{Timeout: dialTimeout}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return newError(junctor.CodeUnreachable, "nothing listens on "+address, err)
+	}
+	_ = conn.Close() // nothing was sent
+	return nil
+}

@@ -9,31 +9,45 @@ import (
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// Health returns the health of the servers that the principal sees, without reaching
-// them. id names one server; "" is all.
-func (s *Registry) Health(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ServerHealth, error) {
-	rows, err := s.Servers(ctx, p)
+// Health implements admin.Servers. Whoever may not read how a server is reached sees only
+// problems with credentials of their own.
+func (v AdminAPI) Health(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ServerHealth, error) {
+	rows, err := v.Registry.Servers(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	out := []junctor.ServerHealth{}
 	for i := range rows {
-		if id != "" && rows[i].ID != id {
+		row := &rows[i]
+		if id != "" && row.ID != id {
 			continue
 		}
-		one, err := s.healthOf(ctx, p, &rows[i])
+		h, err := v.healthOf(ctx, p, row)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, one)
+		h.Problem = upstreamauth.MaskSecretsInTexts(row.Command, h.Problem)[0]
+		if !readsConnection(p, row) {
+			if h.Problem != "" && !h.ofCredentials {
+				h.Problem, h.Fix = hiddenReason, ""
+			}
+			h.Missing = nil
+		}
+		out = append(out, h.ServerHealth)
 	}
 	return out, nil
 }
 
+// serverHealth is the health of a server before it is judged what the principal may read.
+type serverHealth struct {
+	junctor.ServerHealth
+	ofCredentials bool // the problem is that a login or the principal's credentials are missing
+}
+
 // healthOf returns the health of a server whose row has its current status. What must be
 // mended first is the problem that is named.
-func (s *Registry) healthOf(ctx context.Context, p *junctor.Principal, row *junctor.Server) (junctor.ServerHealth, error) {
-	h := junctor.ServerHealth{Server: row.ID, State: junctor.HealthOK}
+func (s *Registry) healthOf(ctx context.Context, p *junctor.Principal, row *junctor.Server) (serverHealth, error) {
+	h := serverHealth{ServerHealth: junctor.ServerHealth{Server: row.ID, State: junctor.HealthOK}}
 	h.Tools, h.Tokens = s.o.Catalog.Snapshot().For(p.Tenant).CountTokens(p, row.ID)
 	for _, reference := range row.References() {
 		if !s.o.Reader.Has(reference) {
@@ -45,7 +59,7 @@ func (s *Registry) healthOf(ctx context.Context, p *junctor.Principal, row *junc
 		return h, err
 	}
 	h.Login, h.CredentialsAt = state.Login, state.At
-	broken := func(problem, fix string) (junctor.ServerHealth, error) {
+	broken := func(problem, fix string) (serverHealth, error) {
 		h.State, h.Problem, h.Fix = junctor.HealthBroken, problem, fix
 		return h, nil
 	}
@@ -55,11 +69,12 @@ func (s *Registry) healthOf(ctx context.Context, p *junctor.Principal, row *junc
 	case len(h.Missing) > 0:
 		return broken("it needs "+strings.Join(h.Missing, ", "), "set each variable, and provide each file, where the instance runs, and restart the instance; or change the server: junctor server set "+row.ID)
 	case state.Problem != "":
+		h.ofCredentials = true
 		return broken(state.Problem, state.Fix)
 	case row.LastError != "":
 		return broken(row.LastError, "junctor server test "+row.ID+" shows each step; junctor server show "+row.ID+" shows what its command wrote")
 	default:
-		s.addTested(p, row, &h)
+		s.addTested(p, row, &h.ServerHealth)
 	}
 	return h, nil
 }
@@ -104,28 +119,4 @@ func (s *Registry) addTested(p *junctor.Principal, row *junctor.Server, h *junct
 	case test.at.IsZero() && seen.IsZero():
 		h.State = junctor.HealthUnknown
 	}
-}
-
-// Health implements admin.Servers. Whoever may not read how a server is reached does not
-// see which references are missing.
-func (v AdminAPI) Health(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ServerHealth, error) {
-	all, err := v.Registry.Health(ctx, p, id)
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		h := &all[i]
-		row, err := v.VisibleServer(ctx, p, h.Server)
-		if err != nil {
-			return nil, err
-		}
-		h.Problem = upstreamauth.MaskSecretsInTexts(row.Command, h.Problem)[0]
-		if !readsConnection(p, &row) {
-			if h.Problem != "" && h.Login == "" {
-				h.Problem, h.Fix = hiddenReason, ""
-			}
-			h.Missing = nil
-		}
-	}
-	return all, nil
 }

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// overrideFlag is the flag of a field of junctor.Override. Its values are TOOL=value, and
+// TOOL alone for a field that is true or false.
+type overrideFlag struct {
+	field junctor.Field
+	lines []string
+}
+
+// Set implements pflag.Value. The value is checked at once, so that the error names the
+// flag.
+func (f *overrideFlag) Set(line string) error {
+	var o junctor.Override
+	if err := f.apply(&o, line); err != nil {
+		return err
+	}
+	f.lines = append(f.lines, line)
+	return nil
+}
+
+// split returns the tool of a line and the text for the field.
+func (f *overrideFlag) split(line string) (tool, text string, err error) {
+	tool, text, ok := strings.Cut(line, "=")
+	if !ok && f.field.Type.Kind() == reflect.Bool {
+		text, ok = "true", true
+	}
+	if tool = strings.TrimSpace(tool); tool == "" || !ok {
+		return "", "", fmt.Errorf("write it as %s", f.Type())
+	}
+	return tool, text, nil
+}
+
+// apply sets the field of o to what a line says.
+func (f *overrideFlag) apply(o *junctor.Override, line string) error {
+	_, text, err := f.split(line)
+	if err != nil {
+		return err
+	}
+	return (&fieldFlag{field: f.field, to: f.field.In(o)}).Set(text)
+}
+
+// String implements pflag.Value.
+func (f *overrideFlag) String() string { return "" }
+
+// Type implements pflag.Value: what help calls the value of the flag.
+func (f *overrideFlag) Type() string {
+	_, value := f.field.Flag()
+	return value
+}
+
+// overrideFlags are the flags of the fields of junctor.Override.
+type overrideFlags struct{ all []*overrideFlag }
+
+// addTo adds a flag for each field that has one.
+func (f *overrideFlags) addTo(cmd *cobra.Command) {
+	for _, field := range junctor.Fields(junctor.Override{}) {
+		name, _ := field.Flag()
+		if name == "" {
+			continue
+		}
+		one := &overrideFlag{field: field}
+		f.all = append(f.all, one)
+		undo := "TOOL= takes it back"
+		if field.Type.Kind() == reflect.Bool {
+			undo = "TOOL=false takes it back"
+		}
+		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". May be given several times")
+	}
+}
+
+// given reports whether a flag was given.
+func (f *overrideFlags) given() bool {
+	return slices.ContainsFunc(f.all, func(one *overrideFlag) bool { return len(one.lines) > 0 })
+}
+
+// applyTo returns the overrides of a server with the changes that the flags make. names
+// are the names of its tools; a tool that is neither among them nor has an override is a
+// usage error. nil accepts any name.
+func (f *overrideFlags) applyTo(former map[string]junctor.Override, names []string) (map[string]junctor.Override, error) {
+	out := maps.Clone(former)
+	if out == nil {
+		out = map[string]junctor.Override{}
+	}
+	for _, one := range f.all {
+		flag, _ := one.field.Flag()
+		for _, line := range one.lines {
+			tool, _, err := one.split(line)
+			if err != nil {
+				return nil, err
+			}
+			o, known := out[tool]
+			if !known && names != nil && !slices.Contains(names, tool) {
+				return nil, usageErrorf("--%s: the server has no tool %q; its tools, by their own names: %s", flag, tool, strings.Join(names, ", "))
+			}
+			if err := one.apply(&o, line); err != nil {
+				return nil, err
+			}
+			if out[tool] = o; o == (junctor.Override{}) {
+				delete(out, tool)
+			}
+		}
+	}
+	return out, nil
+}
