@@ -52,10 +52,6 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 	if _, err := c.probeInstance(ctx, cfg.DataDir); err == nil {
 		return junctor.Errorf(junctor.CodeConflict, "an instance already runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 	}
-	var opts []app.Option
-	if s.demo {
-		opts = append(opts, app.WithDashboard())
-	}
 	return c.withInstance(ctx, cfg, func(a *app.App) error {
 		if err := a.Listen(ctx); err != nil {
 			return err
@@ -65,6 +61,7 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 			s.AdminKey = key
 		}
 		s.Console = a.ConsoleURL()
+		s.hasDemoTools = a.HasTools(demoServer)
 		if s.demo || s.AdminKey != "" {
 			var err error
 			if s.SignIn, err = a.FirstSignIn(ctx); err != nil {
@@ -84,7 +81,7 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 		defer reloadOnHangup(ctx, cfg, a)()
 		defer releaseMemoryLater()()
 		return a.Run(ctx)
-	}, opts...)
+	})
 }
 
 // releaseSoon and releaseAgain are the times after the start at which memory
