@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -233,7 +232,7 @@ func (c *cli) installService(cmd *cobra.Command, s *userService) error {
 		return err
 	}
 	ctx := cmd.Context()
-	manager := s.systemd && hasProgram("systemctl")
+	manager := s.systemd && proc.HasProgram("systemctl")
 	own := exists && manager && c.runSystemctl(ctx, "is-active", "--quiet", serviceUnit) == nil
 	if _, err := c.probeInstance(ctx, cfg.DataDir); err == nil && !own {
 		return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s: end it with junctor stop%s, then run junctor service install again", cfg.DataDir, c.dataDirFlagIfGiven(cmd, absolutePath(cfg.DataDir)))
@@ -292,7 +291,7 @@ func (c *cli) uninstallService(ctx context.Context, s *userService) error {
 	if !exists {
 		return junctor.Errorf(junctor.CodeNotFound, "there is no service: %s does not exist", s.File)
 	}
-	manager := s.systemd && hasProgram("systemctl")
+	manager := s.systemd && proc.HasProgram("systemctl")
 	if manager {
 		if err := c.runSystemctl(ctx, "disable", "--now", serviceUnit); err != nil {
 			return err
@@ -309,12 +308,6 @@ func (c *cli) uninstallService(ctx context.Context, s *userService) error {
 	s.State = "removed"
 	c.printNote("removed %s", s.File)
 	return c.printIfJSON(s)
-}
-
-// hasProgram reports whether PATH has a program.
-func hasProgram(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
 }
 
 // runSystemctl runs systemctl for the user's own services.
