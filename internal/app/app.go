@@ -120,7 +120,6 @@ type options struct {
 	statements func(context.Context)
 	undeclared bool
 	bare       bool
-	dashboard  bool
 	listening  bool
 }
 
@@ -138,10 +137,6 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.now = 
 func WithServer(s *servers.BuiltinServer) Option {
 	return func(o *options) { o.servers = append(o.servers, s) }
 }
-
-// WithDashboard adds the built-in server that shows the instance as an App. An
-// instance that has had it keeps it, until `server rm` removes it permanently.
-func WithDashboard() Option { return func(o *options) { o.dashboard = true } }
 
 // Listening has New call Listen before it opens or changes anything else, so
 // that an instance whose address is taken leaves nothing behind. Connections

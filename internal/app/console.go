@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/console"
 	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/egress"
@@ -23,6 +24,13 @@ func (a *App) openConsole() error {
 	var err error
 	a.console, err = console.New(o)
 	return err
+}
+
+// HasTools reports whether the default tenant has a server with this id that is switched
+// on and has tools.
+func (a *App) HasTools(server string) bool {
+	s, err := a.catalog.Snapshot().For(junctor.DefaultTenant).Server(a.identity.OperatorPrincipal(), server)
+	return err == nil && len(s.Offer.Tools) > 0
 }
 
 // FurnishDemo makes the room of the demonstration. mapURL is the address of the bank's map

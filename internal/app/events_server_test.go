@@ -15,7 +15,7 @@ import (
 // beside it, after it, and when it was removed.
 func TestEventsServerIsAttachedOnce(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.Load(config.Sources{Flags: map[string]string{"data-dir": t.TempDir(), "listen": "127.0.0.1:0"}})
+	cfg, err := config.Load(config.Sources{Flags: map[string]string{"data-dir": t.TempDir(), "listen": "127.0.0.1:0", "builtin": "demo"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (a *App) attachServers(ctx context.Context) error {
 	}
 	if err := a.servers.AddBinaryServers(ctx, servers.BinaryOptions{
 		Calls: a.calls, Events: a.events.EventAPI(), OCRRoots: a.cfg.OCRRoots, OCRVisionURL: a.cfg.OCRVisionURL,
-		Extra: a.opts.servers, OffersDashboard: a.opts.dashboard,
+		Extra: a.opts.servers, Offered: a.cfg.Builtin,
 	}); err != nil {
 		return err
 	}

@@ -130,6 +130,7 @@ func (r *benchRun) startInstance(ctx context.Context, name string, argv []string
 		"JUNCTOR_RATE_LIMIT=1000000", // enabled, but never reached
 		"JUNCTOR_RATE_BURST=1000000",
 		"JUNCTOR_EXPOSURE=all", // complete lists are measured
+		"JUNCTOR_BUILTIN=demo", // whose tool is called where no server is in between
 	}, r.options.Env...)
 	if name == NetHTTP {
 		env = append(env, "JUNCTOR_HTTP_FAST_PATH=off")

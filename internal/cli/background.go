@@ -60,7 +60,9 @@ func (c *cli) startInBackground(cmd *cobra.Command, cfg *config.Config) error {
 	defer cancel()
 	for {
 		if _, err := c.probeInstance(ctx, dir); err == nil {
-			c.printNote("Junctor runs in the background; junctor stop%s ends it, %s has its log", c.dataDirFlagIfGiven(cmd, dir), path)
+			flag := c.dataDirFlagIfGiven(cmd, dir)
+			c.printNote("Junctor runs in the background until this machine stops; junctor stop%s ends it, %s has its log", flag, path)
+			c.printNote("To have it started when you log in: junctor stop%s && junctor service install%s", flag, flag)
 			return nil
 		}
 		select {

@@ -53,15 +53,12 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 	if _, err := c.probeInstance(ctx, cfg.DataDir); err == nil {
 		return junctor.Errorf(junctor.CodeConflict, "an instance already runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 	}
-	opts := []app.Option{app.Listening()} // an address that is taken must not use up the admin key
-	if s.demo {
-		opts = append(opts, app.WithDashboard())
-	}
 	return c.withInstance(ctx, cfg, func(a *app.App) error {
 		s.URL, s.Console = a.URL(), a.ConsoleURL()
 		if err := c.offerSignIn(ctx, a, &s); err != nil {
 			return err
 		}
+		s.hasDemoTools = a.HasTools(demoServer)
 		if s.demo {
 			if err := a.FurnishDemo(ctx, c.getenv("MAP_SERVER_URL")); err != nil {
 				return err
@@ -82,7 +79,7 @@ func (c *cli) serveInstance(ctx context.Context, cfg *config.Config, s startInfo
 		defer reloadOnHangup(ctx, cfg, a)()
 		defer releaseMemoryLater()()
 		return a.Run(ctx)
-	}, opts...)
+	}, app.Listening()) // an address that is taken must not use up the admin key
 }
 
 // offerSignIn makes a link to sign in if nobody has signed in yet, and at every start of a

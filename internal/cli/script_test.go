@@ -44,6 +44,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			// A race-enabled program sleeps a second before it exits.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			// Tools to call. A script that starts without them sets it to "".
+			env.Setenv("JUNCTOR_BUILTIN", "demo,ocr")
+			env.Setenv("ONLY", filepath.SplitList(env.Getenv("PATH"))[0]) // a PATH with nothing but junctor
 			env.Setenv("D", filepath.Join(env.WorkDir, "junctor"))
 			env.Defer(func() { endBackground(filepath.Join(env.WorkDir, "junctor")) })
 			addr, err := freeAddress()

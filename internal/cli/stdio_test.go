@@ -24,7 +24,7 @@ func start(t *testing.T, stdin io.Reader, stdout io.Writer, dataDir string, args
 	var code int
 	go func() {
 		defer close(ended)
-		code = Main(ctx, append(args, "--data-dir", dataDir), nil, stdin, stdout, io.Discard)
+		code = Main(ctx, append(args, "--data-dir", dataDir), []string{"JUNCTOR_BUILTIN=demo"}, stdin, stdout, io.Discard)
 	}()
 	wait = func() int {
 		<-ended

@@ -27,7 +27,11 @@ type startInfo struct {
 
 	commandFlags string // flags with which further commands reach it: "" or " --data-dir …"
 	demo         bool
+	hasDemoTools bool // the tools of the demonstration can be called
 }
+
+// demoServer is the id of the built-in server whose tools are for trying things.
+const demoServer = "demo"
 
 // upCommand returns `junctor up`, which runs an instance until it is
 // interrupted.
@@ -37,7 +41,8 @@ func (c *cli) upCommand() *cobra.Command {
 		Long: "Start an instance and serve until Ctrl-C or SIGTERM. At the first start it makes its data directory and an\n" +
 			"admin key, which is printed once; JUNCTOR_ADMIN_KEY names one instead. Until somebody has signed in, every start\n" +
 			"gives a new link to sign in to the console: on a terminal it is printed, otherwise it is written to the file\n" +
-			"sign-in-link in the data directory.",
+			"sign-in-link in the data directory. A new data directory has no tools: junctor setup and junctor server add add\n" +
+			"them, and --builtin demo,ocr adds those of the demonstration.",
 		Example: "  junctor up --listen 127.0.0.1:9000", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -101,6 +106,7 @@ func (c *cli) demoConfig(cmd *cobra.Command) (*config.Config, string, error) {
 	}
 	// The demo has a folder of its own, so it cannot damage a real instance.
 	src.Flags["data-dir"] = filepath.Join(usual.DataDir, "demo")
+	src.Flags["builtin"] = strings.Join(append(config.BuiltinServers(), usual.Builtin...), ",")
 	if _, given := src.Flags["listen"]; !given && usual.Listen == defaultListen() && !isAddressFree(cmd.Context(), usual.Listen) {
 		// Most likely the usual instance has the port. The demo must not fail
 		// for that.
@@ -142,6 +148,16 @@ func (c *cli) printStartInfo(s startInfo) error {
 			note = "for this demo only"
 		}
 		fmt.Fprintf(&b, "  admin key    %s  (%s)\n", key, note)
+	}
+	if !s.hasDemoTools {
+		fmt.Fprintf(&b, "\nNext, in another terminal:\n\n")
+		fmt.Fprintf(&b, "  junctor setup%s  moves the servers of your MCP clients here\n", s.commandFlags)
+		fmt.Fprintf(&b, "  junctor server add NAME URL%s  adds an MCP server\n", s.commandFlags)
+		fmt.Fprintf(&b, "  junctor server add NAME openapi.yaml%s  makes a server of an API\n", s.commandFlags)
+		fmt.Fprintf(&b, "  junctor login%s  gives a link to sign in to the console\n", s.commandFlags)
+		fmt.Fprintf(&b, "\nFor tools to try, start with --builtin demo,ocr, or run junctor demo.\nCtrl-C ends it.\n")
+		_, err := fmt.Fprint(c.out, b.String())
+		return err
 	}
 	fmt.Fprintf(&b, "\nTry, in another terminal:\n\n")
 	fmt.Fprintf(&b, "  junctor login%s  # a link to sign in to the console\n", s.commandFlags)

@@ -26,6 +26,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// BuiltinServers returns the ids that the setting builtin may name: the servers inside
+// the binary that are useful without anything else.
+func BuiltinServers() []string { return []string{"demo", "ocr", "dashboard"} }
+
 // Config has every setting of an instance, checked. The table in settings.go
 // says what each is for. A Config is never changed after Load, so it needs no
 // lock.
@@ -44,6 +48,7 @@ type Config struct {
 	AuditDays      int      // 0: forever
 	HistoryDays    int      // 0: no payload is kept
 	HistorySize    int64
+	Builtin        []string // ids of built-in servers to add; those that an instance has stay
 	OCRRoots       []string
 	OCRVisionURL   string
 	Open           bool

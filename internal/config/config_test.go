@@ -111,6 +111,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"audit-days":               {text: "7", yaml: "7"},
 		"history-days":             {text: "0", yaml: "0"},
 		"history-size":             {text: "8192", yaml: "8192", shown: "8KiB"},
+		"builtin":                  {text: "demo,ocr", yaml: "[demo, ocr]"},
 		"ocr-roots":                {text: "/srv/a,/srv/b", yaml: "[/srv/a, /srv/b]"},
 		"ocr-vision-url":           {text: "http://127.0.0.1:9"},
 		"open":                     {text: "true", yaml: "true"},

@@ -103,6 +103,7 @@ func TestValueProblems(t *testing.T) {
 		"audit-days":               {"whole number", []string{"-1", "1.5", "36501"}},
 		"history-days":             {"whole number", []string{"-1", "x"}},
 		"history-size":             {"must be", []string{"1", "2MiB", "big"}},
+		"builtin":                  {"must be one of", []string{"demos", "events"}},
 		"ocr-roots":                {"", []string{"~/images"}},
 		"ocr-vision-url":           {"must be", []string{"vision", "ftp://x"}},
 		"open":                     {"true or false", []string{"", "yes", "TRUE"}},

@@ -150,6 +150,15 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showSize(c.HistorySize) },
 		},
 		{
+			Name: "builtin", Kind: KindList, Choices: BuiltinServers(),
+			Help: "built-in servers to add: " + strings.Join(BuiltinServers(), ", ") + "; what was added stays until server rm",
+			set: func(c *Config, s string) (err error) {
+				c.Builtin, err = parseList(s, parseChoice(BuiltinServers()))
+				return err
+			},
+			show: func(c *Config) string { return strings.Join(c.Builtin, ",") },
+		},
+		{
 			Name: "ocr-roots", Kind: KindList,
 			Help: "folders whose images the ocr tools may read",
 			set:  func(c *Config, s string) (err error) { c.OCRRoots, err = parseList(s, parsePath); return err },

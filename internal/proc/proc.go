@@ -208,3 +208,9 @@ func ExecutablePath() (string, error) {
 	}
 	return path, nil
 }
+
+// HasProgram reports whether the PATH of this process has a program.
+func HasProgram(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -27,9 +28,9 @@ type BinaryOptions struct {
 
 	// Extra are more servers, for a process that embeds this one.
 	Extra []*BuiltinServer
-	// OffersDashboard has the default tenant offer the dashboard. Without it, the
-	// dashboard only stays where it was offered before.
-	OffersDashboard bool
+	// Offered are the ids of those that the default tenant offers. Any other one only
+	// stays where it was offered before.
+	Offered []string
 }
 
 // CallSource gives the newest calls to the dashboard.
@@ -41,8 +42,7 @@ type CallSource interface {
 }
 
 // AddBinaryServers registers the servers inside the binary, and stores a row
-// for each that every instance has. A server whose row was removed is not
-// stored again. AttachAll attaches them.
+// for each that is offered. A server whose row was removed is not stored again. AttachAll attaches them.
 func (s *Registry) AddBinaryServers(ctx context.Context, o BinaryOptions) error {
 	demoServer, err := demo.New(s.o.Log)
 	if err != nil {
@@ -63,16 +63,21 @@ func (s *Registry) AddBinaryServers(ctx context.Context, o BinaryOptions) error 
 	if err != nil {
 		return err
 	}
-	offered := append([]*builtin.Server{demoServer, ocrServer}, o.Extra...)
-	if o.OffersDashboard {
-		offered = append(offered, board)
+	own := []*builtin.Server{demoServer, ocrServer, board}
+	offered := slices.Clone(o.Extra)
+	for _, id := range o.Offered {
+		i := slices.IndexFunc(own, func(b *builtin.Server) bool { return b.ID() == id })
+		if i < 0 {
+			return junctor.Errorf(junctor.CodeInvalid, "there is no built-in server %q to offer", id)
+		}
+		offered = append(offered, own[i])
 	}
 	for _, b := range offered {
 		if err := s.o.Store.For(junctor.DefaultTenant).EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
 			return err
 		}
 	}
-	for _, b := range append(offered, board, eventsServer) {
+	for _, b := range slices.Concat(own, o.Extra, []*builtin.Server{eventsServer}) {
 		s.builtin[b.ID()] = b
 	}
 	return nil

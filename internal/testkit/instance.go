@@ -40,7 +40,8 @@ type Settings map[string]string
 // unless the settings name one, and AdminKey.
 func Start(t testing.TB, s Settings, opts ...app.Option) *Instance {
 	t.Helper()
-	flags := map[string]string{"listen": "127.0.0.1:0", "rate-limit": "0", "drain-calls": "5s"} // tests leave calls that never end
+	// Tests leave calls that never end.
+	flags := map[string]string{"listen": "127.0.0.1:0", "rate-limit": "0", "drain-calls": "5s", "builtin": "demo,ocr"}
 	if s["data-dir"] == "" {
 		flags["data-dir"] = t.TempDir()
 		storetest.Seed(t, filepath.Join(flags["data-dir"], "junctor.db"))

@@ -15,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/output"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
@@ -261,7 +260,8 @@ func sayServer(t *testing.T, tools ...string) string {
 func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 	t.Helper()
 	settings["egress-allow"], settings["allow-commands"], settings["reserved-id-days"] = "127.0.0.0/8", "true", "0"
-	e := &exposure{t: t, Instance: testkit.Start(t, settings, app.WithDashboard()), others: map[string]string{}, tails: map[string]*output.Buffer{}}
+	settings["builtin"] = "demo,ocr,dashboard"
+	e := &exposure{t: t, Instance: testkit.Start(t, settings), others: map[string]string{}, tails: map[string]*output.Buffer{}}
 	e.olga = e.user("olga", junctor.UserDeveloper)
 	dan := e.user("dan", junctor.UserDeveloper)
 	e.others["developer"], e.others["viewer"] = dan, e.user("vic", junctor.UserViewer)

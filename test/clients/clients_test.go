@@ -127,7 +127,7 @@ func TestNode(t *testing.T) {
 	t.Parallel()
 	node := program.FindNode(t)
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
-	stdio := []string{program.Binary(t), "stdio", "--data-dir", t.TempDir()}
+	stdio := []string{program.Binary(t), "stdio", "--builtin", "demo,ocr", "--data-dir", t.TempDir()}
 	tests := []struct {
 		name, script, mode, transport string
 		args                          []string

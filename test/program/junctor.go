@@ -282,7 +282,7 @@ func (in *Instance) Stop(t testing.TB, limit time.Duration) {
 // Env is a small environment, without what the machine may set for junctor,
 // plus the entries given.
 func Env(extra ...string) []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "JUNCTOR_BUILTIN=demo,ocr"}
 	return append(env, extra...)
 }
 
