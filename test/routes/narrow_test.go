@@ -132,6 +132,7 @@ GET /sse                                                       any
 POST /messages                                                 any
 
 GET /api/v1/servers                                            tools:read
+GET /api/v1/server-health                                        tools:read
 POST /api/v1/servers                                           servers:write
 POST /api/v1/servers/probe                                     servers:write
 POST /api/v1/servers/probe/steps                               servers:write

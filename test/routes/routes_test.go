@@ -136,6 +136,7 @@ GET /sse                                      401     200     200     200     20
 POST /messages                                401     404     404     404     404     404     401     401     401
 
 GET /api/v1/servers                           401     200     200     200     200     200     200     403     200
+GET /api/v1/server-health                     401     200     200     200     200     200     200     403     200
 POST /api/v1/servers                          401     201     403     201     201     403     201     403     403
 POST /api/v1/servers/probe                    401     200     403     200     200     403     200     403     403
 POST /api/v1/servers/probe/steps              401     200     403     200     200     403     200     403     403
