@@ -52,6 +52,13 @@ const (
 	StatusLapsed   Status = "lapsed"  // the client never answered the request for input
 )
 
+// Statuses returns all ends of calls.
+func Statuses() []Status {
+	return []Status{
+		StatusRunning, StatusSuccess, StatusError, StatusTimeout, StatusCanceled, StatusDenied, StatusLimited, StatusInvalid, StatusLapsed,
+	}
+}
+
 // DigestedResult is how many leading bytes of a result its digest covers.
 // Without a bound, a tool could make the instance hash megabytes for every
 // call.

@@ -45,14 +45,17 @@ func (a *api) registerTailRoutes() {
 			Description: "Events named calls, each a TailPart, for as long as the caller may see them.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
-	}, func(ctx context.Context, _ *empty) (*huma.StreamResponse, error) {
-		return &huma.StreamResponse{Body: func(hctx huma.Context) { a.streamCalls(ctx, hctx) }}, nil
+	}, func(ctx context.Context, in *CallsOf) (*huma.StreamResponse, error) {
+		if err := a.resolveCallsOf(ctx, in); err != nil {
+			return nil, err
+		}
+		return &huma.StreamResponse{Body: func(hctx huma.Context) { a.streamCalls(ctx, hctx, in) }}, nil
 	})
 }
 
 // visibleCalls returns the calls that the principal may see at this moment, without the
 // parts that it may not read. A server may have become private since a call was recorded.
-func (a *api) visibleCalls(ctx context.Context, p *junctor.Principal, calls []junctor.Call) ([]junctor.Call, error) {
+func (a *api) visibleCalls(ctx context.Context, p *junctor.Principal, calls []junctor.Call, f *CallsOf) ([]junctor.Call, error) {
 	out := []junctor.Call{}
 	if len(calls) == 0 {
 		return out, nil
@@ -63,8 +66,10 @@ func (a *api) visibleCalls(ctx context.Context, p *junctor.Principal, calls []ju
 	}
 	for _, c := range calls {
 		if access.Sees(&c) {
-			access.Limit(&c)
-			out = append(out, c)
+			// A filter selects by what the principal may read, so that it confirms no guess.
+			if access.Limit(&c); f.matches(&c) {
+				out = append(out, c)
+			}
 		}
 	}
 	return out, nil
@@ -73,7 +78,7 @@ func (a *api) visibleCalls(ctx context.Context, p *junctor.Principal, calls []ju
 // streamCalls streams calls until the client goes. It authenticates the request again for
 // every part: a key or login that has ended sees nothing more, and one whose scopes
 // changed begins a new tail, which selects by them.
-func (a *api) streamCalls(ctx context.Context, hctx huma.Context) {
+func (a *api) streamCalls(ctx context.Context, hctx huma.Context, f *CallsOf) {
 	r, w := humago.Unwrap(hctx)
 	former := callerOf(ctx)
 	tail := a.Calls.Tail(former)
@@ -95,7 +100,7 @@ func (a *api) streamCalls(ctx context.Context, hctx huma.Context) {
 			tail.Close()
 			tail, former, calls, missed = a.Calls.Tail(p), p, nil, 0
 		}
-		seen, err := a.visibleCalls(ctx, p, calls)
+		seen, err := a.visibleCalls(ctx, p, calls, f)
 		if ctx.Err() != nil {
 			return
 		}

@@ -21,25 +21,16 @@ type CallsOf struct {
 	Server     string             `query:"server" doc:"Only calls of this server."`
 	User       string             `query:"user" doc:"Only calls by this user or for them, by agents of theirs too: an id or a name."`
 	Agent      string             `query:"agent" doc:"Only calls by this agent, or by somebody who acted as it."`
-	Caller     string             `query:"caller" doc:"Only calls by this caller: a user's id, an agent's name, or the id of a service's key."`
+	Caller     string             `query:"caller" doc:"Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name."`
 	EntryPoint junctor.EntryPoint `query:"entry_point" doc:"Only calls that came in through this entry point."`
 	Since      time.Time          `query:"since" doc:"Only calls that started at this time or later. Of sums: from the day of this time, in UTC."`
 }
 
-// userID replaces a user's name in f by the user's id. An unknown name is left as it is: a
-// deleted user is known by id only.
-func (a *api) userID(ctx context.Context, f *CallsOf) error {
-	if f.User == "" {
-		return nil
-	}
-	u, err := a.Users.User(ctx, callerOf(ctx).Tenant, f.User)
-	switch {
-	case err == nil:
-		f.User = u.ID
-	case junctor.CodeOf(err) != junctor.CodeNotFound:
-		return err
-	}
-	return nil
+// matches reports whether the filter, with names resolved, selects a call.
+func (f *CallsOf) matches(c *junctor.Call) bool {
+	isIn := func(want, is string) bool { return want == "" || want == is }
+	return (isIn(f.Tool, c.Name) || f.Tool == c.Server+"__"+c.Name) && isIn(f.Server, c.Server) && isIn(f.User, c.User) &&
+		isIn(f.Agent, c.Agent) && isIn(f.Caller, c.Subject) && isIn(string(f.EntryPoint), string(c.EntryPoint)) && !c.Start.Before(f.Since)
 }
 
 // callQuery is the query of list-calls. Its members have the order of CallFilter, into
@@ -58,7 +49,7 @@ func (a *api) registerCallRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "list-calls", Method: http.MethodGet, Path: "/calls", Summary: "List calls, newest first", Tags: []string{"calls"},
 	}, func(ctx context.Context, in *callQuery) (*pageResponse[junctor.Call], error) {
-		if err := a.userID(ctx, &in.CallsOf); err != nil {
+		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
 		calls, next, err := a.Calls.Calls(ctx, callerOf(ctx), CallFilter(*in))

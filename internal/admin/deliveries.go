@@ -98,6 +98,19 @@ type Changed struct {
 // changedResponse is the answer to deliveryChange.
 type changedResponse struct{ Body Changed }
 
+// requireTrigger refuses a filter that names no trigger. Deliveries outlive their trigger,
+// so only an empty list needs the check.
+func (a *api) requireTrigger(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	list, err := a.Events.Triggers(ctx, callerOf(ctx))
+	if err != nil || slices.ContainsFunc(list, func(t junctor.Trigger) bool { return t.Name == name }) {
+		return err
+	}
+	return unknownFilter("trigger", name, "junctor trigger ls lists triggers")
+}
+
 // registerDeliveryRoutes registers the routes below /deliveries. A change has to name at
 // least one filter, so that an empty request does not affect every delivery.
 func (a *api) registerDeliveryRoutes() {
@@ -106,6 +119,9 @@ func (a *api) registerDeliveryRoutes() {
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead are the dead letters", Tags: tags,
 	}, func(ctx context.Context, in *deliveryQuery) (*pageResponse[worker.Delivery], error) {
 		list, next, err := a.Deliveries.List(ctx, callerOf(ctx), in.toFilter())
+		if err == nil && len(list) == 0 {
+			err = a.requireTrigger(ctx, in.Trigger)
+		}
 		return newPage(list, next), err
 	})
 	registerRoute(a, huma.Operation{

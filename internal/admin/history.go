@@ -60,7 +60,7 @@ func (q *usageQuery) toFilter() history.UsageFilter {
 
 // callID is the path of one call.
 type callID struct {
-	ID string `path:"id" doc:"The call's id."`
+	ID string `path:"id" doc:"The call's id, the first 6 characters or more of it if no other id begins so, or last for the newest call."`
 }
 
 // entryResponse is one call with its payloads.
@@ -73,7 +73,7 @@ func (a *api) registerHistoryRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with what was said in them, newest first", Tags: tags,
 	}, func(ctx context.Context, in *historyQuery) (*pageResponse[history.Entry], error) {
-		if err := a.userID(ctx, &in.CallsOf); err != nil {
+		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
 		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
@@ -92,7 +92,7 @@ func (a *api) registerHistoryRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		entry, err := a.History.Get(ctx, access, in.ID)
+		entry, err := a.findCall(ctx, access, in.ID)
 		return &entryResponse{entry}, err
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
@@ -106,7 +106,7 @@ func (a *api) registerHistoryRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, server, user, agent, caller, entry_point or day", Tags: []string{"usage"},
 	}, func(ctx context.Context, in *usageQuery) (*pageResponse[history.Usage], error) {
-		if err := a.userID(ctx, &in.CallsOf); err != nil {
+		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
 		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
@@ -118,10 +118,28 @@ func (a *api) registerHistoryRoutes() {
 	})
 }
 
+// lastCall stands for the newest call in place of an id.
+const lastCall = "last"
+
+// findCall returns a call by its id, by the beginning of one, or as lastCall.
+func (a *api) findCall(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error) {
+	if id != lastCall {
+		return a.History.Get(ctx, access, id)
+	}
+	page, err := a.History.Query(ctx, access, history.Filter{Limit: 1})
+	if err == nil && len(page.Calls) == 0 {
+		err = junctor.Errorf(junctor.CodeNotFound, "the history has no calls yet")
+	}
+	if err != nil {
+		return history.Entry{}, err
+	}
+	return page.Calls[0], nil
+}
+
 // exportCalls handles export-calls. It resolves the caller's access before the stream
 // begins, so that a refusal still has its own status.
 func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamResponse, error) {
-	if err := a.userID(ctx, &in.CallsOf); err != nil {
+	if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 		return nil, err
 	}
 	access, err := a.Calls.CallAccess(ctx, callerOf(ctx))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,7 +15,7 @@ import (
 
 // keyID is the path of one key.
 type keyID struct {
-	ID string `path:"id" doc:"The key's id."`
+	ID string `path:"id" doc:"The key's id, or its name if no other live key has it."`
 }
 
 // newKey is the request that makes a key.
@@ -30,7 +31,7 @@ type newKey struct {
 
 // rotation is the request that gives a key another token.
 type rotation struct {
-	ID   string `path:"id" doc:"The key's id."`
+	ID   string `path:"id" doc:"The key's id, or its name if no other live key has it."`
 	Body struct {
 		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the former token works on."`
 	}
@@ -77,33 +78,61 @@ func (a *api) registerKeyRoutes() {
 		if err := checkMayHold(callerOf(ctx), &k); err != nil {
 			return nil, err
 		}
-		key, token, err := a.Keys.RotateKey(ctx, callerOf(ctx).Tenant, in.ID, time.Duration(in.Body.GraceSeconds)*time.Second)
+		key, token, err := a.Keys.RotateKey(ctx, callerOf(ctx).Tenant, k.ID, time.Duration(in.Body.GraceSeconds)*time.Second)
 		return &tokenResponse{CreatedKey{Key: key, Token: token}}, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "delete-key", Method: http.MethodDelete, Path: "/keys/{id}", Summary: "Revoke a key", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *keyID) (*empty, error) {
-		if _, err := a.findManagedKey(ctx, in.ID); err != nil {
+		k, err := a.findManagedKey(ctx, in.ID)
+		if err != nil {
 			return nil, err
 		}
-		return &empty{}, a.Keys.RevokeKey(ctx, callerOf(ctx).Tenant, in.ID)
+		return &empty{}, a.Keys.RevokeKey(ctx, callerOf(ctx).Tenant, k.ID)
 	})
 }
 
-// findManagedKey returns a key that the caller may change. Any other key is not_found, so
-// that ids of other keys cannot be probed.
-func (a *api) findManagedKey(ctx context.Context, id string) (junctor.Key, error) {
-	p := callerOf(ctx)
-	keys, err := a.Keys.ListKeys(ctx, p.Tenant)
+// findManagedKey returns a key that the caller may change, by id or by name. Any other key
+// is not_found, so that ids of other keys cannot be probed. If several keys have the name,
+// it is that of the only one that is live; otherwise the error lists their ids.
+func (a *api) findManagedKey(ctx context.Context, ref string) (junctor.Key, error) {
+	keys, err := a.findKeys(ctx, ref)
 	if err != nil {
 		return junctor.Key{}, err
 	}
-	i := slices.IndexFunc(keys, func(k junctor.Key) bool { return k.ID == id && a.Keys.CanManageKey(p, &k) })
-	if i < 0 {
-		return junctor.Key{}, junctor.Errorf(junctor.CodeNotFound, "there is no such key; junctor key ls shows their ids")
+	if len(keys) > 1 {
+		now := time.Now()
+		if live := slices.DeleteFunc(slices.Clone(keys), func(k junctor.Key) bool { return !k.Live(now) }); len(live) > 0 {
+			keys = live
+		}
 	}
-	return keys[i], nil
+	switch len(keys) {
+	case 0:
+		return junctor.Key{}, junctor.Errorf(junctor.CodeNotFound, "there is no such key; junctor key ls shows their ids and names")
+	case 1:
+		return keys[0], nil
+	}
+	ids := make([]string, len(keys))
+	for i := range keys {
+		ids[i] = keys[i].ID
+	}
+	return junctor.Key{}, junctor.Errorf(junctor.CodeInvalid, "%d keys have the name %q: use one of their ids: %s", len(keys), ref, strings.Join(ids, ", "))
+}
+
+// findKeys returns the keys that the caller may see and that ref means: the one with that
+// id, or else all with that name.
+func (a *api) findKeys(ctx context.Context, ref string) ([]junctor.Key, error) {
+	p := callerOf(ctx)
+	keys, err := a.Keys.ListKeys(ctx, p.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(k junctor.Key) bool { return !a.Keys.CanManageKey(p, &k) })
+	if i := slices.IndexFunc(keys, func(k junctor.Key) bool { return k.ID == ref }); i >= 0 {
+		return keys[i : i+1], nil
+	}
+	return slices.DeleteFunc(keys, func(k junctor.Key) bool { return k.Name != ref }), nil
 }
 
 // checkMayHold refuses a caller who would gain more than their own credential has by the

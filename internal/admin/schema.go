@@ -206,15 +206,7 @@ func (turnRole) Schema(huma.Registry) *huma.Schema {
 type status string
 
 // Schema implements huma.SchemaProvider.
-func (status) Schema(huma.Registry) *huma.Schema { return enumSchema(allStatuses()...) }
-
-// allStatuses lists the values of a call's status.
-func allStatuses() []junctor.Status {
-	return []junctor.Status{
-		junctor.StatusRunning, junctor.StatusSuccess, junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled,
-		junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid, junctor.StatusLapsed,
-	}
-}
+func (status) Schema(huma.Registry) *huma.Schema { return enumSchema(junctor.Statuses()...) }
 
 // mode describes the values of junctor.Mode.
 type mode string

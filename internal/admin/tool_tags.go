@@ -110,6 +110,9 @@ func (a *api) registerTagRoutes() {
 		OperationID: "list-tool-changes", Method: http.MethodGet, Path: "/tools/changes", Summary: "List tools that changed under their names, newest first", Tags: tags,
 	}, func(ctx context.Context, in *changeQuery) (*pageResponse[junctor.ToolChange], error) {
 		changes, err := a.Tags.ToolChanges(ctx, callerOf(ctx), in.Server, in.Tool, in.Limit)
+		if err == nil && len(changes) == 0 {
+			err = a.requireServer(ctx, in.Server)
+		}
 		return newPage(changes, ""), err
 	})
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -64,13 +65,34 @@ func (mcpResult) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
+// requireRole refuses a filter that names no role.
+func (a *api) requireRole(ctx context.Context, role string) error {
+	if role == "" {
+		return nil
+	}
+	roles, err := a.Tags.Roles(ctx, callerOf(ctx))
+	if err != nil || slices.ContainsFunc(roles, func(r RoleInfo) bool { return string(r.Name) == role }) {
+		return err
+	}
+	return unknownFilter("role", role, "junctor role ls lists roles")
+}
+
 // registerToolRoutes registers the routes that list and call tools.
 func (a *api) registerToolRoutes() {
 	tags := []string{"tools"}
 	registerRoute(a, huma.Operation{
 		OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Summary: "List or search tools", Tags: tags,
 	}, func(ctx context.Context, in *toolQuery) (*pageResponse[junctor.Tool], error) {
-		return newPage(a.Tools.Tools(callerOf(ctx), in.Server, in.Query, junctor.Role(in.Role)), ""), nil
+		if err := a.requireRole(ctx, in.Role); err != nil {
+			return nil, err
+		}
+		tools := a.Tools.Tools(callerOf(ctx), in.Server, in.Query, junctor.Role(in.Role))
+		if len(tools) == 0 { // a server that is seen may have none
+			if err := a.requireServer(ctx, in.Server); err != nil {
+				return nil, err
+			}
+		}
+		return newPage(tools, ""), nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,

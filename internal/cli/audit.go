@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +45,32 @@ func (c *cli) journalFolder(cmd *cobra.Command) (string, error) {
 	return journalPath(cfg.DataDir), nil
 }
 
+// checkJournalFilter refuses a filter of which the whole journal has no record, so that a
+// typing error does not look like a journal without such calls.
+func checkJournalFilter(ctx context.Context, dir string, f *audit.Filter, tool string) error {
+	for _, one := range []struct {
+		flag, value string
+		filter      audit.Filter
+	}{
+		{"tool", tool, audit.Filter{Server: f.Server, Name: f.Name}},
+		{"agent", f.Subject, audit.Filter{Subject: f.Subject}},
+		{"call", f.Call, audit.Filter{Call: f.Call}},
+	} {
+		if one.value == "" {
+			continue
+		}
+		one.filter.Limit = 1
+		records, err := audit.ListRecords(ctx, dir, one.filter)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			return usageErrorf("--%s %q: the journal has no record of it", one.flag, one.value)
+		}
+	}
+	return nil
+}
+
 // auditList returns `audit ls`. It asks for one record more than the limit, in
 // order to know whether there are more.
 func (c *cli) auditList() *cobra.Command {
@@ -65,6 +93,9 @@ func (c *cli) auditList() *cobra.Command {
 			if f.Until, err = parseMoment("until", until, now); err != nil {
 				return err
 			}
+			if status != "" && !slices.Contains(junctor.Statuses(), junctor.Status(status)) {
+				return usageErrorf("--status %q: it is one of %s", status, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(junctor.Statuses())), ", "), "[]"))
+			}
 			f.Status, f.Name = junctor.Status(status), tool
 			// An exposed name consists of the server and the server's own name.
 			if server, name, ok := strings.Cut(tool, "__"); ok {
@@ -81,6 +112,11 @@ func (c *cli) auditList() *cobra.Command {
 			records, err := audit.ListRecords(cmd.Context(), dir, ask)
 			if err != nil {
 				return err
+			}
+			if len(records) == 0 {
+				if err := checkJournalFilter(cmd.Context(), dir, &f, tool); err != nil {
+					return err
+				}
 			}
 			return c.printRecords(records, limit)
 		}),

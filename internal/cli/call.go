@@ -14,7 +14,7 @@ import (
 // callCommand returns the group `junctor call`: the history of calls.
 func (c *cli) callCommand() *cobra.Command {
 	cmd := newGroupCommand("call", "Look at calls", "junctor call ls")
-	cmd.AddCommand(c.callList(), c.callShow(), c.callExport())
+	cmd.AddCommand(c.callList(), c.callShow(), c.callTail(), c.callExport())
 	return cmd
 }
 
@@ -39,7 +39,7 @@ func (c *cli) callList() *cobra.Command {
 			if err := c.requestAPI(cmd, http.MethodGet, "/calls?"+query.Encode(), nil, &calls); err != nil {
 				return err
 			}
-			return c.printCalls(calls)
+			return c.printCalls(cmd, calls)
 		}),
 	}
 	c.addCallFilter(cmd, &of)
@@ -67,7 +67,7 @@ func (c *cli) addCallFilter(cmd *cobra.Command, f *callFilter) {
 	flags.StringVar(&f.server, "server", "", "only calls of this server")
 	flags.StringVar(&f.user, "user", "", "only calls by this user or for them, by agents of theirs too: a `name` or an id")
 	flags.StringVar(&f.agent, "agent", "", "only calls by this agent, or by somebody who acted as it")
-	flags.StringVar(&f.caller, "caller", "", "only calls by this caller: a user's id, an agent's name, or the `id` of a service's key")
+	flags.StringVar(&f.caller, "caller", "", "only calls by this caller: a user, an agent or the key of a service, by `name` or id")
 	flags.StringVar(&f.entryPoint, "entry-point", "", "only calls through this `entry point`: mcp, sse, stdio, plain, call, admin or view")
 	flags.StringVar(&f.since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z; sums are of whole days")
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
@@ -87,22 +87,27 @@ func (f *callFilter) setQuery(query url.Values, until string) error {
 }
 
 // printCalls prints a page of calls, and says how to see the next one.
-func (c *cli) printCalls(calls listPage[junctor.Call]) error {
+func (c *cli) printCalls(cmd *cobra.Command, calls listPage[junctor.Call]) error {
 	if c.wantsJSON() {
 		return c.printJSON(calls)
 	}
+	names, err := c.fetchCallerNames(cmd)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(calls.Items))
+	for i := range calls.Items {
+		ids[i] = calls.Items[i].ID
+	}
+	short := shortenIDs(ids)
 	rows := make([][]string, len(calls.Items))
 	for i, call := range calls.Items {
-		name := call.Name
-		if call.Server != "" {
-			name = call.Server + "/" + call.Name
-		}
 		rows[i] = []string{
-			formatTime(call.Start), string(call.Kind), name, string(call.Status), call.Duration.Round(10 * time.Microsecond).String(),
-			string(call.EntryPoint), describeCaller(&call), firstLine(call.Reason, 60),
+			short[call.ID], formatTime(call.Start), string(call.Kind), callTarget(&call), string(call.Status), call.Duration.Round(10 * time.Microsecond).String(),
+			string(call.EntryPoint), names.describe(&call), firstLine(call.Reason, 60),
 		}
 	}
-	if err := c.printTable([]string{"START", "KIND", "NAME", "STATUS", "TOOK", "ENTRY POINT", "BY", "REASON"}, rows); err != nil {
+	if err := c.printTable([]string{"ID", "START", "KIND", "NAME", "STATUS", "TOOK", "ENTRY POINT", "BY", "REASON"}, rows); err != nil {
 		return err
 	}
 	if calls.Next != "" {
@@ -111,14 +116,12 @@ func (c *cli) printCalls(calls listPage[junctor.Call]) error {
 	return nil
 }
 
-// describeCaller returns who made a call, and as which agent if the caller is
-// somebody else.
-func describeCaller(call *junctor.Call) string {
-	by := call.Issuer + ":" + call.Subject
-	if call.Agent != "" && call.Issuer != junctor.IssuerAgent {
-		by += " as " + call.Agent
+// callTarget returns what a call is of: the server and the name there.
+func callTarget(call *junctor.Call) string {
+	if call.Server == "" {
+		return call.Name
 	}
-	return by
+	return call.Server + "/" + call.Name
 }
 
 // formatMoment returns the moment of a flag in the form of the API; "" stays

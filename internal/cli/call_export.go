@@ -13,9 +13,9 @@ import (
 // parameters and result.
 func (c *cli) callShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a call with its payloads",
-		Long:    "Show a call with its parameters and its result, as the history keeps them: secrets are taken out, and long\ntexts are cut.",
-		Example: "  junctor call show 01JZ3K8Q6M", Args: cobra.ExactArgs(1),
+		Use: "show ID|last", Short: "Show a call with its payloads",
+		Long:    "Show a call, by its id or a short id of call ls; last is the newest. It has its parameters and its result, as the history keeps them: secrets are taken out, and long\ntexts are cut.",
+		Example: "  junctor call show last\n  junctor call show 18b1c7a2f0", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var e history.Entry
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("calls", args[0]), nil, &e); err != nil {
@@ -24,8 +24,12 @@ func (c *cli) callShow() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(e)
 			}
+			names, err := c.fetchCallerNames(cmd)
+			if err != nil {
+				return err
+			}
 			return c.printFacts("id", e.ID, "start", formatTime(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
-				"entry_point", string(e.EntryPoint), "by", describeCaller(&e.Call), "user", e.User, "agent", e.Agent, "view", e.View, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
+				"entry_point", string(e.EntryPoint), "by", names.describe(&e.Call), "user", names.user(e.User), "agent", e.Agent, "view", e.View, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
 				"took", e.Duration.String(), "parameters", string(e.Params), "result", string(e.Result))
 		}),
 	}

@@ -65,13 +65,13 @@ func (c *cli) completeServers(cmd *cobra.Command, args []string, prefix string) 
 	return completeFrom(c, "/servers", func(s junctor.Server) (string, string) { return s.ID, s.Title })(cmd, args, prefix)
 }
 
-// completeKeys suggests the ids of keys that are not revoked yet.
+// completeKeys suggests the names of keys that are not revoked yet.
 func (c *cli) completeKeys(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return completeFrom(c, "/keys", func(k junctor.Key) (string, string) {
 		if !k.RevokedAt.IsZero() {
 			return "", ""
 		}
-		return k.ID, k.Name
+		return k.Name, k.ID
 	})(cmd, args, prefix)
 }
 

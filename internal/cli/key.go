@@ -84,10 +84,11 @@ func (c *cli) printToken(key admin.CreatedKey, what string) error {
 func (c *cli) keyRotate() *cobra.Command {
 	var grace string
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Give a key a new token; the former works on for a while",
+		Use: "rotate KEY", Short: "Give a key a new token; the former works on for a while",
 		Long: "Give a key a new token, which goes to standard output, once. The former one works on for the grace, so that\n" +
-			"nothing fails while the new one is put in place; rotating again ends it. Sessions of the key's owner go on.",
-		Example: "  junctor key rotate 5hq2k7wz3n4x6b2a --grace 1h", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeKeys,
+			"nothing fails while the new one is put in place; rotating again ends it. Sessions of the key's owner go on.\n" +
+			"KEY is an id or a name; if several keys have the name, the id.",
+		Example: "  junctor key rotate laptop --grace 1h", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeKeys,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			span, err := parseSpan(grace)
 			if err != nil || span < 0 {
@@ -174,7 +175,7 @@ func keyState(k junctor.Key, now time.Time) string {
 // keyRevoke returns `key revoke`.
 func (c *cli) keyRevoke() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "revoke ID", short: "Revoke a key: it opens nothing any more", example: "key revoke 01JZ3K8Q6M",
+		use: "revoke KEY", short: "Revoke a key, by name or id: it opens nothing any more", example: "key revoke laptop",
 		collection: "keys", key: "id", state: "revoked", complete: c.completeKeys,
 	})
 }

@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"opens":   opens,
 			"private": private,
 			"ready":   ready,
+			"shortid": shortID,
 			"subst":   subst,
 			"urlof":   urlof,
 			"until":   until,
@@ -166,6 +167,16 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 	if !poll.Holds(30*time.Second, func() bool { return client.get(ctx, "/version", nil) == nil }) {
 		ts.Fatalf("no instance came up on %s", args[0])
 	}
+}
+
+// shortid takes the first cell of the second line of the last output as SHORT.
+func shortID(ts *testscript.TestScript, _ bool, _ []string) {
+	_, rows, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	id, _, ok := strings.Cut(rows, " ")
+	if !ok {
+		ts.Fatalf("the output has no rows")
+	}
+	ts.Setenv("SHORT", id)
 }
 
 // edit DIR OLD NEW replaces the first OLD in the first file of a folder that has

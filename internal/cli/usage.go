@@ -35,7 +35,11 @@ func (c *cli) usageCommand() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(usage)
 			}
-			return c.printUsage(history.UsageGroup(by), usage.Items)
+			names, err := c.fetchCallerNames(cmd)
+			if err != nil {
+				return err
+			}
+			return c.printUsage(history.UsageGroup(by), usage.Items, names)
 		}),
 	}
 	groups := make([]string, len(history.UsageGroups()))
@@ -51,20 +55,20 @@ func (c *cli) usageCommand() *cobra.Command {
 }
 
 // printUsage prints the sums of a group.
-func (c *cli) printUsage(by history.UsageGroup, usage []history.Usage) error {
+func (c *cli) printUsage(by history.UsageGroup, usage []history.Usage, names *callerNames) error {
 	rows := make([][]string, len(usage))
 	for i, u := range usage {
 		rows[i] = []string{
-			usageLabel(by, u), strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Errors, 10), strconv.FormatInt(u.Refused, 10),
+			usageLabel(by, u, names), strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Errors, 10), strconv.FormatInt(u.Refused, 10),
 			formatDuration(u.P50), formatDuration(u.P95), formatDuration(u.P99), strconv.FormatInt(u.BytesIn, 10), strconv.FormatInt(u.BytesOut, 10),
 		}
 	}
 	return c.printTable([]string{strings.ToUpper(string(by)), "CALLS", "ERRORS", "REFUSED", "P50", "P95", "P99", "BYTES IN", "BYTES OUT"}, rows)
 }
 
-// usageLabel returns what a sum is about. For a user it is the id: the name may
-// belong to nobody any more.
-func usageLabel(by history.UsageGroup, u history.Usage) string {
+// usageLabel returns what a sum is about. For a user or a key that has no name any more
+// it is the id.
+func usageLabel(by history.UsageGroup, u history.Usage, names *callerNames) string {
 	name := ""
 	switch by {
 	case history.ByTool:
@@ -72,11 +76,11 @@ func usageLabel(by history.UsageGroup, u history.Usage) string {
 	case history.ByServer:
 		name = u.Server
 	case history.ByUser:
-		name = u.User
+		name = names.user(u.User)
 	case history.ByAgent:
 		name = u.Agent
 	case history.ByCaller:
-		return u.Issuer + ":" + u.Subject
+		return names.caller(u.Issuer, u.Subject)
 	case history.ByEntryPoint:
 		name = string(u.EntryPoint)
 	case history.ByDay:

@@ -130,11 +130,24 @@ func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.Cal
 	return last, n, nil
 }
 
-// Get returns one call. The error is CodeNotFound if there is no call with that
-// id (any more), or access may not see it.
+// minIDPrefix is the minimum length of the beginning of an id that Get accepts.
+const minIDPrefix = 6
+
+// maxAmbiguousIDs is the number of ids that the error of an ambiguous beginning lists.
+const maxAmbiguousIDs = 5
+
+// Get returns one call, by its id or by the beginning of an id that only one of the calls
+// has which access may see. The error is CodeNotFound if there is no such call (any more),
+// or access may not see it, and CodeInvalid if several ids begin so.
 func (h *History) Get(ctx context.Context, access junctor.CallAccess, id string) (Entry, error) {
 	e, err := scanEntry(h.options.Read.QueryRowContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
 		string(access.Tenant()), id))
+	if errors.Is(err, sql.ErrNoRows) && isIDPrefix(id) {
+		e, err = h.getByPrefix(ctx, &access, id)
+	}
+	if junctor.CodeOf(err) == junctor.CodeInvalid {
+		return Entry{}, err
+	}
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !access.Sees(&e.Call) {
 		return Entry{}, junctor.Errorf(junctor.CodeNotFound, "the history has no call %q", id)
 	}
@@ -143,6 +156,47 @@ func (h *History) Get(ctx context.Context, access junctor.CallAccess, id string)
 	}
 	e.limitTo(&access)
 	return e, nil
+}
+
+// isIDPrefix reports whether Get looks for ids that begin with a text. Ids are lower-case
+// letters and digits.
+func isIDPrefix(s string) bool {
+	return len(s) >= minIDPrefix && !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') })
+}
+
+// getByPrefix returns the only call that access may see whose id begins with prefix. The
+// error is sql.ErrNoRows if there is none.
+func (h *History) getByPrefix(ctx context.Context, access *junctor.CallAccess, prefix string) (Entry, error) {
+	sees, args := access.Condition("at", time.Time.UnixMicro)
+	end := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]+1)) // the first text after all that begin so
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls
+		WHERE tenant_id = ? AND id >= ? AND id < ? AND (`+sees+`) ORDER BY id LIMIT ?`), append([]any{string(access.Tenant()), prefix, end}, append(args, maxAmbiguousIDs)...)...)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer rows.Close()
+	var found []Entry
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return Entry{}, err
+		}
+		found = append(found, e)
+	}
+	if err := rows.Err(); err != nil {
+		return Entry{}, err
+	}
+	switch len(found) {
+	case 0:
+		return Entry{}, sql.ErrNoRows
+	case 1:
+		return found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	return Entry{}, junctor.Errorf(junctor.CodeInvalid, "the ids of several calls begin with %q: %s; write more of the one that is meant", prefix, strings.Join(ids, ", "))
 }
 
 // limitTo removes what access may not read.

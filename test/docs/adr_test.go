@@ -17,7 +17,7 @@ import (
 // may need a new verb: add it here.
 func imperativeVerbs() []string {
 	return []string{
-		"Accept", "Add", "Assign", "Build", "Decide", "Describe", "Draw", "Embed", "Forward", "Judge", "Keep", "Let", "Limit", "Manage",
+		"Accept", "Add", "Assign", "Build", "Decide", "Describe", "Draw", "Embed", "Forward", "Give", "Judge", "Keep", "Let", "Limit", "Manage",
 		"Map", "Move", "Poll", "Prove", "Raise", "Refuse", "Remove", "Replace", "Require", "Run", "Send", "Serve", "Share", "Store", "Test",
 		"Trace", "Treat", "Use", "Write",
 	}
