@@ -1557,6 +1557,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/server-health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the health of servers
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["list-server-health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers": {
         parameters: {
             query?: never;
@@ -4662,6 +4682,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageServerHealth: {
+            items: components["schemas"]["ServerHealth"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageSetting: {
             items: components["schemas"]["Setting"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -4776,11 +4801,13 @@ export interface components {
             url?: string;
         };
         Probe: {
+            called?: string;
             failed?: string;
             hint?: string;
             passed: string[];
             preview?: components["schemas"]["ToolPreview"][] | null;
             reason?: string;
+            skipped?: string;
             status: components["schemas"]["ServerStatus"];
             tools?: string[];
         };
@@ -5358,6 +5385,34 @@ export interface components {
              */
             views?: "on" | "off";
         };
+        ServerHealth: {
+            /**
+             * Format: date-time
+             * @description When its stored credentials were entered, or the login was made.
+             */
+            credentials_at?: string;
+            /** @description What to do about it. */
+            fix?: string;
+            /** @description Of a server that users log in to: the caller's login with credentials per-user, otherwise the shared one. */
+            login?: string;
+            /** @description References of its connection that cannot be read now, such as env:TOKEN: variables that are not set and files that are not there. */
+            missing?: string[];
+            /** @description What is broken. */
+            problem?: string;
+            server: string;
+            /** @enum {string} */
+            state: "ok" | "unknown" | "broken" | "off";
+            /**
+             * Format: int64
+             * @description What the definitions of these tools cost a model in a list of all of them, as an estimate.
+             */
+            tokens: number;
+            /**
+             * Format: int64
+             * @description The tools that the caller sees.
+             */
+            tools: number;
+        };
         ServerLogin: {
             client_id?: string;
             /** Format: date-time */
@@ -5887,7 +5942,7 @@ export interface components {
         TurnLimits: {
             /**
              * Format: int64
-             * @description How long one call may take; unless it is given, the limits of the tool, its server or the instance apply
+             * @description How long one call may take, beside the limits of the tool, its server or the instance; unless it is given, those apply alone
              */
             call_seconds?: number;
             /**
@@ -6776,7 +6831,7 @@ export interface operations {
                 user?: string;
                 /** @description Only calls by this agent, or by somebody who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
+                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
                 caller?: string;
                 /** @description Only calls that came in through this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
@@ -6828,7 +6883,7 @@ export interface operations {
                 user?: string;
                 /** @description Only calls by this agent, or by somebody who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
+                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
                 caller?: string;
                 /** @description Only calls that came in through this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
@@ -6885,7 +6940,7 @@ export interface operations {
                 user?: string;
                 /** @description Only calls by this agent, or by somebody who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
+                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
                 caller?: string;
                 /** @description Only calls that came in through this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
@@ -6934,7 +6989,22 @@ export interface operations {
     };
     "tail-calls": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only calls of this tool: its exposed name, or the server's own. */
+                tool?: string;
+                /** @description Only calls of this server. */
+                server?: string;
+                /** @description Only calls by this user or for them, by agents of theirs too: an id or a name. */
+                user?: string;
+                /** @description Only calls by this agent, or by somebody who acted as it. */
+                agent?: string;
+                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
+                caller?: string;
+                /** @description Only calls that came in through this entry point. */
+                entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
+                /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
+                since?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6966,7 +7036,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The call's id. */
+                /** @description The call's id, the first 6 characters or more of it if no other id begins so, or last for the newest call. */
                 id: string;
             };
             cookie?: never;
@@ -7822,7 +7892,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The key's id. */
+                /** @description The key's id, or its name if no other live key has it. */
                 id: string;
             };
             cookie?: never;
@@ -7852,7 +7922,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The key's id. */
+                /** @description The key's id, or its name if no other live key has it. */
                 id: string;
             };
             cookie?: never;
@@ -9390,6 +9460,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-server-health": {
+        parameters: {
+            query?: {
+                /** @description Only this server. */
+                server?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageServerHealth"];
+                };
             };
             /** @description Error */
             default: {
@@ -11223,7 +11325,7 @@ export interface operations {
                 user?: string;
                 /** @description Only calls by this agent, or by somebody who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
+                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
                 caller?: string;
                 /** @description Only calls that came in through this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";

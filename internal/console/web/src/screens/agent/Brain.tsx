@@ -7,10 +7,10 @@ import { Panel } from '../../parts/elements';
 import { ErrorCard } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
 
-const limitsOf: { key: keyof TurnLimits; label: string; usual: number; most: number }[] = [
+const limitsOf: { key: keyof TurnLimits; label: string; usual?: number; most: number }[] = [
   { key: 'turns', label: 'Turns', usual: 8, most: 100 },
   { key: 'calls', label: 'Tool calls', usual: 16, most: 1000 },
-  { key: 'call_seconds', label: 'Seconds per call', usual: 60, most: 600 },
+  { key: 'call_seconds', label: 'Seconds per call', most: 600 },
   { key: 'seconds', label: 'Seconds in total', usual: 600, most: 3600 },
   { key: 'tokens', label: 'Tokens', usual: 200_000, most: 10_000_000 },
 ];
@@ -130,7 +130,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
               <NumberInput
                 key={l.key}
                 label={l.label}
-                placeholder={l.usual.toLocaleString('en')}
+                placeholder={l.usual?.toLocaleString('en') ?? 'limits of the tool'}
                 min={1}
                 max={l.most}
                 hideControls

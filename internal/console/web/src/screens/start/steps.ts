@@ -33,16 +33,17 @@ export function useFirstSteps(): FirstStep[] | undefined {
     staleTime: 30_000,
   });
   if (!me || !servers.data || (audits && (!feed.loaded || entryPoints.isPending))) return undefined;
+  const hasDemo = servers.data.some((s) => s.id === 'demo');
   const worked = (entryPoints.data ?? []).some((d) => d.calls > d.errors + d.refused);
-  return [
-    {
-      key: 'call',
-      name: 'Call a tool',
-      text: 'The built-in server “demo” needs no setup.',
-      to: '/playground?name=demo__add',
-      act: 'Open the playground',
-      done: worked || feed.calls.some((c) => c.kind === 'tool' && c.status === 'success'),
-    },
+  const call: FirstStep = {
+    key: 'call',
+    name: 'Call a tool',
+    text: hasDemo ? 'The built-in server “demo” needs no setup.' : 'Try a tool of one of your servers.',
+    to: hasDemo ? '/playground?name=demo__add' : '/playground',
+    act: 'Open the playground',
+    done: worked || feed.calls.some((c) => c.kind === 'tool' && c.status === 'success'),
+  };
+  const others: FirstStep[] = [
     {
       key: 'server',
       name: 'Add a server',
@@ -72,4 +73,6 @@ export function useFirstSteps(): FirstStep[] | undefined {
       done: agents.data?.some((a) => a.owner !== 'local:demo') ?? false,
     },
   ];
+  // Without the demonstration, a server comes first: there is no tool to call.
+  return hasDemo ? [call, ...others] : [...others.slice(0, 1), call, ...others.slice(1)];
 }
