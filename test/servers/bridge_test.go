@@ -55,8 +55,8 @@ func TestBridgeContract(t *testing.T) {
 		"less than nothing":   {call(endpoint(""), `,"timeout_ms":-1`), nil, 400, "timeout_ms is"},
 		"a fraction":          {call(endpoint(""), `,"timeout_ms":1.5`), nil, 400, "timeout_ms is"},
 		"a text":              {call(endpoint(""), `,"timeout_ms":"30000"`), nil, 400, "timeout_ms is"},
-		"passed":              {`{"endpoint":` + stalled + `,"tool_name":"wait","timeout_ms":40}`, nil, 500, "no answer within 40ms"},
-		"passed, on a server": {`{"endpoint":{"server":"notes"},"tool_name":"wait","timeout_ms":40}`, nil, 500, "no answer within 40ms"},
+		"passed":              {`{"endpoint":` + stalled + `,"tool_name":"wait","timeout_ms":40}`, nil, 500, "the call was cancelled: no answer within 40ms (timeout_ms of the request; raise it there)"},
+		"passed, on a server": {`{"endpoint":{"server":"notes"},"tool_name":"wait","timeout_ms":40}`, nil, 500, "the call was cancelled: no answer within 40ms (timeout_ms of the request; raise it there)"},
 		// transport
 		"http":                 {call(endpoint(`,"transport":"http"`), ""), nil, 200, ""},
 		"sse, which it is not": {call(endpoint(`,"transport":"sse"`), `,"timeout_ms":5000`), nil, 500, "server adhoc"},
