@@ -97,14 +97,14 @@ func roleVocabulary() map[junctor.Role]string {
 			3: kanban prototype milestone prioritize initiative
 			2: project_item project_view feature_flag feedback survey persona experiment issue_type project_board story mockup
 			1: issue project priority`,
-		"Analytics": `4: analytic funnel cohort dataset kpi data_warehouse warehouse visualization google_analytic duckdb duck_db clickhouse click_house business_intelligence pageview
+		"Analytics": `4: analytic funnel cohort dataset kpi data_warehouse warehouse visualization google_analytic duckdb duck_db clickhouse click_house business_intelligence pageview summary_stat
 				data_analysis bigquery_table sql_query
 			3: insight chart retention visualize sql pivot data_source event_count page_view
 			2: dashboard metric trend statistic aggregate experiment postgre postgresql mysql sqlite time_series revenue report property_value histogram
 			1: query table database analysis segment event`,
 		"Ops": `4: deploy deployment kubernete k8s kubectl helm terraform ansible incident on_call oncall uptime rollback rollout infrastructure dns ec2
 				autoscaling load_balancer slo runbook monitoring observability promql logql alert_rule postmortem contact_point vpc cdn
-				block_storage floating_ip reserved_ip database_cluster node_pool domain_record container_registry serverless
+				block_storage floating_ip reserved_ip database_cluster node_pool domain_record container_registry serverless network_setting
 			3: pod eviction connection_pool ip_address cluster container alert monitor restart cpu vm virtual_machine docker image_tag log_query error_rate alerting prometheus loki lambda worker service_health
 			2: log metric dashboard namespace instance backup scale latency pipeline trace provision ci bucket cron time_series region restore nameserver zone
 				volume snapshot domain replica ssh_key network runner cache
@@ -126,7 +126,7 @@ func roleVocabulary() map[junctor.Role]string {
 			1: post content publish customer`,
 		"Security": `4: vulnerability cve exploit malware threat secret_scanning code_scanning security access_control iam mfa 2fa firewall phishing siem compliance
 				intrusion suspicious quarantine ioc sbom pentest sast security_advisory brute_force access_policy
-				access_token retention_policy legal_hold information_barrier identity_verification fraud organization_role
+				access_token retention_policy legal_hold code_security information_barrier identity_verification fraud organization_role
 			3: oauth auth api_key ephemeral_key allowlist whitelist blocklist verification_session audit encrypt decrypt password dependabot permission scan audit_log sign_in
 			2: authentication identity classification ssh_key secret risk certificate credential policy
 			1: token role access login`,

@@ -3,6 +3,8 @@ package access
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -54,10 +56,19 @@ func TestCallsAreCountedForUserAndAgent(t *testing.T) {
 		}
 		for query, want := range map[string]int{
 			"": 5, "user=ann": 4, "user=" + id: 4, "agent=hers": 3, "user=ann&agent=hers": 3, "caller=hers": 2, "caller=" + id: 2,
-			"server=beta": 2, "entry_point=plain": 2, "entry_point=plain&agent=hers": 1, "tool=alpha__two&user=ann": 1, "user=nobody": 0, "agent=ann": 0,
+			"server=beta": 2, "entry_point=plain": 2, "entry_point=plain&agent=hers": 1, "tool=alpha__two&user=ann": 1,
 		} {
 			if got := calls(query); got != want {
 				s.t.Errorf("/calls?%s: %d calls, want %d", query, got, want)
+			}
+		}
+		// A name of nothing is an error: an empty list would look like one without calls.
+		for query, want := range map[string]string{"user=nobody": "unknown user", "agent=ann": "unknown agent"} {
+			for _, path := range []string{"/calls?", "/calls/history?", "/usage?"} {
+				var refused struct{ Detail string }
+				if s.request("GET", path+query, "", http.StatusUnprocessableEntity, &refused); !strings.Contains(refused.Detail, want) {
+					s.t.Errorf("%s%s: %s", path, query, refused.Detail)
+				}
 			}
 		}
 		sums := func(query string) map[string]int64 {

@@ -31,6 +31,7 @@ const canary = "canary"
 func readRoutes() map[string][]string {
 	return map[string][]string{
 		"GET /servers":                    {""},
+		"GET /server-health":              {""},
 		"GET /servers/{}":                 {"/servers/canary-vault", "/servers/shop", "/servers/box", "/servers/demo"},
 		"GET /servers/{}/offer":           {"/servers/canary-vault/offer", "/servers/shop/offer"},
 		"GET /servers/{}/document":        {"/servers/shop/document"},
@@ -505,8 +506,8 @@ func (e *exposure) checkHidden(who, as, method, path, body string) {
 		e.t.Errorf("%s %s by the %s: %d %s", method, path, who, r.Status, r.Body)
 	}
 	told := strings.ToLower(r.Body)
-	for _, said := range []string{"canary-vault", "canary-unknown"} { // an error repeats what was asked for
-		if r.Status == http.StatusNotFound && strings.Contains(path, said) {
+	for _, said := range []string{"canary-vault", "canary-unknown", "canary-old"} { // an error repeats what was asked for
+		if (r.Status == http.StatusNotFound || r.Status == http.StatusUnprocessableEntity) && strings.Contains(path, said) {
 			told = strings.ReplaceAll(told, said, "")
 		}
 	}
@@ -547,6 +548,11 @@ func (e *exposure) confirmsNothing() {
 			continue
 		}
 		for _, query := range []string{"/calls/history?text=canary", "/calls/history?text=canary-public", "/calls/history?tool=note://canary-uri", "/calls?tool=note://canary-uri", "/calls/history?server=canary-vault", "/calls?server=canary-vault", "/usage?server=canary-vault", "/usage?tool=canary-old", "/deliveries?endpoint=server:canary-vault", "/deliveries?trigger=vaulted", "/calls/history?text=canary-inroom"} {
+			r := e.Do(e.t, "GET", "/api/v1"+query, "", as)
+			if r.Status == http.StatusUnprocessableEntity {
+				e.isAnsweredAsUnknown(who, as, query, r.Body)
+				continue
+			}
 			if got := readCreated(e.request(200, "GET", query, "", as)).Items; len(got) > 0 {
 				e.t.Errorf("%s confirms to the %s that there is: %+v", query, who, got)
 			}
@@ -554,6 +560,18 @@ func (e *exposure) confirmsNothing() {
 		if body := e.request(200, "GET", "/calls/export?text=canary", "", as); strings.TrimSpace(body) != "" {
 			e.t.Errorf("the export confirms to the %s: %s", who, body)
 		}
+	}
+}
+
+// isAnsweredAsUnknown holds that a filter which was refused is answered to the word as one
+// that names nothing at all.
+func (e *exposure) isAnsweredAsUnknown(who, as, query, body string) {
+	e.t.Helper()
+	const nothing = "no-such-thing"
+	path, value, _ := strings.Cut(query, "=")
+	want := e.Do(e.t, "GET", "/api/v1"+path+"="+nothing, "", as)
+	if got := strings.ReplaceAll(body, value, nothing); want.Status != http.StatusUnprocessableEntity || got != want.Body {
+		e.t.Errorf("%s tells the %s\n%s\nand of what is not there\n%d %s", query, who, got, want.Status, want.Body)
 	}
 }
 

@@ -126,7 +126,7 @@ func TestBrokenDocumentOnTheCommandLine(t *testing.T) {
 		{[]string{"server", "reimport", "pets", empty, "--yes"}, 1, "--allow-empty"},
 		{[]string{"server", "add", "flawed", flawed}, 0, "added flawed"},
 		{[]string{"server", "validate", "flawed"}, 1, "wrong_type"},
-		{[]string{"server", "add", "half", half, "--base-url", "https://pets.example.com"}, 0, "document:7:16: error syntax: Invalid YAML"}, // what was left out is said
+		{[]string{"server", "add", "half", half, "--base-url", "https://pets.example.com"}, 0, "half.yaml:7:16: error syntax: Invalid YAML"}, // what was left out is said
 	} {
 		code, said := run(c.args...)
 		if (code != 0) != (c.code != 0) || !strings.Contains(said, c.want) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,13 +143,13 @@ func TestGroup(t *testing.T) {
 		ended := WithLimits(t.Context(), g, time.Minute, 0)
 		ended.Done()
 		ended.Cancel()
-		var told int
+		var told atomic.Int64
 		all := make([]*Limited, 5)
 		for i := range all {
 			all[i] = WithLimits(t.Context(), g, time.Minute, time.Hour)
 			defer all[i].Cancel()
 			if i > 0 {
-				context.AfterFunc(all[i], func() { told++ })
+				context.AfterFunc(all[i], func() { told.Add(1) })
 			}
 			synctest.Wait()
 		}
@@ -166,8 +167,8 @@ func TestGroup(t *testing.T) {
 				t.Errorf("%d: %v, %d", i, c.Err(), c.Which())
 			}
 		}
-		if told != 4 {
-			t.Errorf("%d of 4 were told", told)
+		if told.Load() != 4 {
+			t.Errorf("%d of 4 were told", told.Load())
 		}
 	})
 }
