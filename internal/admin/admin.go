@@ -175,6 +175,8 @@ type Secrets interface {
 // History reads calls with their payloads, and sums over them. access comes from
 // Calls.CallAccess and bounds what a query may show. *history.History implements it.
 type History interface {
+	// Flush waits until all calls that were recorded before are written.
+	Flush(ctx context.Context) error
 	// Query returns a page of calls, newest first.
 	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
 	// Get returns one call; not_found if there is none that access allows.

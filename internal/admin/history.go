@@ -121,10 +121,19 @@ func (a *api) registerHistoryRoutes() {
 // lastCall stands for the newest call in place of an id.
 const lastCall = "last"
 
-// findCall returns a call by its id, by the beginning of one, or as lastCall.
+// findCall returns a call by its id, by the beginning of one, or as lastCall. Calls are
+// written shortly after they are answered, so it waits for those that are not written yet:
+// a call that has been answered is found.
 func (a *api) findCall(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error) {
 	if id != lastCall {
+		entry, err := a.History.Get(ctx, access, id)
+		if junctor.CodeOf(err) != junctor.CodeNotFound || a.History.Flush(ctx) != nil {
+			return entry, err
+		}
 		return a.History.Get(ctx, access, id)
+	}
+	if err := a.History.Flush(ctx); err != nil {
+		return history.Entry{}, err
 	}
 	page, err := a.History.Query(ctx, access, history.Filter{Limit: 1})
 	if err == nil && len(page.Calls) == 0 {

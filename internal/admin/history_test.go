@@ -19,10 +19,11 @@ import (
 
 // pastCalls notes what it was asked, and has one call.
 type pastCalls struct {
-	filter history.Filter
-	usage  history.UsageFilter
-	by     history.UsageGroup
-	export func(w io.Writer, format history.Format) error
+	written bool // Flush was called: the call "late" is there
+	filter  history.Filter
+	usage   history.UsageFilter
+	by      history.UsageGroup
+	export  func(w io.Writer, format history.Format) error
 }
 
 func pastCall() history.Entry {
@@ -35,13 +36,18 @@ func pastCall() history.Entry {
 	}
 }
 
+func (p *pastCalls) Flush(context.Context) error {
+	p.written = true
+	return nil
+}
+
 func (p *pastCalls) Query(_ context.Context, _ junctor.CallAccess, f history.Filter) (history.Page, error) {
 	p.filter = f
 	return history.Page{Calls: []history.Entry{pastCall()}, Next: "more"}, nil
 }
 
 func (p *pastCalls) Get(_ context.Context, _ junctor.CallAccess, id string) (history.Entry, error) {
-	if id == "nope" {
+	if id == "nope" || id == "late" && !p.written {
 		return history.Entry{}, junctor.Errorf(junctor.CodeNotFound, "no call %s", id)
 	}
 	return pastCall(), nil
@@ -85,6 +91,9 @@ func TestHistory(t *testing.T) {
 	}
 	if rec := ask(h, "audit:read", "GET", "/calls/c1", ""); rec.Code != 200 || !strings.Contains(rec.Body.String(), `"params":{"text":"x"}`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if rec := ask(h, "audit:read", "GET", "/calls/late", ""); rec.Code != 200 {
+		t.Errorf("a call that was answered and is not written yet: %d %s", rec.Code, rec.Body)
 	}
 	if rec := ask(h, "audit:read", "GET", "/calls/nope", ""); rec.Code != 404 {
 		t.Errorf("%d %s", rec.Code, rec.Body)

@@ -1,14 +1,12 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -131,30 +129,12 @@ func TestPlayground(t *testing.T) {
 	r.run(t, "tour_console.mjs", "playground", r.Link(t, "ada"))
 }
 
-var signInLink = regexp.MustCompile(`http://\S+/login\?token=\S+`)
-
 // TestFirstSteps is `junctor demo` as somebody starts it for the first time.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	node, addr := program.FindNode(t), program.FreeAddr(t)
 	program.NeedChromium(t)
-	cmd := exec.CommandContext(t.Context(), program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())
-	cmd.Env = program.Env()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	link := ""
-	for lines := bufio.NewScanner(out); link == "" && lines.Scan(); {
-		link = signInLink.FindString(lines.Text())
-	}
-	if link == "" {
-		t.Fatal("the demo prints no link to sign in with")
-	}
+	demo := program.Serve(t, addr, nil, program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())
 	r := &rig{&program.Console{Node: node}}
-	r.run(t, "tour_console.mjs", "first", link, "http://"+addr+"/mcp")
+	r.run(t, "tour_console.mjs", "first", demo.SignInLink(t), "http://"+addr+"/mcp")
 }

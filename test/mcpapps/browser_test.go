@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"flag"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/mcpapps"
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -61,7 +59,7 @@ func TestAppsInABrowser(t *testing.T) {
 		if !slices.Contains(seen.Calls, "poll") || seen.Context == nil {
 			t.Errorf("the page did %+v", seen)
 		}
-		args := []string{signInLink(t, demo)}
+		args := []string{demo.SignInLink(t)}
 		if *shots != "" {
 			args = append(args, filepath.Join(*shots, "app-in-console.png"))
 		}
@@ -69,20 +67,6 @@ func TestAppsInABrowser(t *testing.T) {
 			t.Errorf("in the console: %v\n%s", err, out)
 		}
 	})
-}
-
-// signInLink is the link that the demo prints.
-func signInLink(t *testing.T, demo *program.Process) string {
-	t.Helper()
-	link := regexp.MustCompile(`http://\S+/login\?token=\S+`)
-	var found string
-	if !poll.Holds(time.Minute, func() bool { // another process: nothing to wait on but what it prints
-		found = link.FindString(demo.Log())
-		return found != ""
-	}) {
-		t.Fatalf("the demo prints no link to sign in with:\n%s", demo.Log())
-	}
-	return found
 }
 
 // shown is what happened in the browser.

@@ -3,10 +3,15 @@ package program
 import (
 	"context"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Build compiles a package, of this module or of one that it requires, and gives
@@ -74,6 +79,27 @@ func (p *Process) await(t testing.TB, addr string) {
 		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its endpoint
 		}
 	}
+}
+
+// signInFile finds the file that has the link to sign in, in what an instance prints.
+var signInFile = regexp.MustCompile(`open the link in (\S+)`)
+
+// SignInLink returns the link to sign in that the process, a started instance, has written
+// to a file because nobody has signed in yet.
+func (p *Process) SignInLink(t testing.TB) string {
+	t.Helper()
+	var found []string
+	if !poll.Holds(readyLimit, func() bool { // another process: nothing to wait on but what it prints
+		found = signInFile.FindStringSubmatch(p.Log())
+		return found != nil
+	}) {
+		t.Fatalf("the instance names no file with a link to sign in:\n%s", p.Log())
+	}
+	link, err := os.ReadFile(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(link))
 }
 
 // Kill ends the process the hard way and waits until it is gone.

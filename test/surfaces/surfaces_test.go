@@ -10,11 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -43,21 +41,7 @@ func start(t *testing.T) demo {
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return demo{url: "http://" + addr, link: signInLink(t, p), node: node}
-}
-
-// signInLink is the link that the demo prints.
-func signInLink(t *testing.T, p *program.Process) string {
-	t.Helper()
-	link := regexp.MustCompile(`http://\S+/login\?token=\S+`)
-	var found string
-	if !poll.Holds(2*time.Minute, func() bool { // another process: nothing to wait on but what it prints
-		found = link.FindString(p.Log())
-		return found != ""
-	}) {
-		t.Fatalf("the demo prints no link to sign in with:\n%s", p.Log())
-	}
-	return found
+	return demo{url: "http://" + addr, link: p.SignInLink(t), node: node}
 }
 
 func (d demo) run(t *testing.T, script string, setting map[string]string) {
