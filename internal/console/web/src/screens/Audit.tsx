@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { useDeferredValue } from 'react';
+import { useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
 import { get, type Page, query, type Schemas } from '../api/client';
 import { useMe, useWho } from '../api/data';
@@ -29,6 +29,7 @@ export default function Audit() {
   const me = useMe().data;
   const [text, setText] = useParam('q');
   const [tool, setTool] = useParam('tool');
+  const [typed, setTyped] = useState(tool); // half a name names no tool, which is an error
   const [status, setStatus] = useParam('status');
   const [back, setBack] = useParam('back', '1d');
   const width = spans.find(([k]) => k === back)?.[2] ?? 0;
@@ -72,7 +73,14 @@ export default function Audit() {
       {me?.tenant === 'default' && can(me, 'admin') && <Verify />}
       <div className="row">
         <FilterInput label="Text" placeholder="Text in request, response or reason" minWidth="12rem" value={text} change={setText} />
-        <TextInput placeholder="server__tool" aria-label="Tool" value={tool} onChange={(e) => setTool(e.currentTarget.value)} />
+        <TextInput
+          placeholder="server__tool"
+          aria-label="Tool"
+          value={typed}
+          onChange={(e) => setTyped(e.currentTarget.value)}
+          onBlur={() => setTool(typed)}
+          onKeyDown={(e) => e.key === 'Enter' && setTool(typed)}
+        />
         <NativeSelect
           aria-label="Outcome"
           value={status}

@@ -25,7 +25,9 @@ const targets: Record<To, { label: string; placeholder: string; about: string }>
 export function ActionFields({ draft: d, wrong, change, data }: Fields & { data: unknown }) {
   const box = useRef<HTMLTextAreaElement>(null);
   const servers = useServers();
-  const tools = useTools(d.to === 'server' ? d.target : '');
+  // A server that is being typed, or that a ready-made trigger names, need not exist.
+  const exists = d.to === 'server' && servers.data?.some((s) => s.id === d.target);
+  const tools = useTools(exists ? d.target : '');
   const own = d.to === 'server' ? (tools.data?.filter((t) => t.server === d.target) ?? []) : [];
   const tool = own.find((t) => t.name === d.tool);
   const target = targets[d.to];
