@@ -9,9 +9,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// eventsSend is the tool that requires a scope which keys of agents do not have by
-// default.
-var eventsSend = junctor.Grant{Server: "events", Item: "send"}
+// The tool that requires a scope which keys of agents do not have by default.
+const (
+	eventsServer   = "events"
+	eventsSendTool = "send"
+)
 
 // hiddenReason is the reason of a tool that an operator has hidden.
 const hiddenReason = "the server's settings hide it (hide in overrides)"
@@ -36,11 +38,11 @@ func (a *Registry) WithheldTools(ctx context.Context, p *junctor.Principal, name
 	for _, g := range one.Tools {
 		out = append(out, a.withheldBy(&one, byID[g.Server], g)...)
 	}
-	if one.Allows(junctor.KindTool, eventsSend.Server, eventsSend.Item) && a.parts.Servers.IsAttached(p.Tenant, eventsSend.Server) {
+	if one.Allows(junctor.KindTool, eventsServer, eventsSendTool) && a.parts.Servers.IsAttached(p.Tenant, eventsServer) {
 		if why, err := a.missingScope(ctx, &one, junctor.ScopeEventsSend); err != nil {
 			return nil, err
 		} else if why != "" {
-			out = append(out, junctor.WithheldTool{Server: eventsSend.Server, Tool: eventsSend.Item, Reason: why})
+			out = append(out, junctor.WithheldTool{Server: eventsServer, Tool: eventsSendTool, Reason: why})
 		}
 	}
 	slices.SortStableFunc(out, func(x, y junctor.WithheldTool) int { return strings.Compare(x.String(), y.String()) })

@@ -350,7 +350,7 @@ func (g *Guard) dispatchRequest(ctx context.Context, op *Op, item catalog.Item, 
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()
-	res, err = item.Server.Backend.Do(limited, req, sink)
+	res, err = item.Server.Backend.Do(limited, req, sink) //nolint:contextcheck // limited has ctx as its parent
 	if err != nil && limited.Err() != nil {
 		return res, g.endError(ctx, op, item, limited, &limits, err)
 	}

@@ -130,6 +130,7 @@ func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	defer c.calls.Add(-1)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
+	//nolint:contextcheck // the request and the end of the instance both end it
 	defer context.AfterFunc(s.answering, func() { cancel(context.Cause(s.answering)) })()
 	if e.What == errandDo {
 		s.forwarded.Add(1)

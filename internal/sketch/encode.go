@@ -23,8 +23,8 @@ func (s *Sketch) AppendBinary(b []byte) []byte {
 	if len(s.buckets) == 0 {
 		return b
 	}
-	b = binary.AppendUvarint(b, uint64(s.min))
-	b = binary.AppendUvarint(b, uint64(s.max-s.min))
+	b = binary.AppendUvarint(b, uint64(s.min))       //nolint:gosec // above 0
+	b = binary.AppendUvarint(b, uint64(s.max-s.min)) //nolint:gosec // not below 0
 	former := -1
 	for _, bucket := range s.buckets {
 		b = binary.AppendUvarint(b, uint64(bucket.index-former-1)) //nolint:gosec // indexes ascend
@@ -59,7 +59,7 @@ func (s *Sketch) decode(data []byte) error {
 	if low == 0 || low > math.MaxInt64 || width > math.MaxInt64-low {
 		return errEncoding
 	}
-	s.min, s.max = int64(low), int64(low+width)
+	s.min, s.max = int64(low), int64(low+width) //nolint:gosec // both were compared with MaxInt64
 	for index := -1; len(r.data) > 0; {
 		step, count := r.next(), r.next()
 		if r.err != nil || count == 0 || step > maxIndex || index+1+int(step) > maxIndex {

@@ -125,7 +125,11 @@ func newSetupHome(t *testing.T) *setupHome {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() { h.junctor(context.Background(), dir, "stop") })
+	t.Cleanup(func() {
+		if out, err := h.junctor(context.Background(), dir, "stop"); err != nil {
+			t.Logf("stop: %v: %s", err, out)
+		}
+	})
 	return h
 }
 

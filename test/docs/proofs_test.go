@@ -27,7 +27,7 @@ func TestProvedTests(t *testing.T) {
 			continue
 		}
 		var names []string
-		for _, dir := range strings.Fields(m[2]) {
+		for dir := range strings.FieldsSeq(m[2]) {
 			names = append(names, testsIn(t, filepath.Join(root, dir))...)
 		}
 		for _, one := range alternatives(pattern) {

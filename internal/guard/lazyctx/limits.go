@@ -163,7 +163,7 @@ func (c *Limited) watch() {
 	if c.done != nil {
 		return
 	}
-	c.checkEnd()
+	_ = c.checkEnd() // sets err
 	c.done = make(chan struct{})
 	if c.err != nil {
 		close(c.done)

@@ -45,7 +45,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 	case reflect.Int, reflect.Int64:
 		v.SetInt(int64(f.n))
 	case reflect.Uint8, reflect.Uint64:
-		v.SetUint(uint64(f.n%255) + 1)
+		v.SetUint(uint64(f.n%255) + 1) //nolint:gosec // n is not negative
 	case reflect.Float64:
 		v.SetFloat(float64(f.n) + 0.5)
 	case reflect.Pointer:

@@ -252,8 +252,9 @@ func ReadNouns(t testing.TB, st *store.Store) map[string]any {
 
 // NounNames are the types that WriteNouns stores.
 func NounNames() []string {
-	var names []string
-	for _, n := range nouns(context.Background(), &store.Store{}) {
+	all := nouns(context.Background(), &store.Store{})
+	names := make([]string, 0, len(all))
+	for _, n := range all {
 		names = append(names, n.name)
 	}
 	return names
