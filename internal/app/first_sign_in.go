@@ -36,8 +36,8 @@ func (a *App) SaveStartLink(l identity.StartLink) (path string, err error) {
 	return path, nil
 }
 
-// noteSignIn removes the file of SaveStartLink when somebody has signed in whom its link
-// was meant for.
+// noteSignIn removes the file of SaveStartLink after a sign-in to the default tenant,
+// which ends its link.
 func (a *App) noteSignIn(tenant junctor.TenantID) {
 	if tenant == junctor.DefaultTenant {
 		a.removeStartLink()

@@ -35,7 +35,7 @@ const (
 // join servers. An agent sees the items that its grants name, whatever its role
 // and the roles of the tools are: those only suggest what to grant. It also sees
 // the ui:// page of a tool that it sees. A tool that is limited to an audience is
-// shown to that audience alone, whoever asks.
+// shown to that audience alone.
 func (sh *Shelf) Visible(p *junctor.Principal, scope Scope, s *Server, kind junctor.Kind, item string) Reason {
 	switch {
 	case !canReadCatalog(p):

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // openTerminal returns the side of a pseudo-terminal that a program reads.
@@ -24,7 +25,7 @@ func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	ctrl, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
+		program.Missing(t, "pseudo-terminals: "+err.Error())
 	}
 	t.Cleanup(func() { ctrl.Close() })
 	if err := unix.IoctlSetPointerInt(int(ctrl.Fd()), unix.TIOCSPTLCK, 0); err != nil {
@@ -36,7 +37,7 @@ func openTerminal(t *testing.T) *os.File {
 	}
 	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
+		program.Missing(t, "pseudo-terminals: "+err.Error())
 	}
 	t.Cleanup(func() { tty.Close() })
 	return tty

@@ -72,7 +72,7 @@ func (g *Guard) Close() { g.inputWaits.close() }
 func (g *Guard) InFlight() int64 { return g.inFlight.Load() }
 
 // BeginDrain makes EarlierCalls count only the operations that run now. Those that begin
-// later are served, but whoever waits for the end does not wait for them.
+// later are served, and a drain does not wait for them.
 func (g *Guard) BeginDrain() { g.isDraining.Store(true) }
 
 // EarlierCalls returns how many operations run that began before BeginDrain.
