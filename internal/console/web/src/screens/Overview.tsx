@@ -104,6 +104,8 @@ export function Overview() {
             </div>
           ) : !servers.data ? (
             <Loading />
+          ) : servers.data.length === 0 ? (
+            <Empty title="No servers yet">Add a server to give your clients tools.</Empty>
           ) : (
             <div className="rows">
               {servers.data.slice(0, 8).map((s) => (
