@@ -18,7 +18,7 @@ test: ## everything a change must pass; ONLY="test/servers" or SINCE=main for a 
 test/quick: ## vet and unit tests; needs only Go
 	@tools/test.sh quick
 
-prove: ## the long forms and all benchmarks, or PARTS="crash bench"; writes docs/proofs.md
+prove: ## the long forms and all benchmarks, or PARTS="crash bench"; writes docs/reference/proofs.md
 	@tools/prove.sh $(PARTS)
 
 lint: ## formatting and golangci-lint

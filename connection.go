@@ -72,7 +72,7 @@ const Masked = "***"
 // (env:NAME, file:/path, cmd:program args).
 //
 // The tags are those of Field: the settings file, the API, diffs, flags and the console
-// follow from them. A new field also needs its use, and docs/servers.md.
+// follow from them. A new field also needs its use, and docs/guides/servers.md.
 type Connection struct {
 	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command."`
 	URL       string            `json:"url,omitempty" maxLength:"4096" text:"url" flag:"url URL" doc:"Address of the server, with http and sse. Its query is stored encrypted, like a credential."`

@@ -68,7 +68,7 @@ func (m *Model) Check() error {
 type Brain struct {
 	Model        string      `json:"model,omitempty" yaml:"model,omitempty"`               // name of the model; "" with rules
 	Instructions string      `json:"instructions,omitempty" yaml:"instructions,omitempty"` // system prompt
-	Rules        string      `json:"rules,omitempty" yaml:"rules,omitempty"`               // YAML, see docs/talking.md
+	Rules        string      `json:"rules,omitempty" yaml:"rules,omitempty"`               // YAML, see docs/guides/chat.md
 	Limits       *TurnLimits `json:"limits,omitempty" yaml:"limits,omitempty"`
 }
 

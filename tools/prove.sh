@@ -3,7 +3,7 @@
 # `tools/prove.sh PART...` runs only those (`tools/prove.sh list` names them;
 # `crash` and `fuzz` stand for all that begin so), each in some minutes.
 #
-# docs/proofs.md is written after each part. It holds what every part said when
+# docs/reference/proofs.md is written after each part. It holds what every part said when
 # it was last run, with the date, the commit and the machine of that run: a part
 # that is run again replaces its own lines and nothing else. A figure is a line
 # `figure: …` that a test logs.
@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 export CI=true JUNCTOR_LONG=1 JUNCTOR_PROVE=1
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
-proofs=docs/proofs.md
+proofs=docs/reference/proofs.md
 fuzztime=${FUZZTIME:-30s} # and BENCH holds flags of junctor bench
 
 # Parts by chapter, in the order of the document.
@@ -170,17 +170,17 @@ run() {
 		.cache/bin/junctor bench ${BENCH:-} --format json >"$log" || code=$?
 		[[ -s $log ]] || return "$code"
 		printf '```\n%s\n```\n' "$(.cache/bin/junctor bench --from "$log")"
-		benchmarks "$log" >"$work/benchmarks.md" && cp "$work/benchmarks.md" docs/benchmarks.md
+		benchmarks "$log" >"$work/benchmarks.md" && cp "$work/benchmarks.md" docs/reference/benchmarks.md
 		return "$code"
 		;;
 	esac
 }
 
-benchmarks() { # docs/benchmarks.md with the figures of a report
-	awk '/^<!-- figures -->$/ {print; exit} {print}' docs/benchmarks.md
+benchmarks() { # docs/reference/benchmarks.md with the figures of a report
+	awk '/^<!-- figures -->$/ {print; exit} {print}' docs/reference/benchmarks.md
 	.cache/bin/junctor bench --from "$1" --format markdown || true # it fails as the run did
 	printf '\n*commit %s*\n' "$(git -c safe.directory="$PWD" rev-parse --short HEAD)"
-	awk '/^<!-- end -->$/ {on = 1} on {print}' docs/benchmarks.md
+	awk '/^<!-- end -->$/ {on = 1} on {print}' docs/reference/benchmarks.md
 }
 
 tests() { # tests LOG ARGUMENT...
@@ -296,7 +296,7 @@ for name in "${@:-all}"; do
 	all)
 		mapfile -t some < <(parts)
 		if kit_missing; then
-			echo "prove.sh: a2a is left out: JUNCTOR_A2A_KIT names no folder of the A2A test kit (docs/a2a.md)" >&2
+			echo "prove.sh: a2a is left out: JUNCTOR_A2A_KIT names no folder of the A2A test kit (docs/guides/a2a.md)" >&2
 			mapfile -t some < <(parts | grep -vFx a2a)
 		fi
 		;;

@@ -147,7 +147,7 @@ func TestServedCatalogsJudge(t *testing.T) {
 // Every property of our components is described where people and clients look.
 func TestPropertiesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(program.Root(t), "docs", "a2ui.md"))
+	page, err := os.ReadFile(filepath.Join(program.Root(t), "docs", "guides", "a2ui.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestPropertiesAreDocumented(t *testing.T) {
 					t.Errorf("%s.%s says nothing of itself", one.Name, p.Name)
 				}
 				if !ok || !strings.Contains(row, "`"+p.Name+"`") {
-					t.Errorf("docs/a2ui.md does not describe %s.%s", one.Name, p.Name)
+					t.Errorf("docs/guides/a2ui.md does not describe %s.%s", one.Name, p.Name)
 				}
 			}
 		}

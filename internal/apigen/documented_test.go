@@ -12,17 +12,17 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// TestDocumentedOperations reads the document that docs/apis.md shows for operations
+// TestDocumentedOperations reads the document that docs/guides/apis.md shows for operations
 // written by hand: each becomes a tool with its parameters, and nothing is a problem.
 func TestDocumentedOperations(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "apis.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "apis.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile("(?s)```json\n(.*?\"operations\".*?)```").FindSubmatch(page)
 	if found == nil {
-		t.Fatal("docs/apis.md shows no document with operations")
+		t.Fatal("docs/guides/apis.md shows no document with operations")
 	}
 	made, err := apigen.ImportAPI(t.Context(), doc.Source{Name: "notes.json", Text: found[1]}, nil, "notes", "", nil)
 	if err != nil {

@@ -30,7 +30,7 @@ func (c *cli) componentCatalogAdd() *cobra.Command {
 		Long: "Register a catalogue of interface components: a JSON document as A2UI v0.9 writes catalogues, with components by\n" +
 			"their names, each in the namespace of the catalogue, and JSON Schemas of their properties. fallbacks says of each\n" +
 			"which basic components stand for it; clients that do not know the catalogue, and the console, draw these. Agents may\n" +
-			"use the components at once. docs/a2ui.md has an example.",
+			"use the components at once. docs/guides/a2ui.md has an example.",
 		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MaxCatalogBytes {

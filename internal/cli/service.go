@@ -136,7 +136,7 @@ func systemdUnit(argv []string, path string) string {
 	return "# " + serviceMark + ", which replaces it. Own changes: systemctl --user edit junctor\n" +
 		"[Unit]\n" +
 		"Description=Junctor, one gateway between agents and what they act on\n" +
-		"Documentation=https://github.com/junctor-mcp/junctor/blob/main/docs/deploy.md\n" +
+		"Documentation=https://github.com/junctor-mcp/junctor/blob/main/docs/operate/deploy.md\n" +
 		"\n" +
 		"[Service]\n" +
 		"Type=exec\n" +

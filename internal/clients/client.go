@@ -67,7 +67,7 @@ const EntryName = "junctor"
 // All returns the table of clients, in the order in which they are listed. To support
 // another client, add a row here. The command line and the console read the table: the
 // latter is built with a file that make generate writes from it. README.md and
-// docs/servers.md are compared with it by a test.
+// docs/guides/servers.md are compared with it by a test.
 func All() []Client {
 	typed := func(t Target) any { return map[string]any{"type": "http", "url": t.URL, "headers": bearerHeader(t)} }
 	untyped := func(t Target) any { return map[string]any{"url": t.URL, "headers": bearerHeader(t)} }

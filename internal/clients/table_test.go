@@ -95,7 +95,7 @@ func TestClientsAreDocumented(t *testing.T) {
 		}
 		return string(text)
 	}
-	readme, servers := read("README.md"), read("docs/servers.md")
+	readme, servers := read("README.md"), read("docs/guides/servers.md")
 	if names := strings.Join(clients.Names(), ", "); !strings.Contains(readme, names) {
 		t.Errorf("README.md does not list the clients: %s", names)
 	}
@@ -107,7 +107,7 @@ func TestClientsAreDocumented(t *testing.T) {
 		}
 		line := fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", row.Name, row.Title, row.Files["linux"], project)
 		if !strings.Contains(servers, line) {
-			t.Errorf("docs/servers.md lacks this row of the table of clients: %s", line)
+			t.Errorf("docs/guides/servers.md lacks this row of the table of clients: %s", line)
 		}
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// TestErrorCodesAreDocumented holds the table of docs/protocol.md to the codes of
+// TestErrorCodesAreDocumented holds the table of docs/reference/protocol.md to the codes of
 // errors: each has a row with its JSON-RPC code, its word and its HTTP status, and
 // no row has a word that there is not.
 func TestErrorCodesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "protocol.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "protocol.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

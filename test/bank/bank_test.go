@@ -269,7 +269,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestTheDocument does what docs/bank.md says from its top to its bottom, where it needs
+// TestTheDocument does what docs/guides/bank.md says from its top to its bottom, where it needs
 // the map server.
 func TestTheDocument(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ type site struct {
 }
 
 // TestFaults takes away what replicas stand on, one after the other, under load.
-// What may be lost is what docs/deploy.md says, each time with an error that says
+// What may be lost is what docs/operate/deploy.md says, each time with an error that says
 // that it may be tried again; and all is well again by itself.
 func TestFaults(t *testing.T) {
 	s := startSite(t)

@@ -43,27 +43,37 @@ func TestCommands(t *testing.T) {
 	ran := 0
 	for name, text := range documents(t) {
 		blocks := findBlocks(text)
-		if !slices.ContainsFunc(blocks, func(b block) bool { return b.isRun() }) {
+		marked := slices.DeleteFunc(slices.Clone(blocks), func(b block) bool { return !b.isRun() })
+		if len(marked) == 0 {
 			continue
 		}
-		in := program.Start(t, program.FreeAddr(t), t.TempDir())
-		dir := t.TempDir()
-		if err := os.Symlink(filepath.Join(program.Root(t), "docs"), filepath.Join(dir, "docs")); err != nil {
-			t.Fatal(err)
-		}
-		for i, b := range blocks {
-			if !b.isRun() || !b.canRun(t) {
-				continue
-			}
-			ran++
-			out := runBlock(t, in, dir, name, b)
-			if i+1 < len(blocks) && blocks[i+1].info == "text" && blocks[i+1].next {
-				expectOutput(t, name, blocks[i+1], out)
-			}
-		}
+		ran += len(marked)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runDocument(t, name, blocks)
+		})
 	}
 	if ran < 10 {
 		t.Errorf("only %d blocks are marked as runnable: the search is broken", ran)
+	}
+}
+
+// runDocument runs the marked blocks of one document.
+func runDocument(t *testing.T, name string, blocks []block) {
+	t.Helper()
+	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(program.Root(t), "docs"), filepath.Join(dir, "docs")); err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range blocks {
+		if !b.isRun() || !b.canRun(t) {
+			continue
+		}
+		out := runBlock(t, in, dir, name, b)
+		if i+1 < len(blocks) && blocks[i+1].info == "text" && blocks[i+1].next {
+			expectOutput(t, name, blocks[i+1], out)
+		}
 	}
 }
 
@@ -172,20 +182,23 @@ func TestNamedTests(t *testing.T) {
 	}
 }
 
-// documents reads README.md and docs/*.md: path below the root -> text.
+// documents reads README.md, CONTRIBUTING.md and the pages below docs: path
+// below the root -> text.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	root := program.Root(t)
-	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	adrs, err := filepath.Glob(filepath.Join(root, "docs", "adr", "*.md"))
+	names := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			names = append(names, path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for _, name := range append(append(names, adrs...), filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

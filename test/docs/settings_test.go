@@ -14,13 +14,13 @@ import (
 
 //go:generate go test . -run ^TestSettings$ -update
 
-var update = flag.Bool("update", false, "write the generated part of README.md again")
+var update = flag.Bool("update", false, "write the generated part of docs/reference/settings.md again")
 
-// TestSettings holds the table of settings in the README to the settings there are.
+// TestSettings holds the table of settings in the reference to the settings there are.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- settings: make generate -->\n", "<!-- end of settings -->\n"
-	file := filepath.Join(program.Root(t), "README.md")
+	file := filepath.Join(program.Root(t), "docs", "reference", "settings.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -28,14 +28,14 @@ func TestSettings(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	have, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("README.md has no part between %q and %q", begin, end)
+		t.Fatalf("settings.md has no part between %q and %q", begin, end)
 	}
 	want := settingsTable()
 	if have == want {
 		return
 	}
 	if !*update {
-		t.Fatalf("the settings in README.md are not those in internal/config; run `make generate`. Want:\n%s", want)
+		t.Fatalf("the settings in docs/reference/settings.md are not those in internal/config; run `make generate`. Want:\n%s", want)
 	}
 	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o600); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 //go:generate go test . -run ^TestRetiredWords$ -update
 
 // wordsFile lists the retired words, below the root.
-const wordsFile = "docs/retired-words.tsv"
+const wordsFile = "test/docs/testdata/retired-words.tsv"
 
 // The scopes in which a word can be retired.
 const (
@@ -71,7 +71,7 @@ type wordList struct {
 }
 
 // TestRetiredWords fails where a name or text that people read has a word of
-// docs/retired-words.tsv. With -update it removes rows of places that are gone; it
+// test/docs/testdata/retired-words.tsv. With -update it removes rows of places that are gone; it
 // never adds one.
 func TestRetiredWords(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestSplitWords(t *testing.T) {
 // TestGlossary checks that the glossary is in order and has each term once.
 func TestGlossary(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(program.Root(t), "docs", "glossary.md"))
+	text, err := os.ReadFile(filepath.Join(program.Root(t), "docs", "reference", "glossary.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestGlossary(t *testing.T) {
 		terms++
 		term := strings.ToLower(strings.TrimSpace(columns[1]))
 		if term <= last {
-			t.Errorf("docs/glossary.md:%d: %q comes after %q", i+1, term, last)
+			t.Errorf("docs/reference/glossary.md:%d: %q comes after %q", i+1, term, last)
 		}
 		last = term
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// The place at 1440 pixels, light, is docs/console-chat.png.
+// The place at 1440 pixels, light, is docs/images/console-chat.png.
 var shots = flag.String("shots", "", "take pictures of the surfaces into this folder")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }

@@ -27,7 +27,7 @@ func TestAffectedBy(t *testing.T) {
 		"a part of the binary":    {[]string{"internal/a/a.go"}, []string{"m/internal/a", "m/internal/b", "m/test/docs", "m/test/whole"}},
 		"testdata":                {[]string{"internal/c/testdata/x.json"}, []string{"m/internal/c"}},
 		"a whole-program test":    {[]string{"test/whole/whole_test.go"}, []string{"m/test/whole"}},
-		"a document":              {[]string{"docs/servers.md"}, []string{"m", "m/test/docs"}},
+		"a document":              {[]string{"docs/guides/servers.md"}, []string{"m", "m/test/docs"}},
 		"a file of no package":    {[]string{"deploy/x.yaml"}, all},
 		"the modules":             {[]string{"go.sum"}, all},
 		"tools":                   {[]string{"tools/test.sh"}, all},

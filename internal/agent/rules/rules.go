@@ -6,7 +6,7 @@
 //
 // Package agent asks it like a model, so its calls pass the same limits, approvals
 // and pipeline. app parses the rules of stored agents; the demonstrations and the
-// bank pack use them too. Package a2ui defines surfaces. docs/talking.md explains
+// bank pack use them too. Package a2ui defines surfaces. docs/guides/chat.md explains
 // how to write rules.
 //
 // Read the files in this order: rules.go (choose an intent and its next step),

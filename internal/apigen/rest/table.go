@@ -15,7 +15,7 @@ import (
 //	  {"method": "GET", "path": "/users/{id}", "summary": "…",
 //	   "parameters": [{"name": "id", "in": "path", "type": "integer", "required": true, "description": "…"}]}]}
 //
-// A parameter may be in path, query, header, body or form. docs/apis.md
+// A parameter may be in path, query, header, body or form. docs/guides/apis.md
 // describes the format for users.
 func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.ParseTree()
