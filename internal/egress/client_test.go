@@ -371,3 +371,24 @@ func mustURL(t *testing.T, s string) *url.URL {
 	}
 	return u
 }
+
+// The connection of a response that is refused for its announced size is closed: the server
+// must not go on sending it.
+func TestRefusedSizeClosesTheConnection(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "1000000")
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(ended)
+	})
+	_, err := newClient(t, loopback(), ClientOptions{MaxBytes: 1000}).get(t, srv.URL)
+	wantCode(t, err, junctor.CodeTooLarge)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the connection is still open")
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/identity"
 
 	"pgregory.net/rapid"
 )
@@ -297,4 +298,22 @@ func BenchmarkAuthenticate(b *testing.B) {
 			}
 		}
 	})
+}
+
+// Only what has the form of a token is looked for in the database: a stranger who sends
+// anything else costs no query.
+func TestUnknownTokensThatAreLookedFor(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	b := setup(t, func(c *identity.Config) { c.OnUnknownToken = func([32]byte) bool { asked++; return false } })
+	_, token := b.key(t, "ci", time.Time{})
+	for text, want := range map[string]int{
+		token: 0, "": 0, "no-token": 0, "Bearer x": 0, token[:len(token)-1]: 0, "x" + token[1:]: 0, token[:len(token)-4] + "AAAA": 1,
+	} {
+		asked = 0
+		_, err := b.AuthenticateToken(text)
+		if asked != want || (err == nil) != (text == token) {
+			t.Errorf("%q: looked for %d times, want %d; %v", text, asked, want, err)
+		}
+	}
 }
