@@ -222,3 +222,29 @@ func leasedBefore(t *testing.T, raw func(context.Context) (*store.Raw, error), o
 		t.Errorf("leased %v once the last lease had run out", idsOf(got))
 	}
 }
+
+// Jobs are not leased if it cannot be stored which ones were: nobody would find them when
+// their leases expire. They wait for the next attempt.
+func TestClaimThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	each(t, func(r *rig) {
+		q, db := r.queue("a"), r.open().Database()
+		id := add(r.T, q, job("k", "lane"))[0]
+		refuse, allow := `CREATE TRIGGER refuse BEFORE INSERT ON job_claims BEGIN SELECT RAISE(ABORT, 'full'); END`, `DROP TRIGGER refuse`
+		if !strings.HasSuffix(r.Name(), "sqlite") {
+			refuse, allow = `ALTER TABLE job_claims ADD CONSTRAINT refuse CHECK (queue = '') NOT VALID`, `ALTER TABLE job_claims DROP CONSTRAINT refuse`
+		}
+		if _, err := db.Write.ExecContext(r.Context(), refuse); err != nil {
+			r.Fatal(err)
+		}
+		if got, _, err := q.Claim(r.Context(), "q", 100, plenty); err == nil || len(got) != 0 {
+			r.Errorf("leased %v, %v", idsOf(got), err)
+		}
+		if _, err := db.Write.ExecContext(r.Context(), allow); err != nil {
+			r.Fatal(err)
+		}
+		if got := r.claim(q); len(got) != 1 || got[0].ID != id || claims(r.T, db) != 1 {
+			r.Errorf("leased %v, %d claims", idsOf(got), claims(r.T, db))
+		}
+	})
+}
