@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (f *fileReader) readSettings(mapping *yaml.Node, prefix string) {
 			f.readSettings(value, name+"_")
 			continue
 		case key.Kind != yaml.ScalarNode || !slices.Contains(known, name):
-			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), didYouMean(name, known)))
+			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), cmp.Or(didYouMean(name, known), "; `junctor config print` lists the settings")))
 			continue
 		case line != 0:
 			f.loader.addProblem(f.nodePosition(key), s.Name, fmt.Sprintf("%s is already set on line %d: remove one of the two lines", name, line))

@@ -76,7 +76,7 @@ func (l *loader) applyValue(s Setting, value, source string) {
 // place, and the source that is shown names only the line.
 func (l *loader) applyValueAt(s Setting, value, source, place string) {
 	if err := s.set(l.config, value); err != nil {
-		name := s.Name
+		name := source // the flag or the variable
 		if source != place {
 			name = s.Key() // in the file
 		}

@@ -170,7 +170,7 @@ func TestValueProblems(t *testing.T) {
 		for _, bad := range tt.bad {
 			t.Run(s.Name+"/"+bad, func(t *testing.T) {
 				t.Parallel()
-				mustRefuse(t, config.Sources{Flags: map[string]string{s.Name: bad}}, "--"+s.Name+": "+s.Name, tt.says)
+				mustRefuse(t, config.Sources{Flags: map[string]string{s.Name: bad}}, "--"+s.Name+" ", tt.says)
 			})
 		}
 	}
