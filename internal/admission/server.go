@@ -176,7 +176,7 @@ func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Serve
 		return err
 	}
 	if row.ID == junctor.AdhocServer {
-		return junctor.Errorf(junctor.CodeInvalid, "%q is the id of calls to endpoints that are no server: choose another", row.ID)
+		return junctor.Errorf(junctor.CodeInvalid, "the ID %q is reserved for calls outside registered servers: choose another", row.ID)
 	}
 	switch {
 	case row.Mode == junctor.ModeBuiltin:

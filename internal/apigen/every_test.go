@@ -267,7 +267,7 @@ func TestProperty2EveryFormatHasATool(t *testing.T) {
 				documents, endpoints, flagged = documents+1, endpoints+len(page.keys), flagged+len(page.problems)
 				checkDrawn(t, format.is, page)
 			})
-			t.Logf("figure: property 2: %d %s documents drawn with %d endpoints, each with one tool, and %d lines that look like one, each with a problem", documents, format.is, endpoints, flagged)
+			t.Logf("figure: property 2: %d %s documents generated with %d endpoints, each with one tool, and %d lines that look like one, each with a problem", documents, format.is, endpoints, flagged)
 		})
 	}
 }

@@ -152,7 +152,7 @@ func checkAllocations(t *testing.T, name string, client *rawClient, calls int, m
 	}
 	after := settled(t)
 	count, size := (after.Mallocs-before.Mallocs)/uint64(calls), (after.TotalAlloc-before.TotalAlloc)/uint64(calls)
-	t.Logf("%s: %d allocations, %d bytes a call", name, count, size)
+	t.Logf("%s: %d allocations, %d bytes per call", name, count, size)
 	if count > maxCount || size > maxSize {
 		t.Errorf("%s: %d allocations and %d bytes a call; at most %d and %d", name, count, size, maxCount, maxSize)
 	}

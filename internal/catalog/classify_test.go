@@ -100,7 +100,7 @@ func TestClassifyLabelled(t *testing.T) {
 		t.Errorf("%d of %d tools with a role have a wrong one (%.1f %% are right)", wrong, given, precision)
 	}
 	share := 100 * float64(right) / float64(len(all))
-	t.Logf("figure: %d of %d tools (%.1f %%) got the category and roles that a person gave them; %d of them are for everybody", right, len(all), share, general)
+	t.Logf("figure: %d of %d tools (%.1f %%) have the category and roles that a human assigned; %d of them are for everybody", right, len(all), share, general)
 	if len(all) < 120 || share < 80 {
 		t.Errorf("%.1f %% of %d is too few", share, len(all))
 	}

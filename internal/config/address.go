@@ -90,7 +90,7 @@ func isOptionalPort(port string) bool {
 
 // parseOrigin parses scheme://host[:port], with nothing but a slash after it.
 func parseOrigin(s string) (*url.URL, error) {
-	bad := errors.New("must be http:// or https:// with a host and nothing after it, such as https://junctor.example.com")
+	bad := errors.New("must be an http:// or https:// URL without path and query, such as https://junctor.example.com")
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.ForceQuery ||
 		u.Fragment != "" || (u.Path != "" && u.Path != "/") {
@@ -108,13 +108,13 @@ func parseSandbox(s string) (*url.URL, error) {
 	plain := strings.Replace(s, "://*.", "://", 1)
 	u, err := parseOrigin(plain)
 	if err != nil {
-		return nil, errors.New("must be http:// or https:// with a host and nothing after it, best with a wildcard, such as https://*.views.example.com")
+		return nil, errors.New("must be an http:// or https:// URL without path and query, such as https://*.views.example.com")
 	}
 	if plain == s {
 		return u, nil
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return nil, fmt.Errorf("has a wildcard before the address %s: only names have others below them", ip)
+		return nil, fmt.Errorf("has a wildcard before the IP address %s: a wildcard requires a host name", ip)
 	}
 	u.Host = "*." + u.Host
 	return u, nil
@@ -124,7 +124,7 @@ func parseSandbox(s string) (*url.URL, error) {
 func parseOriginText(s string) (string, error) {
 	u, err := parseOrigin(s)
 	if err != nil {
-		return "", fmt.Errorf("has an item that is no origin: each %w", err)
+		return "", fmt.Errorf("has an invalid origin: each %w", err)
 	}
 	return u.String(), nil
 }
@@ -137,7 +137,7 @@ func parseTiles(s string) (string, error) {
 	u, err := url.Parse(address)
 	places := strings.Contains(address, "{z}") && strings.Contains(address, "{x}") && strings.Contains(address, "{y}")
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !isOptionalPort(u.Port()) || u.User != nil || u.Fragment != "" || !places {
-		return "", errors.New("must be an http:// or https:// URL with {z}, {x} and {y} behind its host, such as https://tiles.example.com/{z}/{x}/{y}.png")
+		return "", errors.New("must be an http:// or https:// URL with {z}, {x} and {y} after its host, such as https://tiles.example.com/{z}/{x}/{y}.png")
 	}
 	if credit = strings.TrimSpace(credit); credit == "" {
 		return address, nil
@@ -179,7 +179,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 		p = netip.PrefixFrom(ip, ip.BitLen())
 	}
 	if p.Addr().Is4In6() {
-		return netip.Prefix{}, fmt.Errorf("has %q: write IPv4 ranges in their own form", shortenText(s))
+		return netip.Prefix{}, fmt.Errorf("has %q: write an IPv4 range in IPv4 form, such as 10.1.0.0/16", shortenText(s))
 	}
 	return p.Masked(), nil
 }
@@ -188,7 +188,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 func parseEgress(s string) (netip.Prefix, error) {
 	p, err := parsePrefix(s)
 	if err == nil && (p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast()) {
-		return netip.Prefix{}, fmt.Errorf("has %q: link-local and multicast addresses are never dialled", shortenText(s))
+		return netip.Prefix{}, fmt.Errorf("has %q: Junctor never connects to link-local and multicast addresses", shortenText(s))
 	}
 	return p, err
 }

@@ -41,11 +41,11 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 	return []Setting{
 		{
 			Name: prefix + "-tenant", Kind: KindText, Default: string(junctor.DefaultTenant),
-			Help: "tenant whose users come in this way",
+			Help: "tenant of the users that come from this provider",
 			set: func(c *Config, s string) error {
 				of(c).Tenant = junctor.TenantID(s)
 				if junctor.CheckTenantID(of(c).Tenant) != nil {
-					return fmt.Errorf("is no tenant: %q", shortenText(s))
+					return fmt.Errorf("has %q, which is not a valid tenant ID: use a name such as acme", shortenText(s))
 				}
 				return nil
 			},
@@ -53,7 +53,7 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 		},
 		{
 			Name: prefix + "-users", Kind: KindText, Default: UsersLink, Choices: []string{UsersLink, UsersCreate},
-			Help: "whom to let in for the first time: link takes users whose name is the person's e-mail address, create makes new ones too",
+			Help: "which users to accept at their first sign-in: link accepts existing users whose name is the e-mail address; create also creates users",
 			set: func(c *Config, s string) (err error) {
 				of(c).Users, err = parseChoice([]string{UsersLink, UsersCreate})(s)
 				return err
@@ -62,19 +62,19 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 		},
 		{
 			Name: prefix + "-domains", Kind: KindList,
-			Help: "e-mail domains of people to let in, such as example.com; * is all",
+			Help: "e-mail domains of users to accept, such as example.com; * accepts all",
 			set:  func(c *Config, s string) (err error) { of(c).Domains, err = parseList(s, parseDomain); return err },
 			show: func(c *Config) string { return strings.Join(of(c).Domains, ",") },
 		},
 		{
 			Name: prefix + "-roles", Kind: KindList,
-			Help: "roles by what the provider says of a person, each time, as claim=value:role, such as groups=platform:admin",
+			Help: "rules that set a user's role from the provider's claims at each sign-in, as claim=value:role, such as groups=platform:admin",
 			set:  func(c *Config, s string) (err error) { of(c).Roles, err = parseList(s, parseRole); return err },
 			show: func(c *Config) string { return showRoles(of(c).Roles) },
 		},
 		{
 			Name: prefix + "-role", Kind: KindText, Choices: roleNames(),
-			Help: "role of people whom no rule of " + prefix + "-roles fits; none lets them not in where there are rules",
+			Help: "role for users that match no rule in --" + prefix + "-roles; if it is empty and there are rules, such users are rejected",
 			set: func(c *Config, s string) error {
 				role, err := parseChoice(roleNames())(s)
 				of(c).Role = junctor.UserRole(role)
@@ -98,7 +98,7 @@ func roleNames() []string {
 // parseDomain parses an e-mail domain, or * for all.
 func parseDomain(s string) (string, error) {
 	if s != "*" && !isHostName(s) {
-		return "", fmt.Errorf("has %q: write domains such as example.com, or *", shortenText(s))
+		return "", fmt.Errorf("has %q: write e-mail domains such as example.com, or * for all", shortenText(s))
 	}
 	return strings.ToLower(s), nil
 }
@@ -108,7 +108,7 @@ func parseRole(s string) (RoleRule, error) {
 	claim, rest, ok := strings.Cut(s, "=")
 	colon := strings.LastIndexByte(rest, ':')
 	if !ok || claim == "" || colon <= 0 || !slices.Contains(roleNames(), rest[colon+1:]) {
-		return RoleRule{}, fmt.Errorf("has %q: write claim=value:role, with a role of %s", shortenText(s), strings.Join(roleNames(), ", "))
+		return RoleRule{}, fmt.Errorf("has %q: write claim=value:role, where role is one of %s", shortenText(s), strings.Join(roleNames(), ", "))
 	}
 	return RoleRule{claim, rest[:colon], junctor.UserRole(rest[colon+1:])}, nil
 }
@@ -128,9 +128,9 @@ func showRoles(rules []RoleRule) string {
 func (l *loader) checkAdmission(prefix, issuer string, a Admission) {
 	switch {
 	case a.Users == UsersCreate && len(a.Domains) == 0 && len(a.Roles) == 0:
-		l.addProblem("", prefix+"-domains", "--"+prefix+"-users create would let everybody in who has an account at "+issuer+
-			": name e-mail domains with --"+prefix+"-domains (* is all), or roles with --"+prefix+"-roles")
+		l.addProblem("", prefix+"-domains", "--"+prefix+"-users create would accept everyone with an account at "+issuer+
+			": set --"+prefix+"-domains (* accepts all) or --"+prefix+"-roles")
 	case a.Users == UsersCreate && len(a.Roles) == 0 && a.Role == "":
-		l.addProblem("", prefix+"-role", "--"+prefix+"-users create needs the role of new users: give --"+prefix+"-role, or rules with --"+prefix+"-roles")
+		l.addProblem("", prefix+"-role", "--"+prefix+"-users create requires a role for new users: set --"+prefix+"-role or --"+prefix+"-roles")
 	}
 }

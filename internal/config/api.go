@@ -61,7 +61,7 @@ func (d *document) documentField(s *Server) func(*yaml.Node, string) {
 			return
 		}
 		if d.loader.folder == "" {
-			d.addProblem(n, "%s is the path of a file, and none is read from here: write the document's text, of several lines, or its address as document_url", path)
+			d.addProblem(n, "%s is the path of a file, but no files are read from here: write the text of the document on several lines, or its URL as document_url", path)
 			return
 		}
 		if !filepath.IsAbs(text) {
@@ -83,11 +83,11 @@ func readDocument(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", errors.New("there is no such file")
+		return "", errors.New("the file does not exist")
 	case err != nil:
 		return "", errors.New("the file cannot be read: " + systemReason(err))
 	case !info.Mode().IsRegular():
-		return "", errors.New("this is no file")
+		return "", errors.New("this is not a regular file")
 	case info.Size() > maxDocument:
 		return "", fmt.Errorf("the file is larger than %d MiB", maxDocument>>20)
 	}
@@ -107,7 +107,7 @@ func (r *apiReader) setMode(d *document, m member, s *Server, mode junctor.Mode)
 	path := "servers." + s.ID
 	if mode == junctor.ModeBYO || mode == "" && len(r.givenMembers) == 0 {
 		if len(r.givenMembers) > 0 {
-			d.addProblem(m.key, "%s.%s is for servers of the mode %s", path, slices.Min(r.givenMembers), junctor.ModeGenerated)
+			d.addProblem(m.key, "%s.%s requires mode: %s", path, slices.Min(r.givenMembers), junctor.ModeGenerated)
 		}
 		return
 	}
@@ -115,14 +115,14 @@ func (r *apiReader) setMode(d *document, m member, s *Server, mode junctor.Mode)
 	others := []string{"url", "transport", "command", "cwd", "env"}
 	for _, other := range d.listMembers(m.value, path) {
 		if slices.Contains(others, other.key.Value) {
-			d.addProblem(other.key, "%s.%s is for MCP servers: one that is made of a document has base_url, auth and headers", path, other.key.Value)
+			d.addProblem(other.key, "%s.%s is only for MCP servers: a generated server uses base_url, auth and headers instead", path, other.key.Value)
 		}
 	}
 	switch text, address := slices.Contains(r.givenMembers, "document"), slices.Contains(r.givenMembers, "document_url"); {
 	case text && address:
-		d.addProblem(m.key, "%s has document and document_url: write one of them", path)
+		d.addProblem(m.key, "%s has both document and document_url: remove one of them", path)
 	case !text && !address:
-		d.addProblem(m.key, "%s needs the document that it is made of: document, a file, or document_url, an address", path)
+		d.addProblem(m.key, "%s needs an API document: set document (a file or text) or document_url (a URL)", path)
 	}
 }
 

@@ -26,7 +26,7 @@ func (l *loader) readChains(d *document, n *yaml.Node) {
 			continue
 		}
 		if other, ok := ids[c.ID]; ok {
-			d.addProblem(m.key, "the chains %s and %s have the same id", other, c.Name)
+			d.addProblem(m.key, "the chains %s and %s have the same id: give each chain its own", other, c.Name)
 			continue
 		}
 		ids[c.ID] = c.Name
@@ -88,7 +88,7 @@ func (d *document) registriesField(to *[]junctor.ChainRegistry) func(*yaml.Node,
 func (d *document) contractField(to *string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		if !isScalar(n, "!!str", "!!int", "!!float") {
-			d.addProblem(n, "%s must be an address, 0x and 40 hexadecimal digits", path)
+			d.addProblem(n, "%s must be a contract address: 0x and 40 hexadecimal digits", path)
 			return
 		}
 		*to = n.Value
@@ -115,7 +115,7 @@ func (d *document) durationField(to *time.Duration) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		v, err := time.ParseDuration(n.Value)
 		if !isScalar(n, "!!str") || err != nil {
-			d.addProblem(n, "%s must be a time with its unit, such as 2s", path)
+			d.addProblem(n, "%s must be a duration with a unit, such as 2s", path)
 			return
 		}
 		*to = v
@@ -127,13 +127,13 @@ func chainSettings() []Setting {
 	return []Setting{
 		{
 			Name: "ipfs-gateways", Kind: KindList, Default: "https://trustless-gateway.link",
-			Help: "IPFS gateways that hand over raw blocks, asked in turn; what they say is checked, so they need not be trusted",
+			Help: "IPFS gateways that serve raw blocks, tried in order; Junctor verifies the blocks, so the gateways need no trust",
 			set:  func(c *Config, s string) (err error) { c.IPFSGateways, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.IPFSGateways, ",") },
 		},
 		{
 			Name: "agent-domains", Kind: KindText, Default: "show", Choices: []string{"off", "show", "require"},
-			Help: "whether the domain of an endpoint that was found on a chain must name the agent: off, show (look, and tell) or require",
+			Help: "whether the domain of an endpoint that was discovered on a chain must name the agent: off does not check, show checks and displays the result, require refuses an agent that fails the check",
 			set: func(c *Config, s string) (err error) {
 				c.AgentDomains, err = parseChoice([]string{"off", "show", "require"})(s)
 				return err

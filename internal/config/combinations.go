@@ -5,20 +5,20 @@ package config
 func (l *loader) checkCombinations() {
 	c := l.config
 	if c.DataDir == "" {
-		l.addProblem("", "data-dir", "there is no home folder to keep data in: set --data-dir")
+		l.addProblem("", "data-dir", "no data folder: the environment names no home folder; set --data-dir")
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		l.addProblem("", "tls-cert", "TLS needs both --tls-cert and --tls-key")
+		l.addProblem("", "tls-cert", "--tls-cert and --tls-key go together: set both or neither")
 	}
 	tls := c.TLSCert != ""
 	if tls && c.PublicURL != nil && c.PublicURL.Scheme == "http" {
-		l.addProblem("", "public-url", "--public-url begins with http://, but --tls-cert makes this instance speak https")
+		l.addProblem("", "public-url", "--public-url begins with http://, but with --tls-cert this instance serves https: change --public-url to https://")
 	}
 	if !c.Loopback() {
 		l.checkExposed(tls)
 	}
 	if u := c.PublicURL; u != nil && u.Scheme == "http" && !isLoopbackHost(u.Hostname()) {
-		l.addWarning("keys travel in the clear to " + u.String() + ": give --tls-cert and --tls-key, or put a proxy with TLS in front, and a --public-url with https")
+		l.addWarning("keys are sent unencrypted to " + u.String() + ": set --tls-cert and --tls-key, or use a proxy with TLS, and change --public-url to https")
 	}
 	if c.Open {
 		l.checkOpen()
@@ -26,7 +26,7 @@ func (l *loader) checkCombinations() {
 	l.checkOIDC()
 	l.checkOAuth()
 	if c.RateLimit > 0 && float64(c.RateBurst) < c.RateLimit/10 {
-		l.addWarning("rate-burst is far below rate-limit: callers that bunch their calls will be refused below their rate")
+		l.addWarning("--rate-burst is far below --rate-limit: callers that send calls in bursts are refused before they reach the limit; raise --rate-burst")
 	}
 }
 
@@ -40,12 +40,12 @@ func (l *loader) checkExposed(tls bool) {
 	c := l.config
 	if c.PublicURL == nil {
 		l.addProblem("", "listen", "other machines can reach "+c.Listen+
-			": say with --public-url how clients reach this instance (such as https://junctor.example.com), or listen on 127.0.0.1")
+			": set --public-url to the URL that clients use, such as https://junctor.example.com, or listen on 127.0.0.1")
 		return
 	}
 	if c.PublicURL.Scheme == "https" && !tls && len(c.TrustedProxy) == 0 {
-		l.addProblem("", "public-url", "nothing here speaks the https of --public-url: give --tls-cert and --tls-key, "+
-			"or name the proxy that does with --trusted-proxy")
+		l.addProblem("", "public-url", "--public-url is https, but this instance serves http: set --tls-cert and --tls-key, "+
+			"or set --trusted-proxy to the address of the proxy that terminates TLS")
 	}
 }
 
@@ -55,11 +55,11 @@ func (l *loader) checkOpen() {
 	c := l.config
 	switch {
 	case !c.Loopback():
-		l.addProblem("", "open", "--open is for loopback only, and other machines can reach "+c.Listen+
-			": leave --open out and make a key with `junctor key create`")
+		l.addProblem("", "open", "--open works on loopback addresses only, and other machines can reach "+c.Listen+
+			": remove --open and create a key with `junctor key create`")
 	case c.PublicURL != nil && !isLoopbackHost(c.PublicURL.Hostname()):
-		l.addProblem("", "open", "--open would let everybody at --public-url in without a key: leave one of the two out")
+		l.addProblem("", "open", "--open would accept callers without a key from --public-url: remove one of the two")
 	case len(c.TrustedProxy) > 0:
-		l.addProblem("", "open", "--open would let everybody behind --trusted-proxy in without a key: leave one of the two out")
+		l.addProblem("", "open", "--open would accept callers without a key from behind --trusted-proxy: remove one of the two")
 	}
 }

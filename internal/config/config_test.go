@@ -290,8 +290,8 @@ func TestUnknownEnv(t *testing.T) {
 		"JUNCTOR_XYZZY=canary", "JUNCTOR_LISTN=canary",
 	})
 	want := []string{
-		"JUNCTOR_LISTN is not read by anything; did you mean JUNCTOR_LISTEN?",
-		"JUNCTOR_XYZZY is not read by anything",
+		"JUNCTOR_LISTN is not a variable of Junctor and has no effect; did you mean JUNCTOR_LISTEN?",
+		"JUNCTOR_XYZZY is not a variable of Junctor and has no effect",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -19,7 +19,7 @@ func parseDB(s string) (*url.URL, error) {
 func parseRedis(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" || u.RawQuery != "" {
-		return nil, errors.New("must be the URL of a Redis, such as redis://127.0.0.1:6379/0, or rediss:// for TLS")
+		return nil, errors.New("must be the URL of a Redis server, such as redis://127.0.0.1:6379/0, or rediss:// for TLS")
 	}
 	return u, nil
 }

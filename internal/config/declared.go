@@ -102,7 +102,7 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 	for key, read := range l.declarationReaders() {
 		known[key] = func(n *yaml.Node, _ string) { read(d, n) }
 	}
-	d.readObject(content, "it", known)
+	d.readObject(content, "the pack", known)
 	return l.config.declared, l.problems.toError()
 }
 
@@ -124,7 +124,7 @@ func (l *loader) readServers(d *document, n *yaml.Node) {
 			continue
 		}
 		if id == junctor.AdhocServer {
-			d.addProblem(m.key, "%q is the id of calls to endpoints that are no server: choose another", id)
+			d.addProblem(m.key, "the ID %q is reserved for calls outside registered servers: choose another", id)
 			continue
 		}
 		before := len(l.problems)
@@ -199,7 +199,7 @@ func (d *document) readAuth(n *yaml.Node, path string) *junctor.Auth {
 	case a.Type == "":
 		d.addProblem(n, "%s has no type: use %s", path, wordsOf(a, "type"))
 	case len(own) > 1 || len(own) == 1 && a.Secret == "":
-		d.addProblem(n, "%s: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client and oauth", path)
+		d.addProblem(n, "%s must have exactly one secret: secret, or token for bearer, key for api-key, password for basic, client_secret for oauth-client and oauth", path)
 	case a.Type == junctor.AuthNone && len(own) == 0:
 		return nil
 	}
@@ -238,5 +238,5 @@ func suggestOrListKeys(name string, known []string) string {
 	if near := didYouMean(name, known); near != "" {
 		return near
 	}
-	return fmt.Sprintf("; it may have %s", strings.Join(known, ", "))
+	return fmt.Sprintf("; known keys: %s", strings.Join(known, ", "))
 }

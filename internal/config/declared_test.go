@@ -89,11 +89,11 @@ func TestServerProblems(t *testing.T) {
 		{"a list", "servers: []", `FILE:1:10: servers must be a map`},
 		{"nothing", "servers:", `FILE:1:9: servers must be a map`},
 		{"an id", "servers:\n  No_Id: {url: 'https://x'}", `FILE:2:3: "No_Id" is not a server id`},
-		{"adhoc", "servers: {adhoc: {url: 'https://x'}}", `FILE:1:11: "adhoc" is the id of`},
-		{"twice", "servers:\n  a: {url: 'https://x'}\n  a: {url: 'https://x'}", `FILE:3:3: servers has "a" on line 2 already`},
+		{"adhoc", "servers: {adhoc: {url: 'https://x'}}", `FILE:1:11: the ID "adhoc" is reserved`},
+		{"twice", "servers:\n  a: {url: 'https://x'}\n  a: {url: 'https://x'}", `FILE:3:3: servers already has "a" on line 2`},
 		{"unknown key", "servers:\n  a:\n    ulr: https://x", `FILE:3:5: unknown key "ulr" in servers.a; did you mean url?`},
-		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have allow_empty, auth, base_url, believe_annotations, call_timeout, call_timeout_max, command, credentials, cwd`},
-		{"a merge", "servers: {a: &a {url: 'https://x'}, b: {<<: *a}}", `has a key that is no plain name`},
+		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `known keys: allow_empty, auth, base_url, believe_annotations, call_timeout, call_timeout_max, command, credentials, cwd`},
+		{"a merge", "servers: {a: &a {url: 'https://x'}, b: {<<: *a}}", `has a key that is not a plain name`},
 		{"null", "servers: {a: {url: }}", `servers.a.url has no value`},
 		{"neither", "servers: {a: {}}", `FILE:1:11: servers.a: the transports http and sse need a url`},
 		{"both", "servers: {a: {url: 'https://x', command: [x]}}", `url, headers and auth are for`},
@@ -105,7 +105,7 @@ func TestServerProblems(t *testing.T) {
 		{"a header", "servers: {a: {url: 'https://x', headers: {Host: x}}}", `FILE:1:43: servers.a.headers:`},
 		{"a value", "servers: {a: {command: [x], env: {A: [canary]}}}", `servers.a.env.A must be a text`},
 		{"private", "servers: {a: {url: 'https://x', private: 'yes'}}", `servers.a.private must be true or false`},
-		{"time", "servers: {a: {url: 'https://x', call_timeout: 5}}", `servers.a.call_timeout must be a time with its unit`},
+		{"time", "servers: {a: {url: 'https://x', call_timeout: 5}}", `servers.a.call_timeout must be a duration with a unit`},
 		{"too long", "servers: {a: {url: 'https://x', call_timeout: 25h}}", `call_timeout is between 1ms and 24h`},
 		{"views", "servers: {a: {url: 'https://x', views: of}}", `servers.a.views must be one of on, off`},
 		{"home", "servers: {a: {command: [x], home: two}}", `servers.a.home must be one of each, one`},
@@ -114,18 +114,18 @@ func TestServerProblems(t *testing.T) {
 		{"credentials of a command", "servers: {a: {command: [x], credentials: per-user}}", `a command has the same variables for everybody`},
 		{"mode", "servers: {a: {url: 'https://x', mode: builtin}}", `servers.a.mode must be one of bring-your-own`},
 		{"no type", "servers: {a: {url: 'https://x', auth: {token: canary}}}", `servers.a.auth has no type`},
-		{"two secrets", "servers: {a: {url: 'https://x', auth: {type: bearer, token: canary, secret: canary}}}", `one secret is wanted`},
-		{"another's", "servers: {a: {url: 'https://x', auth: {type: bearer, password: canary}}}", `one secret is wanted`},
+		{"two secrets", "servers: {a: {url: 'https://x', auth: {type: bearer, token: canary, secret: canary}}}", `must have exactly one secret`},
+		{"another's", "servers: {a: {url: 'https://x', auth: {type: bearer, password: canary}}}", `must have exactly one secret`},
 		{"no secret", "servers: {a: {url: 'https://x', auth: {type: bearer}}}", `bearer needs its secret`},
 		{"type", "servers: {a: {url: 'https://x', auth: {type: baerer, token: canary}}}", `did you mean bearer?`},
-		{"a mask", "servers: {a: {url: 'https://x', auth: {type: bearer, token: '***'}}}", `servers.a.auth.token is ***, which stands where a credential is not shown`},
+		{"a mask", "servers: {a: {url: 'https://x', auth: {type: bearer, token: '***'}}}", `servers.a.auth.token is ***, the mask that output shows instead of a credential`},
 		{"a masked query", "servers: {a: {url: 'https://x?***'}}", `servers.a.url is ***`},
 		{"a document that is not there", "servers:\n  a:\n    document: nowhere.yaml", `FILE:3:15: servers.a.document: `},
-		{"a document that is a folder", "servers: {a: {document: .}}", `this is no file`},
-		{"two documents", "servers: {a: {document: \"x\\ny\", document_url: 'https://x'}}", `FILE:1:11: servers.a has document and document_url`},
-		{"no document", "servers: {a: {base_url: 'https://x'}}", `FILE:1:11: servers.a needs the document`},
-		{"an address of both", "servers:\n  a:\n    document_url: https://x\n    url: https://x", `FILE:4:5: servers.a.url is for MCP servers`},
-		{"another mode", "servers: {a: {mode: bring-your-own, url: 'https://x', rate: 1}}", `servers.a.rate is for servers of the mode auto-generated`},
+		{"a document that is a folder", "servers: {a: {document: .}}", `this is not a regular file`},
+		{"two documents", "servers: {a: {document: \"x\\ny\", document_url: 'https://x'}}", `FILE:1:11: servers.a has both document and document_url`},
+		{"no document", "servers: {a: {base_url: 'https://x'}}", `FILE:1:11: servers.a needs an API document`},
+		{"an address of both", "servers:\n  a:\n    document_url: https://x\n    url: https://x", `FILE:4:5: servers.a.url is only for MCP servers`},
+		{"another mode", "servers: {a: {mode: bring-your-own, url: 'https://x', rate: 1}}", `servers.a.rate requires mode: auto-generated`},
 		{"exposure", "servers: {a: {document_url: 'https://x', exposure: serach}}", `did you mean search?`},
 		{"include", "servers: {a: {document_url: 'https://x', include: GET}}", `FILE:1:51: servers.a.include must be a list of rules`},
 		{"nothing to look at", "servers: {a: {document: \"x\\ny\", poll_minutes: 5}}", `poll_minutes needs a document_url`},
@@ -299,7 +299,7 @@ func TestADocumentOfAFile(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	_, err := config.Parse("f", []byte("servers: {a: {document: "+document+"}}"))
-	if err == nil || !strings.Contains(err.Error(), "f:1:25: servers.a.document is the path of a file, and none is read from here") {
+	if err == nil || !strings.Contains(err.Error(), "f:1:25: servers.a.document is the path of a file, but no files are read from here") {
 		t.Errorf("%v", err)
 	}
 }

@@ -56,7 +56,7 @@ func followAlias(n *yaml.Node) *yaml.Node {
 func (d *document) listMembers(n *yaml.Node, path string) []member {
 	n = followAlias(n)
 	if n.Kind != yaml.MappingNode {
-		d.addProblem(n, "%s must be a map, `name: value` lines", path)
+		d.addProblem(n, "%s must be a map of `name: value` lines", path)
 		return nil
 	}
 	out := make([]member, 0, len(n.Content)/2)
@@ -65,9 +65,9 @@ func (d *document) listMembers(n *yaml.Node, path string) []member {
 		key := n.Content[i]
 		switch line := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
-			d.addProblem(key, "%s has a key that is no plain name", path)
+			d.addProblem(key, "%s has a key that is not a plain name: write each key as text", path)
 		case line != 0:
-			d.addProblem(key, "%s has %q on line %d already", path, shortenText(key.Value), line)
+			d.addProblem(key, "%s already has %q on line %d: remove one of the two", path, shortenText(key.Value), line)
 		default:
 			seen[key.Value] = key.Line
 			out = append(out, member{key, n.Content[i+1]})
@@ -87,7 +87,7 @@ func (d *document) readText(n *yaml.Node, path string) (string, bool) {
 		return "", false
 	}
 	if n.Value == junctor.Masked || strings.HasSuffix(n.Value, "?"+junctor.Masked) {
-		d.addProblem(n, "%s is %s, which stands where a credential is not shown: write the credential, or env:NAME, file:/path or cmd:program to read it from", path, junctor.Masked)
+		d.addProblem(n, "%s is %s, the mask that output shows instead of a credential: write the credential, or a reference (env:NAME, file:/path or cmd:program)", path, junctor.Masked)
 		return "", false
 	}
 	return n.Value, true

@@ -29,7 +29,7 @@ func UnknownEnv(environ []string) []string {
 	for _, line := range environ {
 		name, _, _ := strings.Cut(line, "=")
 		if strings.HasPrefix(name, envPrefix) && !slices.Contains(known, name) {
-			out = append(out, name+" is not read by anything"+didYouMean(name, known))
+			out = append(out, name+" is not a variable of Junctor and has no effect"+didYouMean(name, known))
 		}
 	}
 	slices.Sort(out)
@@ -40,10 +40,10 @@ func UnknownEnv(environ []string) []string {
 // header cannot carry.
 func checkAdminKey(key string) error {
 	if len(key) < 16 {
-		return errors.New("the admin key is too short: use 16 characters or more, such as `openssl rand -hex 24` prints")
+		return errors.New("the admin key is too short: use at least 16 characters, such as the output of `openssl rand -hex 24`")
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("the admin key holds spaces or characters that are not ASCII: a header cannot carry it")
+		return errors.New("the admin key has spaces or characters that are not ASCII, which a header cannot carry: use letters and digits")
 	}
 	return nil
 }

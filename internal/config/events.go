@@ -119,7 +119,7 @@ func (d *document) readTrigger(m member) Trigger {
 	}
 	d.readObject(m.value, path, known)
 	if !acts {
-		d.addProblem(m.key, "%s has no action: say which tool is called", path)
+		d.addProblem(m.key, "%s has no action: set action to the tool that it calls", path)
 	}
 	return t
 }
@@ -146,7 +146,7 @@ func (d *document) readSchedule(m member) Schedule {
 	before := len(d.loader.problems)
 	d.readObject(m.value, path, d.structFields(&s.Schedule))
 	if (s.Cron == "" || s.Type == "") && len(d.loader.problems) == before {
-		d.addProblem(m.key, "%s needs cron, when events come, and type, of which type they are", path)
+		d.addProblem(m.key, "%s needs cron (the times of its events) and type (their event type)", path)
 	}
 	return s
 }

@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := mustLoad(t, config.Sources{File: path, Env: env("HOME", t.TempDir())})
-	if w := strings.Join(cfg.Warnings(), "\n"); !strings.Contains(w, `the source "jobs" has its secret as a value`) || strings.Contains(w, "canary") {
+	if w := strings.Join(cfg.Warnings(), "\n"); !strings.Contains(w, `the source "jobs" contains its secret`) || strings.Contains(w, "canary") {
 		t.Errorf("warnings: %s", w)
 	}
 }
@@ -98,10 +98,10 @@ func TestEventProblems(t *testing.T) {
 		{"match", "triggers: {a: {match: {typ: x}, action: {tool: x}}}", `did you mean type?`},
 		{"where", "triggers: {a: {match: {where: {field: x}}, action: {tool: x}}}", `triggers.a.match.where must be a list of conditions`},
 		{"bound", "triggers: {a: {match: {min_value: '3'}, action: {tool: x}}}", `triggers.a.match.min_value must be a number`},
-		{"a value that JSON has not", "triggers: {a: {action: {tool: x, template: {n: .inf}}}}", `triggers.a.action.template.n is no value that JSON has`},
-		{"a member twice", "triggers: {a: {action: {tool: x, template: {n: 1, n: 2}}}}", `triggers.a.action.template has "n" on line 1 already`},
-		{"too deep", "triggers: {a: {action: {tool: x, template: " + deep + "}}}", `holds more than a value of a file may`},
-		{"much of little", "triggers: {a: {action: {tool: x, template: {" + bomb + "}}}}", `holds more than a value of a file may`},
+		{"a value that JSON has not", "triggers: {a: {action: {tool: x, template: {n: .inf}}}}", `triggers.a.action.template.n is not a JSON value`},
+		{"a member twice", "triggers: {a: {action: {tool: x, template: {n: 1, n: 2}}}}", `triggers.a.action.template already has "n" on line 1`},
+		{"too deep", "triggers: {a: {action: {tool: x, template: " + deep + "}}}", `is too large: a value may have at most`},
+		{"much of little", "triggers: {a: {action: {tool: x, template: {" + bomb + "}}}}", `is too large: a value may have at most`},
 		{"style", "sources: {a: {style: githup, secret: canary}}", `did you mean github?`},
 		{"no style", "sources: {a: {secret: canary}}", `sources.a has no style`},
 		{"a mask", "sources: {a: {style: hmac, secret: '***'}}", `sources.a.secret is ***`},

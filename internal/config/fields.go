@@ -120,7 +120,7 @@ func (d *document) mapField(f junctor.Field, to reflect.Value) func(*yaml.Node, 
 func describeItems(f junctor.Field) string {
 	switch f.Name {
 	case "command":
-		return "the program and its arguments, such as [npx, -y, some-server]: no shell reads it"
+		return "the program and its arguments, such as [npx, -y, some-server]; it runs without a shell"
 	case "include":
 		return "rules, such as [GET, 'tag:pets']"
 	case "tags":

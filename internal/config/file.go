@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -54,13 +55,13 @@ func (l *loader) warnOfReadableSecrets(path string) {
 	}
 	for _, s := range l.config.declared.Servers {
 		if s.hasLiteralSecret() {
-			l.addWarning(fmt.Sprintf("%s: the server %q has a credential as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+			l.addWarning(fmt.Sprintf("%s: the server %q contains a credential, and other users of this machine can read the file: write env:NAME, file:/path or cmd:program instead, or run chmod 600 on the file", s.Where, s.ID))
 			return
 		}
 	}
 	for _, s := range l.config.declared.Sources {
 		if s.hasLiteralSecret() {
-			l.addWarning(fmt.Sprintf("%s: the source %q has its secret as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+			l.addWarning(fmt.Sprintf("%s: the source %q contains its secret, and other users of this machine can read the file: write env:NAME, file:/path or cmd:program instead, or run chmod 600 on the file", s.Where, s.ID))
 			return
 		}
 	}
@@ -71,7 +72,7 @@ func (l *loader) warnOfReadableSecrets(path string) {
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("there is no such file")
+		return nil, errors.New("the file does not exist")
 	}
 	if err != nil {
 		return nil, errors.New("the file cannot be opened: " + systemReason(err))
@@ -113,7 +114,7 @@ func (l *loader) parseFile(path string, text []byte) {
 		if err != nil {
 			l.addSyntaxProblem(path, err)
 		} else {
-			l.addProblem(d.nodePosition(&second), "", "a second document begins here: the file must hold one")
+			l.addProblem(d.nodePosition(&second), "", "a second YAML document begins here: the file must contain only one")
 		}
 		return
 	}
@@ -122,7 +123,7 @@ func (l *loader) parseFile(path string, text []byte) {
 		return
 	}
 	if root.Kind != yaml.MappingNode {
-		l.addProblem(d.nodePosition(root), "", "the file must hold settings as `key: value` lines")
+		l.addProblem(d.nodePosition(root), "", "the file must contain settings as `key: value` lines")
 		return
 	}
 	f := &fileReader{document: d, byKey: map[string]Setting{}, seen: map[string]int{}}
@@ -155,10 +156,10 @@ func (f *fileReader) readSettings(mapping *yaml.Node, prefix string) {
 			f.readSettings(value, name+"_")
 			continue
 		case key.Kind != yaml.ScalarNode || !slices.Contains(known, name):
-			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), didYouMean(name, known)))
+			f.loader.addProblem(f.nodePosition(key), "", fmt.Sprintf("unknown key %q%s", shortenText(key.Value), cmp.Or(didYouMean(name, known), "; `junctor config print` lists the settings")))
 			continue
 		case line != 0:
-			f.loader.addProblem(f.nodePosition(key), s.Name, fmt.Sprintf("%s was already set on line %d", name, line))
+			f.loader.addProblem(f.nodePosition(key), s.Name, fmt.Sprintf("%s is already set on line %d: remove one of the two lines", name, line))
 			continue
 		}
 		f.seen[name] = key.Line
@@ -194,7 +195,7 @@ func (l *loader) addSyntaxProblem(path string, err error) {
 	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
 		path, message = path+":"+m[1], m[2]
 	}
-	l.addProblem(path, "", "this is not YAML: "+message)
+	l.addProblem(path, "", "invalid YAML: "+message)
 }
 
 // fromYAML returns the value of a node in the text form of flags. The node must
@@ -211,7 +212,7 @@ func (s Setting) fromYAML(n *yaml.Node) (string, error) {
 				return "", errors.New("must be a list of texts")
 			}
 			if strings.Contains(item.Value, ",") {
-				return "", errors.New("has an item with a comma in it: write each as an item of its own")
+				return "", errors.New("has an item that contains a comma: write each value as its own item")
 			}
 			items[i] = item.Value
 		}
@@ -232,7 +233,7 @@ func (s Setting) fromYAML(n *yaml.Node) (string, error) {
 		}
 	case KindDuration:
 		if !isScalar(n, "!!str") {
-			return "", errors.New("must be a time with its unit, such as 30s or 2m")
+			return "", errors.New("must be a duration with a unit, such as 30s or 2m")
 		}
 	case KindText:
 		if !isScalar(n, "!!str") {
@@ -240,7 +241,7 @@ func (s Setting) fromYAML(n *yaml.Node) (string, error) {
 		}
 	case KindList:
 		if !isScalar(n, "!!str") {
-			return "", errors.New("must be a list of texts, or one text with commas")
+			return "", errors.New("must be a list of texts, or one text with commas between the items")
 		}
 	}
 	return n.Value, nil

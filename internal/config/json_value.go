@@ -33,7 +33,7 @@ func (d *document) jsonField(to *[]byte) func(*yaml.Node, string) {
 func (d *document) appendValue(out []byte, n *yaml.Node, path string, depth int) []byte {
 	n = followAlias(n)
 	if depth > maxValueDepth || len(out) > maxValueBytes {
-		d.addProblem(n, "%s holds more than a value of a file may: %d levels, and %d bytes", path, maxValueDepth, maxValueBytes)
+		d.addProblem(n, "%s is too large: a value may have at most %d levels and %d bytes", path, maxValueDepth, maxValueBytes)
 		return out
 	}
 	switch n.Kind {
@@ -83,7 +83,7 @@ func (d *document) appendScalar(out []byte, n *yaml.Node, path string) []byte {
 				return append(out, text...)
 			}
 		}
-		d.addProblem(n, "%s is no value that JSON has: put it in quotes", path)
+		d.addProblem(n, "%s is not a JSON value: put it in quotes", path)
 		return out
 	default: // texts and dates
 		return appendText(out, n.Value)

@@ -76,7 +76,11 @@ func (l *loader) applyValue(s Setting, value, source string) {
 // place, and the source that is shown names only the line.
 func (l *loader) applyValueAt(s Setting, value, source, place string) {
 	if err := s.set(l.config, value); err != nil {
-		l.addProblem(place, s.Name, s.Name+" "+err.Error())
+		name := source // the flag or the variable
+		if source != place {
+			name = s.Key() // in the file
+		}
+		l.addProblem(place, s.Name, name+" "+err.Error())
 		return
 	}
 	l.config.sources[s.Name] = source
@@ -151,7 +155,7 @@ func (l *loader) applyFlags() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.sources.Flags)) {
 		if _, ok := l.byName[name]; !ok {
-			l.addProblem("--"+name, "", "no such setting"+didYouMean("--"+name, listSettingNames(Setting.flagName)))
+			l.addProblem("--"+name, "", "unknown setting"+didYouMean("--"+name, listSettingNames(Setting.flagName)))
 		}
 	}
 }

@@ -38,7 +38,7 @@ func oauthSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
 			Name: "oauth-server", Kind: KindText, Default: serverAuto, Choices: []string{serverAuto, serverOn, serverOff},
-			Help: "let MCP clients log in with OAuth as users of this instance, who sign in and consent; auto does so unless --oauth-issuers names who issues tokens",
+			Help: "whether MCP clients can log in with OAuth: the user signs in here and consents; auto allows it over https and on this machine, unless --oauth-issuers is set",
 			set: func(c *Config, s string) (err error) {
 				c.OAuth.Server, err = parseChoice([]string{serverAuto, serverOn, serverOff})(s)
 				return err
@@ -47,19 +47,19 @@ func oauthSettings() []Setting {
 		},
 		{
 			Name: "oauth-issuers", Kind: KindList,
-			Help: "authorization servers whose tokens (JWT) open the MCP endpoints, such as https://idp.example.com",
+			Help: "authorization servers whose access tokens (JWT) the MCP endpoints accept, such as https://idp.example.com",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Issuers, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Issuers, ",") },
 		},
 		{
 			Name: "oauth-audiences", Kind: KindList,
-			Help: "what tokens have to be for (default the address of the endpoint: the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
+			Help: "audiences of which a token must have one (default: the URL of the endpoint, which is the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Audiences, err = parseList(s, parseText); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Audiences, ",") },
 		},
 		{
 			Name: "oauth-scopes", Kind: KindList, Default: "tools:read,tools:call",
-			Help: "scopes that tokens can carry and that clients are asked to request; name=scope if the provider uses another name",
+			Help: "scopes that tokens can carry and that clients are asked to request; name=scope maps a scope of the provider to a scope of Junctor",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Scopes, err = parseList(s, parseScope); return err },
 			show: func(c *Config) string {
 				texts := make([]string, len(c.OAuth.Scopes))
@@ -117,14 +117,14 @@ func (l *loader) checkOAuth() {
 	if o.Server == serverOn {
 		switch {
 		case !l.config.IsEndpointOn("admin") || !l.config.IsEndpointOn("mcp"):
-			l.addProblem("", "oauth-server", "--oauth-server=on needs the endpoints admin, where people sign in, and mcp, and --endpoints-off names one of them")
+			l.addProblem("", "oauth-server", "--oauth-server=on requires the endpoints admin (for the sign-in page) and mcp: remove them from --endpoints-off")
 		case !l.config.isConfidential():
-			l.addProblem("", "oauth-server", "--oauth-server=on needs https: set --public-url to an https address")
+			l.addProblem("", "oauth-server", "--oauth-server=on requires https: set --public-url to an https URL")
 		}
 	}
 	switch {
 	case len(o.Issuers) == 0 && len(o.Audiences) > 0:
-		l.addProblem("", "oauth-issuers", "--oauth-audiences is for tokens of the servers that --oauth-issuers names, and it names none")
+		l.addProblem("", "oauth-issuers", "--oauth-audiences has no effect without --oauth-issuers: set --oauth-issuers, or remove --oauth-audiences")
 	case len(o.Issuers) > 0:
 		l.checkAdmission("oauth", strings.Join(o.Issuers, " or "), o.Admission)
 	}

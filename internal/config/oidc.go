@@ -24,31 +24,31 @@ func oidcSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
 			Name: "oidc-issuer", Kind: KindText,
-			Help: "OpenID Connect provider that people sign in with, such as https://accounts.google.com",
+			Help: "OpenID Connect provider that users sign in with, such as https://accounts.google.com",
 			set:  func(c *Config, s string) (err error) { c.OIDC.Issuer, err = parseEndpoint(s); return err },
 			show: func(c *Config) string { return c.OIDC.Issuer },
 		},
 		{
 			Name: "oidc-client-id", Kind: KindText,
-			Help: "what the provider knows this instance by; its redirect address is the public URL with /login/callback",
+			Help: "client ID of this instance at the provider; register the public URL with /login/callback there as the redirect URL",
 			set:  func(c *Config, s string) (err error) { c.OIDC.ClientID, err = parseText(s); return err },
 			show: func(c *Config) string { return c.OIDC.ClientID },
 		},
 		{
 			Name: "oidc-client-secret", Kind: KindText,
-			Help: "where the client's secret is read from: env:NAME or file:/path; none for a public client",
+			Help: "reference to the client secret, env:NAME or file:/path; leave it empty for a public client",
 			set:  func(c *Config, s string) (err error) { c.OIDC.ClientSecret, err = parseReference(s); return err },
 			show: func(c *Config) string { return c.OIDC.ClientSecret },
 		},
 		{
 			Name: "oidc-scopes", Kind: KindList, Default: "profile,email",
-			Help: "what to ask the provider for, beside openid",
+			Help: "scopes to request from the provider in addition to openid",
 			set:  func(c *Config, s string) (err error) { c.OIDC.Scopes, err = parseList(s, parseWord); return err },
 			show: func(c *Config) string { return strings.Join(c.OIDC.Scopes, ",") },
 		},
 		{
 			Name: "oidc-name", Kind: KindText,
-			Help: "what people call the provider (default its host)",
+			Help: "name of the provider on the sign-in page (default: its host)",
 			set:  func(c *Config, s string) (err error) { c.OIDC.Name, err = parseText(s); return err },
 			show: func(c *Config) string { return c.OIDC.Name },
 		},
@@ -61,7 +61,7 @@ func oidcSettings() []Setting {
 func parseReference(s string) (string, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	if rest == "" || kind != "env" && kind != "file" {
-		return "", errors.New("must say where the secret is: env:NAME or file:/path")
+		return "", errors.New("must be a reference to the secret, env:NAME or file:/path, not the secret itself")
 	}
 	return s, nil
 }
@@ -77,7 +77,7 @@ func parseText(s string) (string, error) {
 // parseWord parses an OAuth scope, whose characters RFC 6749 limits.
 func parseWord(s string) (string, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return "", fmt.Errorf("has %q, which is no scope", shortenText(s))
+		return "", fmt.Errorf("has %q, which is not an OAuth scope: a scope has no spaces, quotes or backslashes", shortenText(s))
 	}
 	return s, nil
 }
@@ -87,10 +87,10 @@ func (l *loader) checkOIDC() {
 	o := &l.config.OIDC
 	switch {
 	case o.Issuer == "" && (o.ClientID != "" || o.ClientSecret != ""):
-		l.addProblem("", "oidc-issuer", "--oidc-client-id is for the provider that --oidc-issuer names, and it names none")
+		l.addProblem("", "oidc-issuer", "--oidc-client-id and --oidc-client-secret have no effect without --oidc-issuer: set --oidc-issuer, or remove them")
 	case o.Issuer == "":
 	case o.ClientID == "":
-		l.addProblem("", "oidc-client-id", "the provider of --oidc-issuer knows this instance by a client id: give it with --oidc-client-id")
+		l.addProblem("", "oidc-client-id", "--oidc-issuer requires --oidc-client-id: set it to the client ID that the provider gave this instance")
 	default:
 		l.checkAdmission("oidc", o.Issuer, o.Admission)
 	}

@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// The parsers' errors continue a sentence that begins with the setting's name.
-// They show a value only where it cannot hold a credential.
-
 // The errors of the parsers continue a sentence that begins with the name of
 // the setting. They repeat a value only if it cannot contain a credential.
 //
@@ -53,7 +50,7 @@ func plainFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 func parseDuration(s string, least, most time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, errors.New("must be a time with its unit, such as 30s or 2m")
+		return 0, errors.New("must be a duration with a unit, such as 30s or 2m")
 	}
 	if d < least || d > most {
 		return 0, fmt.Errorf("must be from %v to %v", least, most)
@@ -117,10 +114,10 @@ func showUnlessZero(n int64) string {
 // create a folder of that name.
 func parsePath(s string) (string, error) {
 	if s == "" || strings.ContainsRune(s, 0) {
-		return "", errors.New("must be a path")
+		return "", errors.New("must be the path of a file or folder")
 	}
 	if s == "~" || strings.HasPrefix(s, "~/") {
-		return "", errors.New("begins with ~, which only a shell reads as your home: write the whole path")
+		return "", errors.New("begins with ~, which only a shell expands: write the whole path")
 	}
 	return filepath.Clean(s), nil
 }

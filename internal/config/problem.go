@@ -17,7 +17,7 @@ type Problem struct {
 
 // String returns the problem on one line.
 func (p Problem) String() string {
-	if p.Where == "" {
+	if p.Where == "" || strings.HasPrefix(p.Message, p.Where+" ") { // such as "--listen must be …"
 		return p.Message
 	}
 	return p.Where + ": " + p.Message

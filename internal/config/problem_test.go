@@ -54,12 +54,12 @@ func TestFileProblems(t *testing.T) {
 		{"map for list", "allowed_hosts: {a: b}", []string{"list of texts"}},
 		{"comma in item", "allowed_hosts: ['a,b']", []string{"comma"}},
 		{"alias", "log_level: &a info\nlog_format: *a\n", []string{"FILE:2:13: ", "must be a text"}},
-		{"second document", "open: true\n---\nopen: false\n", []string{"FILE:2:1: ", "second document"}},
+		{"second document", "open: true\n---\nopen: false\n", []string{"FILE:2:1: ", "second YAML document"}},
 		{"a list", "- open\n", []string{"FILE:1:1: ", "key: value"}},
 		{"a text", "open\n", []string{"FILE:1:1: ", "key: value"}},
-		{"not YAML", "open: true\n  pprof: true\n", []string{"FILE:2: ", "not YAML"}},
-		{"tab", "a:\n\t- b\n", []string{"FILE:2: ", "not YAML"}},
-		{"bytes that are no text", "\xff\xfe\x00", []string{"FILE", "not YAML"}},
+		{"not YAML", "open: true\n  pprof: true\n", []string{"FILE:2: ", "invalid YAML"}},
+		{"tab", "a:\n\t- b\n", []string{"FILE:2: ", "invalid YAML"}},
+		{"bytes that are no text", "\xff\xfe\x00", []string{"FILE", "invalid YAML"}},
 		{"a group of nothing", "nope:\n  a: b\n", []string{"FILE:1:1: ", "unknown key"}},
 		{"an unknown member of a group", "oidc:\n  isuer: https://x\n", []string{"FILE:2:3: ", "oidc_issuer"}},
 		{"twice, once in a group", "rate_limit: 1\nrate:\n  limit: 2\n", []string{"FILE:3:3: ", "already set on line 1"}},
@@ -77,7 +77,7 @@ func TestFileProblems(t *testing.T) {
 			mustRefuse(t, config.Sources{File: path}, says...)
 		})
 	}
-	mustRefuse(t, config.Sources{File: filepath.Join(t.TempDir(), "absent.yaml")}, "absent.yaml: there is no such file")
+	mustRefuse(t, config.Sources{File: filepath.Join(t.TempDir(), "absent.yaml")}, "absent.yaml: the file does not exist")
 	mustRefuse(t, config.Sources{File: t.TempDir()}, "cannot be read")
 	mustRefuse(t, config.Sources{File: writeFile(t, strings.Repeat("#", 1<<20+1))}, "1 MiB")
 	for _, empty := range []string{"", "\n", "# nothing\n", "---\n", "{}", "~"} {
@@ -170,7 +170,7 @@ func TestValueProblems(t *testing.T) {
 		for _, bad := range tt.bad {
 			t.Run(s.Name+"/"+bad, func(t *testing.T) {
 				t.Parallel()
-				mustRefuse(t, config.Sources{Flags: map[string]string{s.Name: bad}}, "--"+s.Name+": "+s.Name, tt.says)
+				mustRefuse(t, config.Sources{Flags: map[string]string{s.Name: bad}}, "--"+s.Name+" ", tt.says)
 			})
 		}
 	}
@@ -191,14 +191,14 @@ func TestSettingsTogether(t *testing.T) {
 		{"a LAN address", flags{"listen": "192.168.1.5:8717"}, "listen on 127.0.0.1"},
 		{"a name", flags{"listen": "junctor.example.com:8717"}, "--public-url"},
 		{"https by nobody", flags{"listen": ":8717", "public-url": "https://x.example"}, "--trusted-proxy"},
-		{"open to the LAN", flags{"listen": ":8717", "public-url": "http://127.0.0.1:8717", "open": "true"}, "loopback only"},
+		{"open to the LAN", flags{"listen": ":8717", "public-url": "http://127.0.0.1:8717", "open": "true"}, "loopback addresses only"},
 		{"open behind a tunnel", flags{"public-url": "https://x.example", "open": "true"}, "--public-url"},
 		{"open behind a proxy", flags{"trusted-proxy": "127.0.0.1", "open": "true"}, "--trusted-proxy"},
 		{"certificate without key", flags{"tls-cert": "/c.pem"}, "both"},
 		{"key without certificate", flags{"tls-key": "/k.pem"}, "both"},
 		{"a client of nobody", flags{"oidc-client-id": "x"}, "--oidc-issuer"},
 		{"a provider without a client", flags{"oidc-issuer": "https://x"}, "--oidc-client-id"},
-		{"everybody in the world", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-role": "viewer"}, "everybody"},
+		{"everybody in the world", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-role": "viewer"}, "everyone"},
 		{"users of no role", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-domains": "*"}, "--oidc-role"},
 		{"tokens without pages", flags{"oauth-server": "on", "endpoints-off": "admin"}, "--oauth-server"},
 		{"tokens without endpoints", flags{"oauth-server": "on", "endpoints-off": "mcp"}, "--oauth-server"},

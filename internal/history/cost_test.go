@@ -44,7 +44,7 @@ func TestWritingAllocatesLittle(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	count, bytes := float64(after.Mallocs-before.Mallocs)/(size*rounds), (after.TotalAlloc-before.TotalAlloc)/(size*rounds)
-	t.Logf("%.2f allocations and %d bytes a call", count, bytes)
+	t.Logf("%.2f allocations and %d bytes per call", count, bytes)
 	if count > 1 || bytes > 512 {
 		t.Errorf("%.2f allocations and %d bytes a call; at most 1 and 512", count, bytes)
 	}

@@ -112,7 +112,7 @@ func TestFiguresOfManyJobs(t *testing.T) {
 			r.Errorf("another tenant's lanes: %+v, %v", others, err)
 		}
 		if long {
-			r.Logf("figure: %s: of %d waiting and %d kept jobs the depth of the queue is counted in %s, the endpoints are listed in %s",
+			r.Logf("figure: %s: with %d waiting and %d kept jobs, counting the depth of the queue takes %s, listing the endpoints %s",
 				r.Name()[strings.LastIndex(r.Name(), "/")+1:], lanes*perLane, lanes*perLane, counted.Round(time.Millisecond), listed.Round(time.Millisecond))
 			if counted > time.Second || listed > time.Second {
 				r.Error("that is longer than a second")

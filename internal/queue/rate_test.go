@@ -99,7 +99,7 @@ func rate(t *testing.T, st *store.Store, long bool, goal float64) {
 	}
 	a, d := float64(jobs)/added.Seconds(), float64(jobs)/took.Seconds()
 	groups, writes := q.Commits()
-	t.Logf("figure: %s: %.0f jobs a second done (goal %.0f), %.0f added, every commit on disk; %d writes in %d commits", filepath.Base(t.Name()), d, goal, a, writes, groups)
+	t.Logf("figure: %s: %.0f jobs per second done (goal %.0f), %.0f added, every commit on disk; %d writes in %d commits", filepath.Base(t.Name()), d, goal, a, writes, groups)
 	if long && d < goal {
 		t.Errorf("%.0f jobs a second, want %.0f", d, goal)
 	}

@@ -80,5 +80,5 @@ func TestProperty6EncryptionRoundTrip(t *testing.T) {
 		cut := rapid.IntRange(0, len(sealed.Ciphertext)-1).Draw(t, "cut")
 		refused("cut", k, tenant, record, field, seal.SealedSecret{KeyID: sealed.KeyID, WrappedKey: sealed.WrappedKey, Ciphertext: sealed.Ciphertext[:cut]})
 	})
-	t.Logf("figure: property 6: %d secrets sealed and opened, none elsewhere or with a bit changed", n)
+	t.Logf("figure: property 6: %d secrets sealed and opened; none opens at another place or with a changed bit", n)
 }

@@ -66,7 +66,7 @@ func TestOrderPerAgent(t *testing.T) {
 				leases, missing = leases+g.leased, missing+g.missing
 			}
 		})
-		t.Logf("figure: %s: %d random interleavings of two replicas with several triggers for each agent (%d at once, each in a tenant of its own, on one queue), %d leases in order, %d calls without a file that nobody has",
+		t.Logf("figure: %s: %d random interleavings of two replicas with several triggers for each agent (%d at once, each in its own tenant, on one queue), %d leases in order, %d calls without a file that cannot be fetched",
 			t.Name()[strings.LastIndex(t.Name(), "/")+1:], checks*atOnce, atOnce, leases, missing)
 	}
 	t.Run("sqlite", func(t *testing.T) {

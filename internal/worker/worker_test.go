@@ -243,7 +243,7 @@ func TestADeadEndpointTakesNoPlaceOfOthers(t *testing.T) {
 	if want := 99 * 4; alive != want || beside != want || held != 4 {
 		t.Errorf("99 endpoints held %d places, and %d beside a dead one, which held %d; want %d, %d and 4", alive, beside, held, want, want)
 	}
-	t.Logf("figure: 1 of 100 endpoints dead: the other 99 held %d places at once, as without it (%d); it held its %d", beside, alive, held)
+	t.Logf("figure: 1 of 100 endpoints dead: the other 99 used %d slots at once, as without it (%d); the dead one used its %d", beside, alive, held)
 }
 
 // placesOfOthers delivers to a hundred endpoints, more to each than it has places

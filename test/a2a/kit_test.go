@@ -85,9 +85,9 @@ func requiredClauses() map[string]string {
 // says then. Any other means that it could not look.
 func forbiddenClauses() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
-		"for gRPC":                       regexp.MustCompile(`(?i)transport 'grpc' not configured|grpc transport not configured`),
-		"for agents without what is had": regexp.MustCompile(`^Agent supports |cannot trigger|as required$`),
-		"without anything to send":       regexp.MustCompile(`No requirements at this level|missing required keys`),
+		"for gRPC": regexp.MustCompile(`(?i)transport 'grpc' not configured|grpc transport not configured`),
+		"for agents without a capability that this one has": regexp.MustCompile(`^Agent supports |cannot trigger|as required$`),
+		"without anything to send":                          regexp.MustCompile(`No requirements at this level|missing required keys`),
 	}
 }
 
@@ -233,7 +233,7 @@ func runKit(t *testing.T, kit, at, level string, wrong map[string]string) string
 	}
 	out := fmt.Sprintf("the A2A test kit, %s, on JSON-RPC and HTTP+JSON: %d passed, %d failed", strings.ToUpper(level), passed, odd)
 	if odd > 0 {
-		out += " because they take the error that the rule wants for a failure"
+		out += " because the kit takes the error that the rule requires for a failure"
 	}
 	if missed > 0 {
 		out += fmt.Sprintf(", %d not met", missed)

@@ -131,7 +131,7 @@ func TestProperty4AllowedListOnly(t *testing.T) {
 				s.expectedRefusal(rt, name, server, tool, p)
 			}
 		})
-		s.t.Logf("figure: property 4 on %s: %d agents drawn, %d calls let through and %d refused, by %d endpoints that agree; no refused call reached a server, and each record says why",
+		s.t.Logf("figure: property 4 on %s: %d random agents, %d calls allowed and %d refused, through %d endpoints with the same result; no refused call reached a server, and each record has the reason",
 			s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], cases, let, refused, len(names))
 	})
 }
@@ -193,7 +193,7 @@ func TestProperty5EveryInvocationLogged(t *testing.T) {
 				rt.Fatalf("%s: result %s, logged as %s", name, told, e.Result)
 			}
 		})
-		s.t.Logf("figure: property 5 on %s: %d calls by %d endpoints, each logged with its tool, parameters and result", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n, len(names))
+		s.t.Logf("figure: property 5 on %s: %d calls through %d endpoints, each logged with its tool, parameters and result", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n, len(names))
 	})
 }
 
@@ -260,6 +260,6 @@ func TestProperty8RoleFilter(t *testing.T) {
 				rt.Fatalf("%s/%s was given to %s, which can call %v", server, tool, role, got)
 			}
 		})
-		s.t.Logf("figure: property 8 on %s: %d roles asked for, each offered its own tools and those for all", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n)
+		s.t.Logf("figure: property 8 on %s: %d roles requested, each offered its own tools and those for everybody", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n)
 	})
 }

@@ -132,7 +132,7 @@ func callAll(t *testing.T, address, name string, schema []byte) {
 	if len(tools) < 10 {
 		t.Errorf("%s: %d tools", name, len(tools))
 	}
-	t.Logf("figure: %s: %d tools, %d of them mutations, each executed with required and with all arguments, %d not as they should be", name, len(tools), mutations, faults)
+	t.Logf("figure: %s: %d tools, %d of them mutations, each executed with required and with all arguments, %d wrong", name, len(tools), mutations, faults)
 }
 
 // executeTool sends a tool's call.

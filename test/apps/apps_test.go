@@ -62,7 +62,7 @@ func TestRealApps(t *testing.T) {
 	r := start(t)
 	r.add(t, chosen()...)
 	out := r.run(t, "apps.mjs", "walk", r.Link(t, "ada"), strings.Join(chosen(), " "), r.Node.Module("cesium/Build/Cesium"))
-	t.Logf("figure: %d official Apps begin, take input and result, call back, take their size and end in the console's sandbox, in Chromium", strings.Count(out, "walked "))
+	t.Logf("figure: %d official Apps start, receive input and result, call back, receive their size and end in the console's sandbox, in Chromium", strings.Count(out, "walked "))
 }
 
 // TestOfficialHost runs them in the official library's host, in a plain page that
@@ -105,8 +105,8 @@ func TestTimes(t *testing.T) {
 	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n")+1:]), &got); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("figure: basic-vanillajs has begun %d ms after its tool's result, the median of 8 (goal 1500 ms)", got.Median)
-	t.Logf("figure: 20 Views at once: all had begun after %d ms; a click in one is answered in %d ms in the median, %d ms at most", got.All, got.Click, got.Slowest)
+	t.Logf("figure: basic-vanillajs has started %d ms after its tool's result, median of 8 (goal 1500 ms)", got.Median)
+	t.Logf("figure: 20 App views at once: all had started after %d ms; a click in one takes %d ms (median), %d ms at most", got.All, got.Click, got.Slowest)
 	if got.Median > 3000 {
 		t.Errorf("%d ms are twice the goal", got.Median)
 	}

@@ -120,5 +120,5 @@ func TestAMapEachTime(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), `"east":-0.3367`) {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Log("figure: in Chromium, with server-map 2.0.3 unapproved, approved, leaving its sandbox, failing and gone: a map each time, and no question for approval")
+	t.Log("figure: in Chromium, with server-map 2.0.3 unapproved, approved, leaving its sandbox, failing and gone: a map each time, and no request for approval")
 }

@@ -106,7 +106,7 @@ func TestTheMap(t *testing.T) {
 			t.Fatalf("the map server is back, and the bank says: %s", text)
 		}
 	}
-	t.Log("figure: server-map 2.0.3 through the gateway: found, moved, not found, failing, nine kinds of nonsense, slow, stopped and back; no answer was missing")
+	t.Log("figure: server-map 2.0.3 through the gateway: found, moved, not found, failing, nine kinds of invalid input, slow, stopped and restarted; no response was missing")
 }
 
 // checkRecorded holds that the newest calls of the agent are these, the last first.

@@ -139,5 +139,5 @@ func TestEachChangedByteIsFound(t *testing.T) {
 	if err != nil || !strings.Contains(metrics.Body, `verify_failures_total{kind="hash"} 1`) {
 		t.Errorf("the changed file is not counted: %v", err)
 	}
-	t.Logf("figure: %d changed bytes, each found and told", changes+1)
+	t.Logf("figure: %d changed bytes, each detected and reported", changes+1)
 }

@@ -91,7 +91,7 @@ func TestReorganisations(t *testing.T) {
 		t.Errorf("%d events take others back, of %d", len(events), retracted)
 	}
 	status := r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
-	t.Logf("figure: %d reorganisations, %d of them deep; %d orphans, %d events on the chain, %d taken back after delivery; the watcher saw %v", rounds, deep, len(orphans), len(want), retracted, status["reorgs"])
+	t.Logf("figure: %d reorganisations, %d of them deep; %d orphans, %d events on the chain, %d retracted after delivery; the follower saw %v", rounds, deep, len(orphans), len(want), retracted, status["reorgs"])
 }
 
 // index is a number of some JSON, as the chain writes it.
@@ -158,7 +158,7 @@ func TestFromBlockToCall(t *testing.T) {
 	}
 	slices.Sort(took)
 	p95 := took[len(took)*95/100]
-	t.Logf("figure: block to call, median %v, p95 %v of %d", took[len(took)/2].Round(time.Millisecond), p95.Round(time.Millisecond), len(took))
+	t.Logf("figure: block to call: p50 %v, p95 %v of %d", took[len(took)/2].Round(time.Millisecond), p95.Round(time.Millisecond), len(took))
 	if p95 > time.Second {
 		t.Errorf("p95 is %v, more than 1 s", p95)
 	}

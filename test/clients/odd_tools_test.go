@@ -161,7 +161,7 @@ func TestOddTools(t *testing.T) {
 				}
 				checkOddCall(t, mode, o, got)
 			}
-			t.Logf("figure: %s lists %d odd tools and calls each", mode, len(odd))
+			t.Logf("figure: %s lists %d unusual tools and calls each", mode, len(odd))
 		})
 	}
 	var detail struct {

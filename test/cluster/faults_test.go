@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 	if s.disk == "" {
 		disk = "files that could not be written (a full disk needs root)"
 	}
-	t.Logf("figure: Redis killed, PostgreSQL restarted, a replica cut off from both, %s, %d times each under load: %d calls answered, %d lost (%v), all well again by themselves",
+	t.Logf("figure: Redis killed, PostgreSQL restarted, a replica cut off from both, %s, %d times each under load: %d calls answered, %d lost (%v), all recovered by themselves",
 		disk, rounds, len(s.answered), len(s.lost), how)
 }
 

@@ -80,9 +80,9 @@ func TestKilled(t *testing.T) {
 	if len(kills) < 3 || len(l.answered) < 20*len(kills) || len(taken) < 10*len(kills) || len(l.by) < 3 {
 		t.Errorf("%d kills, %d answers by %v, %d events: that was no load", len(kills), len(l.answered), l.by, len(taken))
 	}
-	t.Logf("figure: three replicas, %d clients, %v, %d kills: %d calls answered, each with its records and each as it should be; %d lost, all of them under way in the replica that was killed (%v), all made again or gone on with; %d sessions went on",
+	t.Logf("figure: three replicas, %d clients, %v, %d kills: %d calls answered, each with its records and the right response; %d lost, all in progress at the killed replica (%v), all repeated or resumed; %d sessions continued",
 		clients+senders, lasts, len(kills), len(l.answered), len(l.lost), how, clients/2)
-	t.Logf("figure: streams of replicas that were killed, resumed at others: %d were told that there is no answer, %d had it, %d were told to send the request again", l.over, l.rest, l.again)
+	t.Logf("figure: streams of killed replicas, resumed at others: %d got the error unavailable, %d got the response, %d got 400 and have to send the request again", l.over, l.rest, l.again)
 }
 
 // isExplained says whether a call was under way in a replica while that was killed.

@@ -108,5 +108,5 @@ func TestNetworkCut(t *testing.T) {
 	if status := echo(away, kept.Key); status != http.StatusOK {
 		t.Errorf("afterwards: %d", status)
 	}
-	t.Log("figure: a replica in a network of its own, whose cable to PostgreSQL and Redis is pulled: not ready, its work done by others, and all well again with the cable")
+	t.Log("figure: a replica in its own network, disconnected from PostgreSQL and Redis: not ready, its work done by others, and recovered when it is connected again")
 }

@@ -64,7 +64,7 @@ func TestSessionsGoOn(t *testing.T) {
 		}
 	}
 	worst := slices.Max(slowest)
-	t.Logf("figure: %d kills: the session went on after each, slowest restart %v", kills, worst.Round(time.Millisecond))
+	t.Logf("figure: %d kills: the session continued after each, slowest restart %v", kills, worst.Round(time.Millisecond))
 	if worst > atMost() {
 		t.Errorf("slowest restart %v, promised %v", worst, readyAgain)
 	}

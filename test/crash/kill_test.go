@@ -90,7 +90,7 @@ func killUnderLoad(t *testing.T, name string, rounds int, args ...string) (data 
 	if t.Failed() {
 		return data
 	}
-	t.Logf("figure: %s: %d kills under load: %d answered calls, each with its records; audit verify clean; sessions went on; slowest restart %v",
+	t.Logf("figure: %s: %d kills under load: %d answered calls, each with its records; audit verify clean; sessions continued; slowest restart %v",
 		name, report.Rounds, len(load.answered), report.Slowest.Round(time.Millisecond))
 	return data
 }

@@ -173,7 +173,7 @@ func noneAstray(t *testing.T, in *topology.Site, clients, calls int) {
 	if n := sums.answers.Load() + sums.cancelled.Load(); n != int64(clients*calls) {
 		t.Errorf("%d of %d calls are accounted for", n, clients*calls)
 	}
-	t.Logf("figure: %d clients of both eras, %d calls each through %d of the program, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none astray, none missing, none twice",
+	t.Logf("figure: %d clients of both eras, %d calls each through %d instances, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none misrouted, none missing, none duplicated",
 		clients, calls, len(in.Each), upstreams.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
 }
 

@@ -124,7 +124,7 @@ func TestADeadEndpointDelaysNoOther(t *testing.T) {
 		without, with, ratios = append(without, a), append(with, b), append(ratios, b/a)
 	}
 	ratio := percentile(ratios, 50)
-	t.Logf("figure: 1 of 100 endpoints dead: p95 from sending an event to the call of one of the other 99 is %.2f times (%.2f-%.2f) what it is with all alive, goal 1.2; %.1f and %.1f ms, %d rounds in turn",
+	t.Logf("figure: 1 of 100 endpoints dead: p95 from sending an event to the call of another endpoint is %.2f times (%.2f-%.2f) the value with all alive, goal 1.2; %.1f and %.1f ms, %d alternating rounds",
 		ratio, slices.Min(ratios), slices.Max(ratios), percentile(with, 50), percentile(without, 50), rounds)
 	if ratio > 1.2 {
 		t.Errorf("one dead endpoint makes the others %.2f times as slow, want at most 1.2", ratio)

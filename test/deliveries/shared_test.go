@@ -279,7 +279,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("figure: three processes on one PostgreSQL: what a killed one was at work on was taken up within %.1f s, with leases of %v", late.Seconds(), queue.DefaultLease)
+	t.Logf("figure: three processes on one PostgreSQL: the work of a killed one was taken over within %.1f s, with leases of %v", late.Seconds(), queue.DefaultLease)
 	if program.Long() && late > queue.DefaultLease+time.Second {
 		t.Errorf("its deliveries were late by %v, which is more than the lease", late)
 	}
@@ -326,7 +326,7 @@ func notTwice(t *testing.T, visits []visit, w *watcher) {
 			}
 		}
 	}
-	t.Logf("figure: %d deliveries, %d calls, %d of them again after a lease ran out, none under two leases at once", len(by), len(visits), again)
+	t.Logf("figure: %d deliveries, %d calls, %d of them repeated after a lease expired, none under two leases at once", len(by), len(visits), again)
 }
 
 // node is the name under which a process leases.

@@ -81,7 +81,7 @@ func checkSite(t *testing.T, site *topology.Site, on string) {
 		refused += n.refused[why]
 		reasons = append(reasons, fmt.Sprintf("%d “%s”", n.refused[why], strings.SplitN(string(why), ";", 2)[0]))
 	}
-	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists of tools, prompts and resources as the model has them, %d calls let through, %d refused that reached no server and whose records say why (%s), %d of strangers, by %d endpoints",
+	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists of tools, prompts and resources equal to the model's, %d calls allowed, %d refused without reaching a server, with the reason in their records (%s), %d of unauthenticated callers, through %d endpoints",
 		on, cases, n.changes, len(w.tenants), n.lists, n.let, refused, strings.Join(reasons, ", "), n.strangers, len(all))
 	if cases > 90 && (n.let < cases/10 || refused < cases/10 || n.strangers == 0) || cases > 900 && len(n.refused) < 9 {
 		t.Errorf("the cases are one-sided: %+v", n)

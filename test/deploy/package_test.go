@@ -252,6 +252,6 @@ func TestUnit(t *testing.T) {
 	if m := regexp.MustCompile(`Overall exposure level for \S+: (\S+)`).FindStringSubmatch(got); m == nil {
 		t.Errorf("no judgement in\n%s", got)
 	} else {
-		t.Logf("figure: systemd-analyze security judges the unit %s of 10 (0 is shut off from everything)", m[1])
+		t.Logf("figure: systemd-analyze security rates the unit %s of 10 (0 is fully isolated)", m[1])
 	}
 }

@@ -138,7 +138,7 @@ func killed(t *testing.T, rounds int, args ...string) {
 	if sent == 0 || len(q.taken) == 0 {
 		t.Fatalf("%d events by messages and %d from the Redis: nothing was tried", sent, len(q.taken))
 	}
-	t.Logf("figure: %d kills, %d events by messages, %d jobs from a Redis", rounds, sent, len(q.taken))
+	t.Logf("figure: %d kills, %d events sent as messages, %d jobs from a Redis", rounds, sent, len(q.taken))
 	in = program.Start(t, addr, data, args...)
 	r.Check(t, all)
 	if t.Failed() {

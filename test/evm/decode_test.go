@@ -102,7 +102,7 @@ func TestDecodesAsGoEthereumDoes(t *testing.T) {
 					refused++
 				}
 			})
-			t.Logf("figure: "+ev.RawName+": %d read alike, %d refused by both", agree, refused)
+			t.Logf("figure: "+ev.RawName+": %d decoded alike, %d rejected by both", agree, refused)
 			if agree == 0 {
 				t.Error("no log was read")
 			}

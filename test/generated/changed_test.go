@@ -90,7 +90,7 @@ func TestMissingDocumentIsAwaited(t *testing.T) {
 	write(settings, "servers: {}\n")
 	instance := testkit.Start(t, testkit.Settings{"config": settings})
 	write(settings, "servers:\n  pets:\n    document: docs/api.yaml\n    base_url: https://pets.example.com\n")
-	poll.Until(t, "the missing document is told of", 2*time.Minute, func() bool { return strings.Contains(instance.Log.String(), "there is no such file") })
+	poll.Until(t, "the missing document is told of", 2*time.Minute, func() bool { return strings.Contains(instance.Log.String(), "the file does not exist") })
 	write(text, document("header", "X-Pets"))
 	poll.Until(t, "the server is there", 2*time.Minute, func() bool {
 		return instance.Do(t, http.MethodGet, "/api/v1/servers/pets", "").Status == http.StatusOK

@@ -266,7 +266,7 @@ func TestEscapes(t *testing.T) {
 	for _, e := range got.Errors {
 		t.Errorf("on the console: %s", e)
 	}
-	t.Logf("figure: %d ways out tried by a hostile App in Chromium: all closed, all in its log; 0 requests, connections and packets outside", len(got.Tried))
+	t.Logf("figure: %d escape attempts of a hostile App in Chromium: all blocked and logged; 0 requests, connections or packets reached the network", len(got.Tried))
 }
 
 // TestLeaving is an App that goes elsewhere: nothing arrives there, and the

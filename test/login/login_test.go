@@ -245,5 +245,5 @@ func TestHundredAtTheEnd(t *testing.T) {
 			t.Errorf("round %d: %d renewals, want 1; %d of 100 calls failed", round, n, failed)
 		}
 	}
-	t.Logf("figure: 3 times 100 calls at the end of a token: %d renewals", g.Refreshes.Load())
+	t.Logf("figure: 3 times 100 calls when a token expires: %d renewals", g.Refreshes.Load())
 }

@@ -101,7 +101,7 @@ func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would sl
 			t.Errorf("%s: %s", badID(i), body)
 		}
 	}
-	t.Logf("figure: lists under %d kinds of faults before 3 of 12 servers: all tools, at once, after a restart too", len(kinds))
+	t.Logf("figure: lists under %d kinds of faults in front of 3 of 12 servers: all tools at once, also after a restart", len(kinds))
 }
 
 // A server that goes bad in the middle of its answers ends the calls that wait
@@ -153,5 +153,5 @@ func TestBadInTheMiddle(t *testing.T) { //nolint:paralleltest // it counts gorou
 	}) {
 		t.Fatalf("more is held than before: %s", more)
 	}
-	t.Logf("figure: %d calls cut in the middle of their streams: %s; %d calls of the other nine meanwhile, all right", calls, formatTally(ended), len(took))
+	t.Logf("figure: %d calls with interrupted streams: %s; %d calls of the other nine in the meantime, all correct", calls, formatTally(ended), len(took))
 }

@@ -69,7 +69,7 @@ func holdLimits(t *testing.T, calls int, deadline time.Duration, ways ...upstrea
 		r.checkFault(k, calls, before)
 	}
 	if !t.Failed() {
-		t.Logf("figure: %d kinds of faults before %d of %d servers (%v), %d calls of each: every call ended with the code of its kind within its deadline and %v; the other nine answered all the while, and held no goroutine, file, connection or session more than before",
+		t.Logf("figure: %d kinds of faults in front of %d of %d servers (%v), %d calls of each: every call ended with the right code within its deadline plus %v; the other nine answered throughout and held no additional goroutine, file, connection or session",
 			len(fault.Kinds()), len(ways), len(ways)+others, ways, calls, graceTime())
 	}
 }

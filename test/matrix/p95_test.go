@@ -45,7 +45,7 @@ func TestOthersAreAsFast(t *testing.T) { //nolint:paralleltest // it measures
 				r.compare(&c, k)
 			}
 			median := c.median()
-			t.Logf("figure: the other nine under %q: p95 %.2f ms, without %.2f ms; median of %d pairs %.2f (%.2f to %.2f), %d calls",
+			t.Logf("figure: the other nine servers under %q: p95 %.2f ms, without the fault %.2f ms; median of %d pairs %.2f (%.2f to %.2f), %d calls",
 				k, ms(p95(c.with)), ms(p95(c.without)), len(c.ratios), median, slices.Min(c.ratios), slices.Max(c.ratios), len(c.with))
 			if median > mostMore && k != fault.None {
 				t.Errorf("the p95 of the others is %.2f of what it is without the fault", median)

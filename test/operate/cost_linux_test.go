@@ -53,7 +53,7 @@ func TestCostOfSharing(t *testing.T) {
 	}
 	slices.Sort(ratios)
 	middle := ratios[rounds/2]
-	t.Logf("figure: processor time of a call with PostgreSQL and Redis: %.2f of that of an instance alone (%.2f to %.2f in %d rounds; %.0f us and %.0f us)",
+	t.Logf("figure: CPU time of a call with PostgreSQL and Redis: %.2f of that of a single instance (%.2f to %.2f in %d rounds; %.0f us and %.0f us)",
 		middle, ratios[0], ratios[rounds-1], rounds, sums[1]/rounds, sums[0]/rounds)
 	if middle > 1.1 {
 		t.Errorf("a call costs %.2f of what it costs alone; 1.1 is promised", middle)

@@ -80,7 +80,7 @@ func TestWarmCallsAskNobody(t *testing.T) {
 		}
 		asked += n
 	}
-	t.Logf("figure: %d warm calls, with limits and on two endpoints: 0 statements at PostgreSQL, %d questions to Redis", 2*calls, asked)
+	t.Logf("figure: %d warm calls, with limits and on two endpoints: 0 PostgreSQL statements, %d Redis requests", 2*calls, asked)
 }
 
 var scriptCalls = regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`)

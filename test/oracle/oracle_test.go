@@ -156,7 +156,7 @@ func TestAgree(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("figure: %s: another reader finds %d operations; %d of them are read otherwise here, and %d here alone", filepath.Base(f), len(want), apart, more)
+			t.Logf("figure: %s: another parser finds %d operations; %d of them are parsed differently here, and %d only here", filepath.Base(f), len(want), apart, more)
 		})
 	}
 }

@@ -167,7 +167,7 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 	i.Stop()
 	i = startInstance(t, settings)
 	rapid.Check(t, hold)
-	t.Logf("figure: property 1 on %s: %d choices of sources, each in force at once and after %d restarts", t.Name()[strings.LastIndex(t.Name(), "/")+1:], n, restarts)
+	t.Logf("figure: property 1 on %s: %d choices of sources, each effective at once and after %d restarts", t.Name()[strings.LastIndex(t.Name(), "/")+1:], n, restarts)
 }
 
 // While keys of all kinds are rotated, no call fails: not with the former token

@@ -147,7 +147,7 @@ func (r *Receiver) Check(t testing.TB, taken map[string]bool) {
 		}
 		last[one.Agent] = one.N
 	}
-	t.Logf("figure: %d events acknowledged, %d lost, %d delivered, %d of them again under the same id", len(taken), len(lost), len(all), again)
+	t.Logf("figure: %d events acknowledged, %d lost, %d delivered, %d of them again with the same ID", len(taken), len(lost), len(all), again)
 }
 
 // Sender posts signed messages to the source hooks, for each agent one after the

@@ -91,7 +91,7 @@ func TestProperty7SameTools(t *testing.T) {
 				s.must(rt, http.StatusNoContent, s.request("DELETE", fmt.Sprintf("/servers/s%d-%d", n, i), "", nil))
 			}
 		})
-		s.t.Logf("figure: property 7 on %s: %d pairs of servers with %d tools, each pair listed the same, and the same again", s.engine, n, tools)
+		s.t.Logf("figure: property 7 on %s: %d pairs of servers with %d tools, each pair has the same list, twice", s.engine, n, tools)
 	})
 }
 

@@ -153,7 +153,7 @@ func TestProperty3ValidatedBeforeSaved(t *testing.T) {
 			}
 			s.must(rt, http.StatusNoContent, s.request("DELETE", "/servers/"+id, "", nil))
 		})
-		s.t.Logf("figure: property 3 on %s: %d servers drawn; %d were reached and saved, %d were not and left nothing behind", s.engine, n, saved, refused)
+		s.t.Logf("figure: property 3 on %s: %d random servers; %d were reachable and saved, %d were unreachable and not stored", s.engine, n, saved, refused)
 	})
 }
 

@@ -104,7 +104,7 @@ func TestEverything(t *testing.T) {
 							}
 						}
 					}
-					t.Logf("figure: server-everything 2026.8.31 over %s, %s at %s: %d steps as without Junctor; updates and log messages", server, name, endpoint, len(s.Steps))
+					t.Logf("figure: server-everything 2026.8.31 over %s, %s at %s: %d steps with the same results as without Junctor; updates and log messages arrive", server, name, endpoint, len(s.Steps))
 				})
 			}
 		}

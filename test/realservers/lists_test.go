@@ -60,7 +60,7 @@ func TestLists(t *testing.T) {
 					prefixed(t, id, list, want[method], at["/mcp"][method])
 				}
 			}
-			t.Logf("figure: server-%s: %d tools, %d resources, %d templates, %d prompts, byte for byte as the server lists them",
+			t.Logf("figure: server-%s: %d tools, %d resources, %d templates, %d prompts, byte by byte as the server lists them",
 				name, len(want["tools/list"]), len(want["resources/list"]), len(want["resources/templates/list"]), len(want["prompts/list"]))
 		})
 	}

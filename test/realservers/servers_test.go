@@ -88,7 +88,7 @@ func TestFilesystem(t *testing.T) {
 			}
 			w.Capabilities, w.Steps = nil, steps(given)
 			check(w.run(t, node), given, "from the command line", 1)
-			t.Logf("figure: server-filesystem 2026.8.31 over stdio, %s: held to its folders, and to the roots of those who have some", name)
+			t.Logf("figure: server-filesystem 2026.8.31 over stdio, %s: limited to its folders, and to the roots of clients that have roots", name)
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestMap(t *testing.T) {
 				if got := string(s.Steps[1].Result); !strings.Contains(got, "<html") || !strings.Contains(got, `"uri":"ui://`+id+`/`) {
 					t.Errorf("the page at /mcp: %.300s %+v", got, s.Steps[1].Error)
 				}
-				t.Logf("figure: server-map 2.0.3 as %s, %s: its tool, _meta and page as without Junctor", id, name)
+				t.Logf("figure: server-map 2.0.3 as %s, %s: its tool, _meta and page are the same as without Junctor", id, name)
 			})
 		}
 	}

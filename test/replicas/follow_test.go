@@ -153,7 +153,7 @@ func TestChangesAreSeenByAll(t *testing.T) {
 	p.change(t, "a key is revoked", "DELETE", "/api/v1/keys/"+field(t, body, "id"), ``, http.StatusNoContent, func() bool { return p.tools(t, ci) == nil })
 
 	p.change(t, "a server is removed", "DELETE", "/api/v1/servers/peer", ``, http.StatusNoContent, func() bool { return !p.has(t, admin, "peer__other") })
-	t.Logf("figure: a change at one replica holds at another after %d ms at most", p.slowest.Milliseconds())
+	t.Logf("figure: a change at one replica takes effect at another after %d ms at most", p.slowest.Milliseconds())
 
 	// What is changed while nobody can be told is found out afterwards.
 	if err := pg.Restart(); err != nil {

@@ -81,6 +81,6 @@ func TestWorkMoves(t *testing.T) {
 			}
 			return true
 		})
-		t.Logf("figure: the work of a replica that is %s moves within %d ms", stop.how, time.Since(begun).Milliseconds())
+		t.Logf("figure: the work of a replica that is %s is taken over within %d ms", stop.how, time.Since(begun).Milliseconds())
 	}
 }

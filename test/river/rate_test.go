@@ -68,9 +68,9 @@ func TestRate(t *testing.T) {
 		ours, rivers, ratios = append(ours, a.perSecond), append(rivers, b.perSecond), append(ratios, ratio)
 	}
 	ratio := median(ratios)
-	t.Logf("figure: postgres: %.2f times (%.2f-%.2f) as many jobs a second as river, goal %.0f; %.0f and %.0f, %d rounds in turn of %d jobs, synchronous_commit and fsync on for both",
+	t.Logf("figure: postgres: %.2f times (%.2f-%.2f) as many jobs per second as river, goal %.0f; %.0f and %.0f, %d alternating rounds of %d jobs, synchronous_commit and fsync on for both",
 		ratio, slices.Min(ratios), slices.Max(ratios), goal, median(ours), median(rivers), rounds, jobs)
-	t.Logf("figure: postgres: of %d rounds in all %d were left out, in which the host took more than %.0f%% of the processors; with them it is %.2f times",
+	t.Logf("figure: postgres: of %d rounds, %d were left out because the host used more than %.0f%% of the CPUs; with them the ratio is %.2f times",
 		len(all), len(all)-rounds, 100*disturbed, median(all))
 	if prove && ratio < goal {
 		t.Errorf("%.2f times river's rate, want %.0f", ratio, goal)

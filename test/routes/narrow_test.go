@@ -390,7 +390,7 @@ func TestNarrowKeys(t *testing.T) {
 	for name := range table {
 		t.Errorf("%s is in the table of narrow keys and not in the matrix", name)
 	}
-	t.Logf("figure: %d requests with keys of one scope, each gains what the scope is for", asked)
+	t.Logf("figure: %d requests with keys of one scope, each allows only what the scope is for", asked)
 }
 
 // ownEverything makes what routes are about things of the maker, with the payload

@@ -45,7 +45,7 @@ func TestDevelopersChangeNothingOfOthers(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("figure: %d requests about another's things, none changes anything", asked)
+	t.Logf("figure: %d requests about objects of others, none changes anything", asked)
 }
 
 // What is only looked at or tried changes nothing, whoever asks.

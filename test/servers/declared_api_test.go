@@ -99,9 +99,9 @@ func TestADeclaredAPIFollowsItsDocument(t *testing.T) {
 	if err := os.Remove(document); err != nil {
 		t.Fatal(err)
 	}
-	poll.Until(t, "the problem: there is no such file", time.Minute, func() bool {
+	poll.Until(t, "the problem: the file does not exist", time.Minute, func() bool {
 		st := s.state(t, i)
-		return len(st.Problems) == 1 && st.Problems[0].Where == s.path+":3:15" && strings.Contains(st.Problems[0].Message, "there is no such file")
+		return len(st.Problems) == 1 && st.Problems[0].Where == s.path+":3:15" && strings.Contains(st.Problems[0].Message, "the file does not exist")
 	})
 	if got := toolsOf(t, i, "pets"); !slices.Equal(got, []string{"birds", "cats"}) {
 		t.Errorf("%v", got)

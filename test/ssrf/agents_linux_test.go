@@ -48,7 +48,7 @@ func TestAgentsDoNotReachPrivateAddresses(t *testing.T) { //nolint:paralleltest 
 	r.quiet("models")
 	pushes := r.pushes(urls)
 	r.quiet("pushes")
-	t.Logf("figure: the same as models, as agents elsewhere and as what is told of tasks, and by redirects, %d times, %d of them pushes: 0 dials", r.asked, pushes)
+	t.Logf("figure: the same as models, remote agents and notification targets of tasks, and by redirects, %d times, %d of them pushes: 0 dials", r.asked, pushes)
 }
 
 // model adds a model and tries it, which must not work.

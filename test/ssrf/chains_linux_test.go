@@ -238,5 +238,5 @@ func TestDiscoveredEndpointsDoNotReachPrivateAddresses(t *testing.T) { //nolint:
 	if tried < 200 {
 		t.Errorf("only %d endpoints were tried", tried)
 	}
-	t.Logf("figure: the same as endpoints that are found on a chain, %d servers: 0 dials", tried)
+	t.Logf("figure: the same as endpoints that are discovered on a chain, %d servers: 0 dials", tried)
 }

@@ -74,7 +74,7 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 	if ownDials == 0 {
 		t.Error("the file cannot lead to this machine, or the traps see nothing")
 	}
-	t.Logf("figure: the same in the settings file, at the start and when it is read again, %d servers: 0 dials but to this machine named as itself", asked)
+	t.Logf("figure: the same in the settings file, at the start and when it is read again, %d servers: 0 dials except to this machine by its own name", asked)
 }
 
 // elsewhere says whether what was dialled is not this machine, named as itself.

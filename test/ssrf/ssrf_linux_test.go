@@ -191,7 +191,7 @@ func TestNoBlockedAddressIsDialled(t *testing.T) { //nolint:paralleltest // it h
 	if a := r.in.Do(t, "GET", "/api/v1/servers/mine", ""); !strings.Contains(a.Body, r.home.URL) {
 		t.Errorf("moved: %s", a.Body)
 	}
-	t.Logf("figure: %d ways to write an address within, offered %d times at servers, probe, change, apply, /mcp/call and token_url, and by redirects and endpoint events of an allowed server: 0 dials in a network where each answers", len(all)+len(odd("1")), r.asked)
+	t.Logf("figure: %d spellings of internal addresses, offered %d times at servers, probe, change, apply, /mcp/call and token_url, and by redirects and endpoint events of an allowed server: 0 dials in a network where each address answers", len(all)+len(odd("1")), r.asked)
 }
 
 // A name that was fine when it was entered, and later means something else.
@@ -294,5 +294,5 @@ func TestOperatorsEndpoints(t *testing.T) { //nolint:paralleltest // it has a ne
 	if a := r.in.Do(t, "GET", "/api/v1/servers", ""); strings.Contains(a.Body, "imported") {
 		t.Errorf("stored: %s", a.Body)
 	}
-	t.Logf("figure: the same by the operator's command line, add, probe, import and apply, %d times: 0 dials but to this machine named as itself", asked)
+	t.Logf("figure: the same with the operator's command line (add, probe, import and apply), %d times: 0 dials except to this machine by its own name", asked)
 }

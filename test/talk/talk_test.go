@@ -90,7 +90,7 @@ func TestAModelNeverGoesBeyondTheList(t *testing.T) {
 		}
 		cases++
 	})
-	t.Logf("figure: %d stories with an adversary, %d calls on record, none beyond the list", cases, made)
+	t.Logf("figure: %d conversations with an adversary, %d calls on record, none outside the allowed tools", cases, made)
 }
 
 // A model's attempt at a tool that the agent may not use is on record as the same

@@ -18,7 +18,7 @@ func TestProperty2EveryEndpointHasATool(t *testing.T) {
 	t.Parallel()
 	documents, endpoints, flagged := 0, 0, 0
 	defer func() {
-		t.Logf("figure: property 2: %d documents drawn with %d endpoints, each with a tool or, %d of them, with a reason and its place", documents, endpoints, flagged)
+		t.Logf("figure: property 2: %d documents generated with %d endpoints, each with a tool or, %d of them, with a reason and its place", documents, endpoints, flagged)
 	}()
 	rapid.Check(t, func(t *rapid.T) {
 		text, want := document(t)
