@@ -15,13 +15,13 @@ func TestSurfaces(t *testing.T) {
 	p := open(t)
 	const at = "https://a2ui.org/a2a-extension/a2ui/"
 	for name, c := range map[string]struct{ header, more, kind, has, not string }{
-		"nothing said":           {"", "", "", "", `"data"`},
-		"v0.9.1":                 {"A2A-Extensions: " + at + "v0.9.1", "", "application/a2ui+json", `"data":[{"createSurface"`, ""},
-		"v0.9, by the old name":  {"X-A2A-Extensions: https://other.example, " + at + "v0.9", "", "application/json+a2ui", `"data":[{"createSurface"`, ""},
-		"v1.0":                   {"A2A-Extensions: " + at + "v1.0", "", "application/a2ui+json", `"version":"v1.0"`, ""},
-		"v0.8":                   {"A2A-Extensions: " + at + "v0.8", "", "application/json+a2ui", `"data":{"beginRendering"`, `"data":[`},
-		"by capabilities":        {"", `,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"]}}}`, "application/a2ui+json", `"createSurface"`, ""},
-		"other catalogues alone": {"", `,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://other.example/catalog.json"]}}}`, "", "", `"data"`},
+		"nothing said":          {"", "", "", "", `"data"`},
+		"v0.9.1":                {"A2A-Extensions: " + at + "v0.9.1", "", "application/a2ui+json", `"data":[{"createSurface"`, ""},
+		"v0.9, by the old name": {"X-A2A-Extensions: https://other.example, " + at + "v0.9", "", "application/json+a2ui", `"data":[{"createSurface"`, ""},
+		"v1.0":                  {"A2A-Extensions: " + at + "v1.0", "", "application/a2ui+json", `"version":"v1.0"`, ""},
+		"v0.8":                  {"A2A-Extensions: " + at + "v0.8", "", "application/json+a2ui", `"data":{"beginRendering"`, `"data":[`},
+		"by capabilities":       {"", `,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"]}}}`, "application/a2ui+json", `"createSurface"`, ""},
+		"other catalogs alone":  {"", `,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://other.example/catalog.json"]}}}`, "", "", `"data"`},
 	} {
 		a := p.call("SendMessage", said("show", c.more), c.header)
 		text := string(a.Result)
@@ -41,7 +41,7 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// A client that names the catalogue of Apps is shown Apps, by the addresses of
+// A client that names the catalog of Apps is shown Apps, by the addresses of
 // their servers; others are not.
 func TestAppsOutside(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestAppsOutside(t *testing.T) {
 }
 
 // Components that an admin registered go as they are to a client that names their
-// catalogue, and as what stands for them to all others. The card names the catalogue.
+// catalog, and as what stands for them to all others. The card names the catalog.
 func TestRegisteredComponents(t *testing.T) {
 	t.Parallel()
 	p := open(t)

@@ -106,15 +106,15 @@ func TestNegotiation(t *testing.T) {
 		mime             string
 		plain, map_, all bool
 	}{
-		"nothing":                     {},
-		"other extensions":            {uris: []string{"https://example.com/x"}},
-		"v0.9.1":                      {uris: []string{a2ui.ExtensionURI(a2ui.V08), a2ui.ExtensionURI091}, version: a2ui.V09, mime: a2ui.MIMEType, plain: true, map_: true, all: true},
-		"v0.9":                        {uris: []string{a2ui.ExtensionURI(a2ui.V09)}, version: a2ui.V09, mime: "application/json+a2ui", plain: true, map_: true, all: true},
-		"v0.8 with its catalogues":    {[]string{a2ui.ExtensionURI(a2ui.V08)}, caps("a2uiClientCapabilities", `{"supportedCatalogIds":["`+a2ui.BasicCatalogID(a2ui.V08)+`"]}`), a2ui.V08, "application/json+a2ui", true, false, false},
-		"v0.9 by capabilities alone":  {nil, caps("a2uiClientCapabilities", `{"v0.9":{`+mapsToo+`}}`), a2ui.V09, a2ui.MIMEType, true, true, false},
-		"v1.0":                        {[]string{a2ui.ExtensionURI(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{`+mapsToo+`}}`), a2ui.V10, a2ui.MIMEType, true, true, false},
-		"a client without catalogues": {[]string{a2ui.ExtensionURI(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{"supportedCatalogIds":[]}}`), a2ui.V10, a2ui.MIMEType, false, false, false},
-		"capabilities that are none":  {nil, caps("a2uiClientCapabilities", `"v0.9"`), "", "", false, false, false},
+		"nothing":                    {},
+		"other extensions":           {uris: []string{"https://example.com/x"}},
+		"v0.9.1":                     {uris: []string{a2ui.ExtensionURI(a2ui.V08), a2ui.ExtensionURI091}, version: a2ui.V09, mime: a2ui.MIMEType, plain: true, map_: true, all: true},
+		"v0.9":                       {uris: []string{a2ui.ExtensionURI(a2ui.V09)}, version: a2ui.V09, mime: "application/json+a2ui", plain: true, map_: true, all: true},
+		"v0.8 with its catalogs":     {[]string{a2ui.ExtensionURI(a2ui.V08)}, caps("a2uiClientCapabilities", `{"supportedCatalogIds":["`+a2ui.BasicCatalogID(a2ui.V08)+`"]}`), a2ui.V08, "application/json+a2ui", true, false, false},
+		"v0.9 by capabilities alone": {nil, caps("a2uiClientCapabilities", `{"v0.9":{`+mapsToo+`}}`), a2ui.V09, a2ui.MIMEType, true, true, false},
+		"v1.0":                       {[]string{a2ui.ExtensionURI(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{`+mapsToo+`}}`), a2ui.V10, a2ui.MIMEType, true, true, false},
+		"a client without catalogs":  {[]string{a2ui.ExtensionURI(a2ui.V10)}, caps("a2uiRendererCapabilities", `{"v1.0":{"supportedCatalogIds":[]}}`), a2ui.V10, a2ui.MIMEType, false, false, false},
+		"capabilities that are none": {nil, caps("a2uiClientCapabilities", `"v0.9"`), "", "", false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +130,7 @@ func TestNegotiation(t *testing.T) {
 				t.Errorf("%+v: %s %v %v %v", client, client.MIMEType(), client.CanDraw(plain, known), client.CanDraw(maps, known), client.CanDraw(bank, known))
 			}
 			if removed := (&a2ui.Surface{Catalogs: []string{"https://fleet.example.com/removed.json"}}); client.CanDraw(removed, known) {
-				t.Errorf("%+v counts as having a catalogue that is not known", client)
+				t.Errorf("%+v counts as having a catalog that is not known", client)
 			}
 			if parts := client.DataParts([]json.RawMessage{json.RawMessage(`{"a":1}`), json.RawMessage(`{"b":2}`)}); (len(parts) == 2) != (c.version == a2ui.V08) {
 				t.Errorf("%s", parts)

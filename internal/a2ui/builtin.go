@@ -101,33 +101,33 @@ func newBasicCatalog() Catalog {
 func newBankingCatalog() Catalog {
 	name := func(about string) Property { return requiredProp("name", BoundText).withAbout(about) }
 	amount := func(p string, about string) Property { return optionalProp(p, BoundValue).withAbout(about) }
-	currency := optionalProp("currency", BoundText).withAbout("The currency of its amounts, by its code of three letters, such as GBP. Without it, amounts are shown as plain numbers.")
-	balance := requiredProp("balance", BoundValue).withAbout("The balance: a number, or a text that is one, below zero where money is owed. A text that is no number is shown as it is.")
-	number := optionalProp("number", BoundText).withAbout("The number of the account, as it is to be shown, such as •••• 4471.")
-	kind := optionalProp("type", BoundText).withAbout("The kind of account: current, savings, credit or mortgage. It chooses the icon.")
-	pressed := "An event that is sent when %s is pressed. Its context gets the id of it as id, unless the action gives one."
+	currency := optionalProp("currency", BoundText).withAbout("The currency of the amounts, as a code of three letters such as GBP. By default, amounts are plain numbers.")
+	balance := requiredProp("balance", BoundValue).withAbout("The balance: a number, or a text with a number. It is negative if money is owed. Other text is shown unchanged.")
+	number := optionalProp("number", BoundText).withAbout("The account number as it is shown, such as •••• 4471.")
+	kind := optionalProp("type", BoundText).withAbout("The type of account: current, savings, credit or mortgage. It selects the icon.")
+	pressed := "The event that is sent when %s is pressed. Its context contains the id of the pressed item as id, unless the action sets one."
 	return Catalog{
-		ID: BankingCatalogID, Title: "Banking", Description: "Accounts, cards, a mortgage, savings, and what moved on them.",
+		ID: BankingCatalogID, Title: "Banking", Description: "Accounts, cards, mortgages, savings and transactions.",
 		Components: []Component{
-			newComponent("AccountCard", name("The name of the account."), balance, optionalProp("accountId", BoundText).withAbout("The id of the account, for the action."), number, kind, currency,
-				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "the card"))).withAbout("One account in a line: its name, kind and balance."),
+			newComponent("AccountCard", name("The name of the account."), balance, optionalProp("accountId", BoundText).withAbout("The id of the account, sent with the action."), number, kind, currency,
+				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "the card"))).withAbout("One account in one line: name, type and balance."),
 			newComponent("AccountOverview", requiredProp("accounts", BoundValue).withAbout("A list of accounts. Each has name and balance, and may have id, type, number and currency."),
-				optionalProp("title", BoundText).withAbout("What stands above the sum."), amount("total", "The sum. Without it, the balances are added up."), currency,
-				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "an account"))).withAbout("Several accounts with their sum."),
-			newComponent("AccountDetail", name("The name of the account."), balance, number, optionalProp("sortCode", BoundText).withAbout("The sort code."), kind, amount("available", "What can be spent."),
-				amount("overdraft", "How far the account may be overdrawn."), currency).withAbout("One account with its details."),
+				optionalProp("title", BoundText).withAbout("The title above the total."), amount("total", "The total. By default, the sum of the balances."), currency,
+				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "an account"))).withAbout("Several accounts with their total."),
+			newComponent("AccountDetail", name("The name of the account."), balance, number, optionalProp("sortCode", BoundText).withAbout("The sort code."), kind, amount("available", "The amount that can be spent."),
+				amount("overdraft", "The overdraft limit."), currency).withAbout("One account with its details."),
 			newComponent("TransactionList", requiredProp("items", BoundValue).withAbout("A list of transactions. Each has date (year-month-day), description and amount, and may have id, type (debit or credit) and currency."),
-				optionalProp("title", BoundText).withAbout("What stands above the list."), currency, optionalProp("empty", BoundText).withAbout("What is said where the list is empty."),
-				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "a transaction"))).withAbout("Transactions, a line for each."),
-			newComponent("CreditCardSummary", name("The name of the card."), requiredProp("balance", BoundValue).withAbout("What is owed."), optionalProp("number", BoundText).withAbout("The masked number of the card."),
-				amount("limit", "The credit limit. With it, a bar shows how much of it is used."), amount("available", "The credit that is left. Without it, it is the limit less the balance."),
-				amount("minimumPayment", "The least that has to be paid."), optionalProp("dueDate", BoundText).withAbout("The day by which it has to be paid, as year-month-day."), currency).withAbout("A credit card: what is owed, what is left, and when it is due."),
-			newComponent("MortgageDetail", requiredProp("balance", BoundValue).withAbout("What is still owed."), optionalProp("name", BoundText).withAbout("The name of the mortgage."), optionalProp("property", BoundText).withAbout("The address of the property."),
-				amount("rate", "The interest rate in percent a year."), optionalProp("rateType", BoundText).withAbout("The kind of rate, such as: fixed until June 2028."), amount("monthlyPayment", "The monthly payment."),
-				optionalProp("nextPayment", BoundText).withAbout("The day of the next payment, as year-month-day."), optionalProp("endDate", BoundText).withAbout("The day on which the term ends, as year-month-day."),
-				optionalProp("term", BoundText).withAbout("The term in words, where there is no endDate."), currency).withAbout("A mortgage with its payments and rate."),
-			newComponent("SavingsSummary", name("The name of the savings."), balance, number, amount("rate", "The interest rate in percent a year."), amount("interest", "The interest that was earned."),
-				amount("goal", "The sum that is saved for."), currency).withAbout("Savings with their interest and goal."),
+				optionalProp("title", BoundText).withAbout("The title above the list."), currency, optionalProp("empty", BoundText).withAbout("The text for an empty list."),
+				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "a transaction"))).withAbout("Transactions, one per line."),
+			newComponent("CreditCardSummary", name("The name of the card."), requiredProp("balance", BoundValue).withAbout("The amount owed."), optionalProp("number", BoundText).withAbout("The masked number of the card."),
+				amount("limit", "The credit limit. If it is set, a bar shows how much is used."), amount("available", "The remaining credit. By default, the limit minus the balance."),
+				amount("minimumPayment", "The minimum payment."), optionalProp("dueDate", BoundText).withAbout("The due date, as year-month-day."), currency).withAbout("A credit card: the amount owed, the remaining credit and the due date."),
+			newComponent("MortgageDetail", requiredProp("balance", BoundValue).withAbout("The remaining debt."), optionalProp("name", BoundText).withAbout("The name of the mortgage."), optionalProp("property", BoundText).withAbout("The address of the property."),
+				amount("rate", "The interest rate in percent per year."), optionalProp("rateType", BoundText).withAbout("The type of rate, such as: fixed until June 2028."), amount("monthlyPayment", "The monthly payment."),
+				optionalProp("nextPayment", BoundText).withAbout("The date of the next payment, as year-month-day."), optionalProp("endDate", BoundText).withAbout("The date on which the term ends, as year-month-day."),
+				optionalProp("term", BoundText).withAbout("The term as text, if there is no endDate."), currency).withAbout("A mortgage with its payments and rate."),
+			newComponent("SavingsSummary", name("The name of the savings."), balance, number, amount("rate", "The interest rate in percent per year."), amount("interest", "The interest earned."),
+				amount("goal", "The savings goal."), currency).withAbout("Savings with their interest and goal."),
 		},
 	}
 }
@@ -138,7 +138,7 @@ func newMapsCatalog() Catalog {
 		ID: MapsCatalogID, Namespace: "googlemaps", Title: "Maps", Description: "A place on a map.",
 		Components: []Component{newComponent("googlemaps:MapView",
 			requiredProp("latitude", BoundNumber).withAbout("The latitude in degrees, from -90 to 90."), requiredProp("longitude", BoundNumber).withAbout("The longitude in degrees, from -180 to 180."),
-			optionalProp("label", BoundText).withAbout("What stands at the marker."), optionalProp("zoom", PlainNumber).withAbout("The zoom level at which the map opens, from 1 to 19; 15 without it.")).
+			optionalProp("label", BoundText).withAbout("The label of the marker."), optionalProp("zoom", PlainNumber).withAbout("The zoom level at which the map opens, from 1 to 19. By default, 15.")).
 			withAbout("A map with a marker at one place.")},
 	}
 }
@@ -152,12 +152,12 @@ const AppFrameComponent = "mcp:AppFrame"
 // fallback is drawn.
 func newAppsCatalog() Catalog {
 	return Catalog{
-		ID: AppsCatalogID, Namespace: "mcp", Title: "MCP Apps", Description: "Pages that tools of MCP servers bring.",
+		ID: AppsCatalogID, Namespace: "mcp", Title: "MCP Apps", Description: "Pages of MCP Apps.",
 		Components: []Component{
-			newComponent(AppFrameComponent, optionalProp("server", PlainText).withAbout("The id of the server at this instance."), optionalProp("mcpEndpointUrl", PlainText).withAbout("The address of the server, for other clients."),
-				requiredProp("resourceUri", PlainText).withAbout("The URI of the page, which begins with ui://."), requiredProp("toolName", PlainText).withAbout("The tool whose page it is, by the server's own name."),
-				optionalProp("toolInput", BoundObject).withAbout("The arguments that the page is given."),
-				optionalProp("fallback", Child).withAbout("The component that is drawn while the App is not shown: until it has begun, where it is not approved or has not begun within 3 seconds, and when it fails.")).
+			newComponent(AppFrameComponent, optionalProp("server", PlainText).withAbout("The id of the server at this instance."), optionalProp("mcpEndpointUrl", PlainText).withAbout("The URL of the server, for other clients."),
+				requiredProp("resourceUri", PlainText).withAbout("The URI of the page, which begins with ui://."), requiredProp("toolName", PlainText).withAbout("The tool that the page belongs to, by its name at the server."),
+				optionalProp("toolInput", BoundObject).withAbout("The arguments that the page receives."),
+				optionalProp("fallback", Child).withAbout("The component that is drawn in place of the App: until the App has started, if it is not approved, if it does not start within 3 seconds, and if it fails.")).
 				withAbout("The page of an MCP App, in a sandboxed frame."),
 		},
 	}

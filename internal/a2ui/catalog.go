@@ -127,12 +127,12 @@ func NewCatalogs(list ...Catalog) (*Catalogs, error) {
 func (c *Catalogs) addCatalog(one *Catalog) error {
 	for _, id := range append([]string{one.ID}, one.Aliases...) {
 		if other, ok := c.Catalog(id); ok || id == "" {
-			return junctor.Errorf(junctor.CodeConflict, "the catalogue id %q is empty, or that of %q", id, other.ID)
+			return junctor.Errorf(junctor.CodeConflict, "the catalog id %q is empty, or that of %q", id, other.ID)
 		}
 	}
 	for i := range c.list {
 		if one.Namespace != "" && c.list[i].Namespace == one.Namespace {
-			return junctor.Errorf(junctor.CodeConflict, "the namespace %q is that of the catalogue %s already", one.Namespace, c.list[i].ID)
+			return junctor.Errorf(junctor.CodeConflict, "the namespace %q is that of the catalog %s already", one.Namespace, c.list[i].ID)
 		}
 	}
 	for i, k := range one.Components {
@@ -143,9 +143,9 @@ func (c *Catalogs) addCatalog(one *Catalog) error {
 		case err != nil:
 			return err
 		case space != one.Namespace:
-			return junctor.Errorf(junctor.CodeInvalid, "the component %q is not of the namespace %q of its catalogue %s", k.Name, one.Namespace, one.ID)
+			return junctor.Errorf(junctor.CodeInvalid, "the component %q is not of the namespace %q of its catalog %s", k.Name, one.Namespace, one.ID)
 		case taken:
-			return junctor.Errorf(junctor.CodeConflict, "there is a component %q already, so the catalogue %s cannot have one", k.Name, one.ID)
+			return junctor.Errorf(junctor.CodeConflict, "there is a component %q already, so the catalog %s cannot have one", k.Name, one.ID)
 		}
 		c.byName[k.Name] = componentIndex{len(c.list), i}
 	}
@@ -187,14 +187,14 @@ func (c *Catalogs) explainUnknown(name string) string {
 	case err != nil:
 		return err.Error()
 	case space == "":
-		return fmt.Sprintf("there is no component %s in any known catalogue", own)
+		return fmt.Sprintf("there is no component %s in any known catalog", own)
 	}
 	for i := range c.list {
 		if c.list[i].Namespace == space {
-			return fmt.Sprintf("the catalogue %s has no component %s", c.list[i].ID, own)
+			return fmt.Sprintf("the catalog %s has no component %s", c.list[i].ID, own)
 		}
 	}
-	return fmt.Sprintf("no known catalogue has the namespace %s of %s", space, name)
+	return fmt.Sprintf("no known catalog has the namespace %s of %s", space, name)
 }
 
 // Patterns of names. They are strict, because names appear in URIs, in error

@@ -144,11 +144,11 @@ func (p *Property) toSchema() map[string]any {
 // names the place in the document.
 func ReadCatalog(text []byte, id string) (Catalog, error) {
 	if len(text) > MaxCatalogBytes {
-		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalogue has %d KiB; %d KiB are the most", len(text)>>10, MaxCatalogBytes>>10)
+		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalog has %d KiB; %d KiB are the most", len(text)>>10, MaxCatalogBytes>>10)
 	}
 	var doc catalogDocument
 	if err := strict.Unmarshal(text, &doc, strict.RejectUnknownMembers(true)); err != nil {
-		return Catalog{}, newCatalogError("it is no catalogue of A2UI v0.9, a JSON object with catalogId, components and fallbacks: %v", err)
+		return Catalog{}, newCatalogError("it is no catalog of A2UI v0.9, a JSON object with catalogId, components and fallbacks: %v", err)
 	}
 	c := Catalog{ID: doc.ID, Title: doc.Title, Description: doc.About, Registered: true}
 	if c.ID == "" {
@@ -175,7 +175,7 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 		case c.Namespace == "":
 			c.Namespace = space
 		case c.Namespace != space:
-			return Catalog{}, newCatalogError("components.%s: all components of a catalogue have one namespace, and others have %s", name, c.Namespace)
+			return Catalog{}, newCatalogError("components.%s: all components of a catalog have one namespace, and others have %s", name, c.Namespace)
 		}
 		one, err := parseComponentSchema(name, doc.Components[name])
 		if err != nil {
@@ -197,7 +197,7 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 
 // newCatalogError returns an error about a catalog.
 func newCatalogError(format string, args ...any) error {
-	return junctor.Errorf(junctor.CodeInvalid, "the catalogue: "+format, args...)
+	return junctor.Errorf(junctor.CodeInvalid, "the catalog: "+format, args...)
 }
 
 // checkCatalogID checks the id of a catalog. Clients may load it or show it as a link, so

@@ -17,7 +17,7 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// fleet is a catalogue of somebody who runs lorries.
+// fleet is a catalog of somebody who runs lorries.
 const fleet = `{
   "catalogId": "https://fleet.example/catalogs/fleet-v1.json", "title": "Fleet", "description": "Lorries.",
   "components": {
@@ -176,7 +176,7 @@ func TestPropertiesAreDocumented(t *testing.T) {
 	}
 }
 
-// nobody has no catalogue beside those of the program.
+// nobody has no catalog beside those of the program.
 func nobody(string) bool { return false }
 
 func TestExpand(t *testing.T) {
@@ -226,7 +226,7 @@ func TestExpand(t *testing.T) {
 	if len(got.Catalogs) != 1 || got.Catalogs[0] != a2ui.MapsCatalogID || len(s.Catalogs) != 2 || len(s.Components) != 5 {
 		t.Errorf("%q; the surface itself has %d components of %q", got.Catalogs, len(s.Components), s.Catalogs)
 	}
-	// Who has the catalogue draws it as it is, and so it is written.
+	// Who has the catalog draws it as it is, and so it is written.
 	if same, err := known.Expand(s, func(id string) bool { return strings.Contains(id, "fleet") }); err != nil || same != s {
 		t.Errorf("%v %v", same, err)
 	}
@@ -267,8 +267,8 @@ func TestBadCatalogs(t *testing.T) {
 		return `{"catalogId":"https://x/y","components":{"a:B":{"properties":{"t":{` + text + `},"n":{"type":"number"}},"required":["t"]}},"fallbacks":{"a:B":` + fallback + `}}`
 	}
 	for doc, says := range map[string]string{
-		``:                                       "it is no catalogue",
-		`[]`:                                     "it is no catalogue",
+		``:                                       "it is no catalog",
+		`[]`:                                     "it is no catalog",
 		`{"components":{"a:B":{}},"script":"x"}`: `unknown`,
 		`{"components":{"a:B":{}}}`:              "catalogId \"\": write an http or https address",
 		`{"catalogId":"javascript:alert(1)","components":{"a:B":{}}}`:                                           `catalogId "javascript:alert(1)": write an http or https address`,
@@ -282,15 +282,15 @@ func TestBadCatalogs(t *testing.T) {
 		`{"catalogId":"no uri","components":{"a:B":{}}}`:                                                        "catalogId \"no uri\"",
 		`{"catalogId":"https://x/y","components":{}}`:                                                           "components has 0 members",
 		`{"catalogId":"https://x/y","components":{"Text":{}}}`:                                                  "components.Text: its name needs a namespace",
-		`{"catalogId":"https://x/y","components":{"a:B":{},"c:D":{}}}`:                                          "components.c:D: all components of a catalogue have one namespace",
+		`{"catalogId":"https://x/y","components":{"a:B":{},"c:D":{}}}`:                                          "components.c:D: all components of a catalog have one namespace",
 		`{"catalogId":"https://x/y","components":{"a:B":{"properties":{"p":{"type":"date"}}}}}`:                 "components.a:B.properties.p: its type is none that is known",
 		`{"catalogId":"https://x/y","components":{"a:B":{"properties":{"p":{"type":"string","pattern":"x"}}}}}`: "components.a:B.properties.p: a property has",
 		`{"catalogId":"https://x/y","components":{"a:B":{"required":["p"]}}}`:                                   `components.a:B.required names "p"`,
 		`{"catalogId":"https://x/y","components":{"a:B":{"allOf":[{"$ref":"other.json#/x"}]}}}`:                 "components.a:B.allOf: $ref",
 		`{"catalogId":"https://x/y","components":{"a:B":{}},"fallbacks":{"a:C":[]}}`:                            "fallbacks.a:C: components has none",
 		gauge(`[]`): `no component has the id "root"`,
-		gauge(`[{"id":"root","component":"mcp:AppFrame","resourceUri":"ui://x/y","toolName":"x"}]`):                                                       "component 1: mcp:AppFrame is not in the basic catalogue",
-		gauge(`[{"id":"root","component":"a:B","t":"x"}]`):                                                                                                "component 1: a:B is not in the basic catalogue",
+		gauge(`[{"id":"root","component":"mcp:AppFrame","resourceUri":"ui://x/y","toolName":"x"}]`):                                                       "component 1: mcp:AppFrame is not in the basic catalog",
+		gauge(`[{"id":"root","component":"a:B","t":"x"}]`):                                                                                                "component 1: a:B is not in the basic catalog",
 		gauge(`[{"id":"root","component":"Text","text":{"property":"gone"}}]`):                                                                            `the component has no such property`,
 		gauge(`[{"id":"root","component":"Column","children":["nowhere"]}]`):                                                                              `there is no component "sample/nowhere"`,
 		gauge(`[{"id":"root","component":"Column","children":["root"]}]`):                                                                                 "it is within itself",

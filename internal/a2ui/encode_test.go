@@ -62,7 +62,7 @@ func TestMapInEveryVersion(t *testing.T) {
 	same(t, `{"version":"v0.9","updateDataModel":{"surfaceId":"main_surface","path":"/","value":`+string(s.Data)+`}}`, list[2])
 	newer := encode(t, s, a2ui.V10)
 	if len(newer) != 1 || !strings.Contains(string(newer[0]), `"catalogId":"`+a2ui.BasicCatalogID(a2ui.V10)+`","children"`) {
-		t.Errorf("a basic component on a surface of another catalogue says so: %s", newer)
+		t.Errorf("a basic component on a surface of another catalog says so: %s", newer)
 	}
 }
 

@@ -89,7 +89,7 @@ func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 		}
 		kind, _, ok := known.Component(inner.name)
 		if !ok {
-			return nil, fmt.Errorf("%s is no component of the basic catalogue", inner.name)
+			return nil, fmt.Errorf("%s is no component of the basic catalog", inner.name)
 		}
 		p := fallbackPart{id: nestedID(one.id, inner.id), name: inner.name, props: map[string]any{}}
 		for name, raw := range inner.props {
@@ -318,7 +318,7 @@ func (k *Component) checkFallback() error {
 			return fmt.Errorf("component %d: %w", i+1, err)
 		}
 		if _, _, ok := known.Component(inner.name); !ok {
-			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, truncateText(inner.name))
+			return fmt.Errorf("component %d: %s is not in the basic catalog of A2UI: a fallback is made of those alone", i+1, truncateText(inner.name))
 		}
 		root = root || inner.id == RootID
 		var v any

@@ -18,7 +18,7 @@ import (
 )
 
 // official is the schemas of A2UI as its npm package has them, each version with
-// the components of our other catalogues beside the basic ones.
+// the components of our other catalogs beside the basic ones.
 type official struct {
 	node      *program.Node
 	resources map[a2ui.Version]map[string]any // by URL; "" names none
@@ -93,7 +93,7 @@ func unicodeNames(pattern string) (jsonschema.Regexp, error) {
 	return regexp.Compile(strings.NewReplacer(`\p{XID_Start}`, `\p{L}\p{Nl}`, `\p{XID_Continue}`, `\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}`).Replace(pattern))
 }
 
-// documents are the components of our other catalogues as they are served.
+// documents are the components of our other catalogs as they are served.
 func documents(t *testing.T) object {
 	t.Helper()
 	out := object{}
@@ -110,7 +110,7 @@ func documents(t *testing.T) object {
 	return out
 }
 
-// others is the components of catalogues that are not A2UI's own.
+// others is the components of catalogs that are not A2UI's own.
 func others() []a2ui.Component {
 	var out []a2ui.Component
 	for _, c := range a2ui.BuiltinCatalogs().All() {
@@ -123,7 +123,7 @@ func others() []a2ui.Component {
 
 type object = map[string]any
 
-// extended is the basic catalogue with the others' components: of v0.9 as they are
+// extended is the basic catalog with the others' components: of v0.9 as they are
 // served, of v1.0 as that has them.
 func extended(catalog any, v a2ui.Version, at string, served object) any {
 	doc := catalog.(object)
@@ -169,7 +169,7 @@ func kind(k a2ui.Kind, common string) object {
 	case a2ui.PlainNumber:
 		return object{"type": "number"}
 	}
-	panic("a kind that no component of the other catalogues has")
+	panic("a kind that no component of the other catalogs has")
 }
 
 // add08 puts the others' components into the schema of v0.8's messages.

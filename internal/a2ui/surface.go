@@ -38,7 +38,7 @@ const (
 //	}
 type Surface struct {
 	ID         string            `json:"id"`                          // unique within a conversation; one with the same id replaces the former
-	Catalogs   []string          `json:"catalogs,omitempty"`          // ids of catalogues that its components are of, beside the basic one
+	Catalogs   []string          `json:"catalogs,omitempty"`          // ids of catalogs that its components are of, beside the basic one
 	Components []json.RawMessage `json:"components" nullable:"false"` // {"id":"root","component":"Column","children":["a","b"]}
 	Data       json.RawMessage   `json:"data,omitempty"`              // a JSON object
 }
@@ -225,7 +225,7 @@ func (c *surfaceCheck) checkComponent(one component) []string {
 		return nil
 	}
 	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.HasID) {
-		c.addProblem(GradeWrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
+		c.addProblem(GradeWrong, one.id, "", "%s is of the catalog %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string
 	// Every known property is removed from one.props, so that only unknown ones are

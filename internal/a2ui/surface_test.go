@@ -23,7 +23,7 @@ func TestBuiltinCatalogsFitTogether(t *testing.T) {
 	t.Parallel()
 	known := a2ui.BuiltinCatalogs()
 	if n := len(known.All()); n != 4 {
-		t.Fatalf("%d catalogues", n)
+		t.Fatalf("%d catalogs", n)
 	}
 	for _, name := range []string{"Text", "ChoicePicker", "AccountCard", "TransactionList", "googlemaps:MapView", "mcp:AppFrame"} {
 		if _, _, ok := known.Component(name); !ok {
@@ -31,7 +31,7 @@ func TestBuiltinCatalogsFitTogether(t *testing.T) {
 		}
 	}
 	if c, ok := known.Catalog(a2ui.BasicCatalogID(a2ui.V10)); !ok || !c.Basic || len(c.Components) != 18 {
-		t.Errorf("the basic catalogue of v1.0 is %+v", c)
+		t.Errorf("the basic catalog of v1.0 is %+v", c)
 	}
 }
 
@@ -44,9 +44,9 @@ func TestCatalogsDoNotCollide(t *testing.T) {
 		want string
 	}{
 		"the same component":            {[]a2ui.Catalog{text, {ID: "x:two", Components: text.Components}}, `a component "Text" already`},
-		"the same id":                   {[]a2ui.Catalog{text, {ID: "x:one"}}, `the catalogue id "x:one"`},
-		"an alias that is another's id": {[]a2ui.Catalog{text, {ID: "x:two", Aliases: []string{"x:one"}}}, `the catalogue id "x:one"`},
-		"no id":                         {[]a2ui.Catalog{{}}, `the catalogue id ""`},
+		"the same id":                   {[]a2ui.Catalog{text, {ID: "x:one"}}, `the catalog id "x:one"`},
+		"an alias that is another's id": {[]a2ui.Catalog{text, {ID: "x:two", Aliases: []string{"x:one"}}}, `the catalog id "x:one"`},
+		"no id":                         {[]a2ui.Catalog{{}}, `the catalog id ""`},
 		"the same namespace":            {[]a2ui.Catalog{spaced, {ID: "x:other", Namespace: "googlemaps"}}, `namespace "googlemaps"`},
 		"a name of another namespace":   {[]a2ui.Catalog{{ID: "x:evil", Namespace: "evil", Components: spaced.Components}}, `not of the namespace "evil"`},
 		"a name without the namespace":  {[]a2ui.Catalog{{ID: "x:evil", Namespace: "evil", Components: text.Components}}, `not of the namespace "evil"`},
@@ -62,7 +62,7 @@ func TestCatalogsDoNotCollide(t *testing.T) {
 	if known, err := a2ui.NewCatalogs(text, spaced, a2ui.Catalog{ID: "x:own", Components: []a2ui.Component{{Name: "MapView"}}}); err != nil {
 		t.Error(err)
 	} else if _, c, _ := known.Component("googlemaps:MapView"); c.ID != "x:maps" {
-		t.Errorf("googlemaps:MapView is of %s, though another catalogue has a MapView", c.ID)
+		t.Errorf("googlemaps:MapView is of %s, though another catalog has a MapView", c.ID)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestCheckNamesProblems(t *testing.T) {
 		"a number as text":           {surface("", `{"id":"root","component":"Text","text":1}`), a2ui.GradeWrong, "a text"},
 		"a date that is none":        {surface("", `{"id":"root","component":"DateTimeInput","value":"","min":"soon"}`), a2ui.GradeWrong, "a date or a time"},
 		"an action without a name":   {surface("", `{"id":"root","component":"Button","child":"t","action":{"event":{}}}`, title), a2ui.GradeWrong, "event"},
-		"a catalogue not named":      {surface("", `{"id":"root","component":"googlemaps:MapView","latitude":1,"longitude":2}`), a2ui.GradeWrong, "does not name"},
+		"a catalog not named":        {surface("", `{"id":"root","component":"googlemaps:MapView","latitude":1,"longitude":2}`), a2ui.GradeWrong, "does not name"},
 		"an unknown component":       {surface("", `{"id":"root","component":"Chart"}`), a2ui.GradeUnknown, "no component Chart"},
 		"an unknown namespace":       {surface("", `{"id":"root","component":"foo:Bar","x":1}`), a2ui.GradeUnknown, "the namespace foo"},
 		"unknown in its namespace":   {surface("", `{"id":"root","component":"googlemaps:Street"}`), a2ui.GradeUnknown, "has no component Street"},

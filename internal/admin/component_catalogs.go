@@ -37,18 +37,18 @@ type ComponentCatalog struct {
 	Components []string        `json:"components" nullable:"false" doc:"The names of its components."`
 	Problem    string          `json:"problem,omitempty" doc:"Why it is not used, where it is not."`
 	UpdatedAt  time.Time       `json:"updated_at,omitzero" doc:"Of one that was registered."`
-	Document   json.RawMessage `json:"document,omitempty" doc:"Where one catalogue is shown: the document, as A2UI v0.9 writes catalogues."`
+	Document   json.RawMessage `json:"document,omitempty" doc:"Where one catalog is shown: the document, as A2UI v0.9 writes catalogs."`
 }
 
 type (
 	componentCatalogName struct {
-		Name string `path:"name" maxLength:"64" doc:"The name of the catalogue."`
+		Name string `path:"name" maxLength:"64" doc:"The name of the catalog."`
 	}
 	putComponentCatalog struct {
 		Precondition
-		Name string `path:"name" maxLength:"64" doc:"The name of the catalogue."`
+		Name string `path:"name" maxLength:"64" doc:"The name of the catalog."`
 		Body struct {
-			Document json.RawMessage `json:"document" doc:"A catalogue of A2UI v0.9: catalogId, components by their names with JSON Schemas of their properties, and fallbacks. Without catalogId its id is the address where it is served."`
+			Document json.RawMessage `json:"document" doc:"A catalog of A2UI v0.9: catalogId, components by their names with JSON Schemas of their properties, and fallbacks. Without catalogId its id is the address where it is served."`
 		}
 	}
 	componentCatalogResponse = versionedResponse[ComponentCatalog]
@@ -57,9 +57,9 @@ type (
 // registerComponentCatalogRoutes registers the routes below /component-catalogs. The list
 // leaves the documents out; the route of one catalog has its document.
 func (a *api) registerComponentCatalogRoutes() {
-	tags := []string{"component catalogues"}
+	tags := []string{"component catalogs"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-component-catalogs", Method: http.MethodGet, Path: "/component-catalogs", Summary: "List the catalogues of interface components that agents may answer with", Tags: tags,
+		OperationID: "list-component-catalogs", Method: http.MethodGet, Path: "/component-catalogs", Summary: "List the catalogs of interface components that agents may answer with", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[ComponentCatalog], error) {
 		list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, callerOf(ctx))
 		for i := range list {
@@ -68,13 +68,13 @@ func (a *api) registerComponentCatalogRoutes() {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-component-catalog", Method: http.MethodGet, Path: "/component-catalogs/{name}", Summary: "Show a component catalogue with its document", Tags: tags,
+		OperationID: "get-component-catalog", Method: http.MethodGet, Path: "/component-catalogs/{name}", Summary: "Show a component catalog with its document", Tags: tags,
 	}, func(ctx context.Context, in *componentCatalogName) (*componentCatalogResponse, error) {
 		one, err := a.componentCatalog(ctx, in.Name)
 		return withVersion(one, one.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-component-catalog", Method: http.MethodPut, Path: "/component-catalogs/{name}", Summary: "Register a component catalogue, or replace it", Tags: tags, MaxBodyBytes: maxApplyBody,
+		OperationID: "put-component-catalog", Method: http.MethodPut, Path: "/component-catalogs/{name}", Summary: "Register a component catalog, or replace it", Tags: tags, MaxBodyBytes: maxApplyBody,
 	}, func(ctx context.Context, in *putComponentCatalog) (*componentCatalogResponse, error) {
 		version, err := in.wantedVersion()
 		if err != nil {
@@ -83,11 +83,11 @@ func (a *api) registerComponentCatalogRoutes() {
 		one, err := a.ComponentCatalogs.PutComponentCatalog(ctx, callerOf(ctx), in.Name, in.Body.Document, version)
 		return withVersion(one, one.UpdatedAt), a.explainConflict(ctx, err, func() (storedVersion, error) {
 			one, err := a.componentCatalog(ctx, in.Name)
-			return storedVersion{label: fmt.Sprintf("the component catalogue %q", in.Name), body: one, updatedAt: one.UpdatedAt}, err
+			return storedVersion{label: fmt.Sprintf("the component catalog %q", in.Name), body: one, updatedAt: one.UpdatedAt}, err
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-component-catalog", Method: http.MethodDelete, Path: "/component-catalogs/{name}", Summary: "Remove a component catalogue that was registered", Tags: tags,
+		OperationID: "delete-component-catalog", Method: http.MethodDelete, Path: "/component-catalogs/{name}", Summary: "Remove a component catalog that was registered", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *componentCatalogName) (*empty, error) {
 		return &empty{}, a.ComponentCatalogs.RemoveComponentCatalog(ctx, callerOf(ctx), in.Name)
@@ -106,5 +106,5 @@ func (a *api) componentCatalog(ctx context.Context, name string) (ComponentCatal
 			return one, nil
 		}
 	}
-	return ComponentCatalog{}, junctor.Errorf(junctor.CodeNotFound, "there is no component catalogue %q: GET %s/component-catalogs lists them", name, Prefix)
+	return ComponentCatalog{}, junctor.Errorf(junctor.CodeNotFound, "there is no component catalog %q: GET %s/component-catalogs lists them", name, Prefix)
 }

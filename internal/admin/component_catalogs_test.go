@@ -11,7 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// shelf holds one catalogue.
+// shelf holds one catalog.
 type shelf struct{}
 
 func (shelf) ComponentCatalogs(context.Context, *junctor.Principal) ([]ComponentCatalog, error) {

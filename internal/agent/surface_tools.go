@@ -32,7 +32,7 @@ func (w *surfaceTools) newShowTool() Tool {
 		Name: showSurfaceTool, OriginalName: showSurfaceTool, Title: "Show interface", ReadOnly: true, Description: describeComponents(w.known),
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["id","components"],"properties":{` +
 			`"id":{"type":"string","description":"a short name; showing it again replaces what was shown under it"},` +
-			`"catalogs":{"type":"array","items":{"type":"string"},"description":"ids of catalogues beside the basic one"},` +
+			`"catalogs":{"type":"array","items":{"type":"string"},"description":"ids of catalogs beside the basic one"},` +
 			`"components":{"type":"array","minItems":1,"items":{"type":"object","required":["id","component"]},"description":"flat, each {\"id\":…,\"component\":…, its properties}; one has the id root"},` +
 			`"data":{"type":"object","description":"what {\"path\":\"/a/b\"} in properties refers to"}}}`),
 	}
@@ -47,7 +47,7 @@ func describeComponents(known *a2ui.Catalogs) string {
 		"back as the person's next message. Components (what is needed stands before the semicolon): ")
 	for _, catalog := range known.All() {
 		if !catalog.Basic {
-			fmt.Fprintf(&b, "Of the catalogue %s: ", catalog.ID)
+			fmt.Fprintf(&b, "Of the catalog %s: ", catalog.ID)
 		}
 		for _, c := range catalog.Components {
 			var needed, other []string

@@ -15,7 +15,7 @@ import (
 func WithoutRecords() Option { return func(o *options) { o.unrecorded = true } }
 
 // WithoutGates makes the twin that all gates are measured against: whoever has a
-// key calls what the catalogue shows them, without a limit, a check of arguments
+// key calls what the catalog shows them, without a limit, a check of arguments
 // or a record.
 func WithoutGates() Option { return func(o *options) { o.unrecorded, o.ungated = true, true } }
 

@@ -174,66 +174,66 @@ func Ready() []junctor.Trigger {
 	validation := json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`)
 	return []junctor.Trigger{
 		{
-			Name: "feedback", Title: "Feedback on an agent goes to that agent", Match: junctor.Match{Type: "NewFeedback"},
+			Name: "feedback", Title: "Send feedback to the agent that it concerns", Match: junctor.Match{Type: "NewFeedback"},
 			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.receiveFeedback", Template: feedback},
 		},
 		{
-			Name: "low-feedback", Title: "Feedback below 40 goes to the agent that it is about", Match: junctor.Match{Type: "NewFeedback", MaxValue: new(40.0)},
+			Name: "low-feedback", Title: "Send feedback below 40 to the agent that it concerns", Match: junctor.Match{Type: "NewFeedback", MaxValue: new(40.0)},
 			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.receiveFeedback", Template: feedback},
 		},
 		{
-			Name: "validation", Title: "The result of a validation goes to the agent that it is about", Match: junctor.Match{Type: "ValidationResponse"},
+			Name: "validation", Title: "Send the result of a validation to the agent that it concerns", Match: junctor.Match{Type: "ValidationResponse"},
 			Action: junctor.Action{
 				Agent: junctor.EventAgent, Tool: "agent.receiveValidation",
 				Template: validation,
 			},
 		},
 		{
-			Name: "chain-feedback", Title: "Feedback on a chain goes to the agent that it is about, wherever its registration says that it is",
+			Name: "chain-feedback", Title: "Send feedback on a chain to the endpoint in the registration of the agent",
 			Match:  junctor.Match{Source: "chain:*", Type: "NewFeedback"},
 			Action: junctor.Action{Resolve: "erc8004", Tool: "agent.receiveFeedback", Template: feedback, IncludeFile: true, VerifyFile: true},
 		},
 		{
-			Name: "chain-validation", Title: "The result of a validation on a chain goes to the agent that it is about", Match: junctor.Match{Source: "chain:*", Type: "ValidationResponse"},
+			Name: "chain-validation", Title: "Send the result of a validation on a chain to the endpoint in the registration of the agent", Match: junctor.Match{Source: "chain:*", Type: "ValidationResponse"},
 			Action: junctor.Action{Resolve: "erc8004", Tool: "agent.receiveValidation", Template: validation, IncludeFile: true, VerifyFile: true},
 		},
 		{
-			Name: "chain-configuration", Title: "An agent is told when its metadata on a chain changes", Match: junctor.Match{Source: "chain:*", Type: "MetadataSet"},
+			Name: "chain-configuration", Title: "Notify an agent when its metadata on a chain changes", Match: junctor.Match{Source: "chain:*", Type: "MetadataSet"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
 				Template: json.RawMessage(`{"key":"{{data.metadata_key}}","value":"{{data.metadata_value}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`),
 			},
 		},
 		{
-			Name: "chain-address", Title: "An agent is told when its registration on a chain moves", Match: junctor.Match{Source: "chain:*", Type: "URIUpdated"},
+			Name: "chain-address", Title: "Notify an agent when the URI of its registration on a chain changes", Match: junctor.Match{Source: "chain:*", Type: "URIUpdated"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
 				Template: json.RawMessage(`{"key":"agentURI","value":"{{token_uri}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`),
 			},
 		},
 		{
-			Name: "chain-retracted", Title: "An agent is told when a chain takes back what it was told", Match: junctor.Match{Source: "chain:*", Type: "*.retracted"},
+			Name: "chain-retracted", Title: "Notify an agent when a chain retracts an event", Match: junctor.Match{Source: "chain:*", Type: "*.retracted"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
 				Template: json.RawMessage(`{"key":"retracted","value":{"type":"{{type}}","clientAddress":"{{client_address?}}","feedbackIndex":"{{feedback_index|integer?}}","validatorAddress":"{{validator_address?}}","transactionHash":"{{transaction_hash}}","logIndex":"{{log_index|integer}}"},"blockNumber":"{{block_number|integer?}}"}`),
 			},
 		},
 		{
-			Name: "github-issue", Title: "A new issue on GitHub becomes a note", Match: junctor.Match{Source: "github", Type: "issues.opened"},
+			Name: "github-issue", Title: "Add a note for each new issue on GitHub", Match: junctor.Match{Source: "github", Type: "issues.opened"},
 			Action: junctor.Action{
 				Server: "notes", Tool: "add",
 				Template: json.RawMessage(`{"title":"{{data.issue.title}}","text":"{{data.issue.body?}}","link":"{{data.issue.html_url}}"}`),
 			},
 		},
 		{
-			Name: "payment", Title: "A payment that failed is told to support", Match: junctor.Match{Source: "stripe", Type: "*.payment_failed"},
+			Name: "payment", Title: "Notify support about a failed payment", Match: junctor.Match{Source: "stripe", Type: "*.payment_failed"},
 			Action: junctor.Action{
 				Server: "support", Tool: "notify",
 				Template: json.RawMessage(`{"customer":"{{data.data.object.customer?}}","amount":"{{data.data.object.amount|integer}}","event":"{{id}}"}`),
 			},
 		},
 		{
-			Name: "daily", Title: "A schedule wakes an agent", Match: junctor.Match{Source: "schedule:*"},
+			Name: "daily", Title: "Wake an agent on a schedule", Match: junctor.Match{Source: "schedule:*"},
 			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.wake", Template: json.RawMessage(`{"at":"{{received_at}}","reason":"{{type}}"}`)},
 		},
 	}

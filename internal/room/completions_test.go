@@ -58,10 +58,10 @@ func TestCompletions(t *testing.T) {
 		{"no agent", "nobody", "k", said(`"hello"`), 404, `invalid_request_error`},
 		{"a picture", "clerk", "k", said(`[{"type":"image_url"}]`), 400, `agents read text alone`},
 		{"a role of tomorrow", "clerk", "k", `{"messages":[{"role":"oracle","content":"x"}]}`, 400, `not \"oracle\"`},
-		{"the client's tools", "clerk", "k", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, `leave them out`},
+		{"the client's tools", "clerk", "k", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, `leave the field out`},
 		{"two answers", "clerk", "k", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, 400, `one answer`},
 		{"nothing said", "clerk", "k", `{"messages":[{"role":"assistant","content":"x"}]}`, 400, `role user`},
-		{"no JSON", "clerk", "k", `{`, 400, `no request for a chat completion`},
+		{"no JSON", "clerk", "k", `{`, 400, `must be a chat completion request`},
 		{"too long", "clerk", "k", said(`"` + strings.Repeat("x", 1000) + `"`), 413, `longer than 1000 bytes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -166,7 +166,7 @@ func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id stri
 func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id string) (junctor.Room, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(w.Owner) {
-		return w, junctor.Errorf(junctor.CodeDenied, "the room %q is not yours: who made it, or an admin, can change it", w.Name)
+		return w, junctor.Errorf(junctor.CodeDenied, "only the creator of the room %q or an admin can change it", w.Name)
 	}
 	return w, err
 }
@@ -175,7 +175,7 @@ func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id strin
 // default the router policy applies, with three rounds, and calls need an approval.
 func (r *Rooms) Create(ctx context.Context, p *junctor.Principal, c Settings) (junctor.Room, error) {
 	if p.Agent != "" {
-		return junctor.Room{}, junctor.Errorf(junctor.CodeDenied, "rooms are made by people")
+		return junctor.Room{}, junctor.Errorf(junctor.CodeDenied, "an agent cannot create a room; use the key or the login of a user")
 	}
 	w := junctor.Room{
 		Tenant: p.Tenant, ID: "r" + strings.ToLower(rand.Text()[:11]), Policy: junctor.PolicyRouter, MaxRounds: 3, Approvals: junctor.ApproveAsk, Owner: p.ID(), Members: []junctor.Member{},
@@ -260,10 +260,10 @@ func (r *Rooms) checkMember(ctx context.Context, p *junctor.Principal, m *juncto
 			return err
 		}
 		if m.Agent == mentionAll {
-			return junctor.Errorf(junctor.CodeInvalid, "an agent of the name %q cannot be in a room: @%s is everybody", mentionAll, mentionAll)
+			return junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be in a room, because @%s addresses all agents", mentionAll, mentionAll)
 		}
 		if !slices.Contains(formerAgents, m.Agent) && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
-			return junctor.Errorf(junctor.CodeDenied, "the agent %q is not yours: who made it, or an admin, can bring it into a room", m.Agent)
+			return junctor.Errorf(junctor.CodeDenied, "only the owner of the agent %q or an admin can add it to a room", m.Agent)
 		}
 	case m.User != "" && m.Agent == "":
 		one, err := rows.User(ctx, m.User)

@@ -35,7 +35,7 @@ func (r *Rooms) StartRun(ctx context.Context, p *junctor.Principal, id string, i
 		return nil, err
 	}
 	if in.ThreadID != "" && in.ThreadID != id {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "threadId is the room's id, %q, not %q", id, in.ThreadID)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "threadId must be the id of the room, %q, not %q", id, in.ThreadID)
 	}
 	if in.RunID == "" {
 		in.RunID = r.NewID()
@@ -52,14 +52,14 @@ func (r *Rooms) StartRun(ctx context.Context, p *junctor.Principal, id string, i
 			text = in.Action.Describe()
 		}
 		if action, err = json.Marshal(in.Action); err != nil {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the action cannot be kept: %w", err)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the action cannot be encoded: %w", err)
 		}
 	}
 	switch {
 	case text == "":
-		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last one says nothing")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last message is empty")
 	case len(text) > maxMessageBytes || !utf8.ValidString(text):
-		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", maxMessageBytes>>10)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message can have at most %d KiB of text", maxMessageBytes>>10)
 	}
 	if in.Message.ID == "" {
 		in.Message.ID = r.NewID()
@@ -98,7 +98,7 @@ func (r *Rooms) planRun(ctx context.Context, w *junctor.Room, text, picked strin
 			plan.Next = []string{picked}
 			return plan, nil
 		}
-		return plan, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not in this room; in it are: %s", picked, strings.Join(w.Agents(), ", "))
+		return plan, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not in this room; its agents are: %s", picked, strings.Join(w.Agents(), ", "))
 	}
 	lastSpeaker := ""
 	if w.Policy == junctor.PolicyRoundRobin || w.Policy == junctor.PolicyRouter {
@@ -160,7 +160,7 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 	for _, answer := range in.Resume {
 		a, ok := byID[answer.InterruptID]
 		if !ok || from != "" && a.Run != from {
-			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.InterruptID)
+			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits for the decision %q: another member has decided, or the run was stopped", answer.InterruptID)
 		}
 		from = a.Run
 		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), junctor.ShortenText(answer.Reason, maxReasonBytes)
@@ -232,7 +232,7 @@ func newInterrupts(asked []junctor.CallApproval, part string) []agui.PendingInte
 // fails while the instance stops.
 func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Room, id string) (junctor.RoomRun, error) {
 	if r.lifetime.Err() != nil {
-		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
+		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is stopping; try again in a moment")
 	}
 	return junctor.RoomRun{Tenant: p.Tenant, Room: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Replica: r.Replica, BegunAt: r.Now()}, nil
 }

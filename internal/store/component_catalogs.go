@@ -16,7 +16,7 @@ func (t *Tenant) ComponentCatalogs(ctx context.Context) ([]junctor.ComponentCata
 	list, err := readAll(ctx, t.s, scanComponentCatalog, `SELECT tenant_id, name, document, created_at, updated_at FROM component_catalogs
 		WHERE tenant_id = ? ORDER BY name`, string(t.id))
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list the component catalogues")
+		return nil, t.s.wrapError(ctx, err, "list the component catalogs")
 	}
 	return list, nil
 }
@@ -31,7 +31,7 @@ func (t *Tenant) ComponentCatalogsStamp(ctx context.Context) (string, error) {
 		return name + "@" + strconv.FormatInt(updated, 10), err
 	}, `SELECT name, updated_at FROM component_catalogs WHERE tenant_id = ? ORDER BY name`, string(t.id))
 	if err != nil {
-		return "", t.s.wrapError(ctx, err, "list the component catalogues")
+		return "", t.s.wrapError(ctx, err, "list the component catalogs")
 	}
 	return strings.Join(list, " "), nil
 }
@@ -41,7 +41,7 @@ func (t *Tenant) ComponentCatalogsStamp(ctx context.Context) (string, error) {
 // somebody else registered or replaced it meanwhile, and not_found if it was deleted.
 func (t *Tenant) PutComponentCatalog(ctx context.Context, name string, document []byte, version time.Time) (time.Time, error) {
 	row := &versionedRow{
-		table: "component_catalogs", where: "name = ?", key: []any{name}, version: version, label: fmt.Sprintf("the component catalogue %q", name), notFound: componentCatalogNotFound(name),
+		table: "component_catalogs", where: "name = ?", key: []any{name}, version: version, label: fmt.Sprintf("the component catalog %q", name), notFound: componentCatalogNotFound(name),
 	}
 	if !version.IsZero() {
 		return t.updateVersioned(ctx, row, `document = ?`, string(document))
@@ -56,21 +56,21 @@ func (t *Tenant) PutComponentCatalog(ctx context.Context, name string, document 
 		return err
 	})
 	if err != nil {
-		return time.Time{}, t.s.wrapError(ctx, err, "store the component catalogue %q", name)
+		return time.Time{}, t.s.wrapError(ctx, err, "store the component catalog %q", name)
 	}
 	return fromMicros(now), nil
 }
 
 // componentCatalogNotFound is the error for a catalog that the tenant did not register.
 func componentCatalogNotFound(name string) error {
-	return notFound("there is no registered component catalogue %q; junctor component-catalog ls lists them", name)
+	return notFound("there is no registered component catalog %q; junctor component-catalog ls lists them", name)
 }
 
 // DeleteComponentCatalog deletes a catalog; not_found if the tenant has none of that name.
 func (t *Tenant) DeleteComponentCatalog(ctx context.Context, name string) error {
 	n, err := t.s.execWrite(ctx, `DELETE FROM component_catalogs WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 	if err != nil {
-		return t.s.wrapError(ctx, err, "delete the component catalogue %q", name)
+		return t.s.wrapError(ctx, err, "delete the component catalog %q", name)
 	}
 	if n == 0 {
 		return componentCatalogNotFound(name)

@@ -99,7 +99,7 @@ func (t *Tenant) addMessage(ctx context.Context, tx *sql.Tx, m *junctor.Message)
 		string(t.id), m.Room, m.ID, m.Run, string(m.Author.Kind), m.Author.Name, m.Author.ID, body, toMicros(m.At), search, string(t.id), m.Room)
 	switch {
 	case err != nil && t.s.dialect.Code(err) == junctor.CodeConflict:
-		return junctor.Errorf(junctor.CodeConflict, "the room %q has a message with the id %q already: it was said before", m.Room, m.ID)
+		return junctor.Errorf(junctor.CodeConflict, "the room %q already has a message with the id %q: send a new message under a new id", m.Room, m.ID)
 	case err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound:
 		return roomNotFound(m.Room)
 	}

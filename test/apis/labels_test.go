@@ -16,7 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// shelved is the tools of one document in a catalogue, on a server whose id says
+// shelved is the tools of one document in a catalog, on a server whose id says
 // nothing of the API.
 type shelved struct {
 	*catalog.Shelf

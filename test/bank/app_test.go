@@ -15,7 +15,7 @@ import (
 )
 
 // Where Apps are shown the answer is the map's own: in a room, whose page opens it
-// as the agent, and to a client elsewhere that names the catalogue, by the
+// as the agent, and to a client elsewhere that names the catalog, by the
 // address of the server.
 func TestTheMapsOwnApp(t *testing.T) {
 	t.Parallel()

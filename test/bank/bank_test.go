@@ -164,7 +164,7 @@ func TestWithoutAMap(t *testing.T) {
 	}
 }
 
-// The agent is published: its card, which needs no key, names the catalogues for
+// The agent is published: its card, which needs no key, names the catalogs for
 // each version of A2UI, and reads as a card of today and as one of before.
 func TestTheCard(t *testing.T) {
 	t.Parallel()

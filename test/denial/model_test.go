@@ -157,7 +157,7 @@ func (t *tenant) actAs(p *principal, name string) (*principal, catalog.Reason) {
 	return acting, ""
 }
 
-// Reasons beyond those of the catalogue.
+// Reasons beyond those of the catalog.
 const (
 	unknown catalog.Reason = "there is no such thing"
 	noCall  catalog.Reason = "this key or token lacks the scope tools:call; ask whoever issued it for one that has it"

@@ -112,8 +112,8 @@ try {
   await field('Test event: agent').fill('trader');
   await field('Test event: data').fill('{"n": 7}');
   await field('Arguments').fill('{"n": "{{data.n|whole}}"}');
-  await page.getByText(/asks for the type "whole"/).first().waitFor();
-  assert.ok((await page.getByText(/asks for the type "whole"/).count()) >= 2, 'the refusal stands beside the field as well');
+  await page.getByText(/has the unknown type "whole"/).first().waitFor();
+  assert.ok((await page.getByText(/has the unknown type "whole"/).count()) >= 2, 'the refusal stands beside the field as well');
   await field('Arguments').fill('{"n": "{{data.n|integer}}"}');
   await text('matches the event').waitFor();
   await page.locator('pre.json').filter({ hasText: '"n": 7' }).first().waitFor();

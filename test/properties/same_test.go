@@ -115,11 +115,11 @@ func (s *scene) drawCatalog(rt *rapid.T, id string) string {
 	return b.String()
 }
 
-// checkCatalog says that a catalogue has every tool that was offered.
-func checkCatalog(rt *rapid.T, catalogue string, offers []offer) {
+// checkCatalog says that a catalog has every tool that was offered.
+func checkCatalog(rt *rapid.T, catalog string, offers []offer) {
 	for _, o := range offers {
-		if !strings.Contains(catalogue, `"name":`+quoteJSON(o.Name)) {
-			rt.Fatalf("%s is not in %s", o.Name, catalogue)
+		if !strings.Contains(catalog, `"name":`+quoteJSON(o.Name)) {
+			rt.Fatalf("%s is not in %s", o.Name, catalog)
 		}
 	}
 }

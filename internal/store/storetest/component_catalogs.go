@@ -8,7 +8,7 @@ import (
 
 func componentCatalogTests() map[string]func(*trial) {
 	return map[string]func(*trial){
-		"component catalogues/are kept, replaced and deleted": func(t *trial) {
+		"component catalogs/are kept, replaced and deleted": func(t *trial) {
 			st := t.open()
 			mine, other := st.For(junctor.DefaultTenant), st.For("acme")
 			ok(t, st.EnsureTenant(t.Context(), "acme", "acme"))
