@@ -342,7 +342,7 @@ func (h *Handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler:
 		panic(v)
 	default:
-		h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
+		h.log.ErrorContext(r.Context(), "admin API handler panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
 		writeProblem(w, newProblem(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
 	}
 }

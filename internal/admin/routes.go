@@ -185,7 +185,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 func (a *api) toProblem(ctx context.Context, err error) *Problem {
 	p := newProblem(err)
 	if p.Code == junctor.CodeInternal {
-		a.Log.ErrorContext(ctx, "admin API", "request", requestID(ctx), "error", err, "cause", junctor.AsError(err).Cause)
+		a.Log.ErrorContext(ctx, "admin API request failed", "request", requestID(ctx), "error", err, "cause", junctor.AsError(err).Cause)
 	}
 	return p
 }

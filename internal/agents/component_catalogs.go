@@ -48,7 +48,7 @@ func newComponentCatalogs(o Options) *ComponentCatalogs {
 func (c *ComponentCatalogs) Known(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs {
 	known, err := c.read(ctx, tenant)
 	if err != nil {
-		c.o.Log.Warn("component catalogues cannot be read: only those of the program are known", "tenant", tenant, "error", err)
+		c.o.Log.Warn("cannot read component catalogs; only the built-in ones are available", "tenant", tenant, "error", err)
 		return a2ui.BuiltinCatalogs()
 	}
 	return known.all
@@ -190,7 +190,7 @@ func (c *ComponentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, n
 	if err != nil {
 		return admin.ComponentCatalog{}, err
 	}
-	c.o.Log.Info("component catalogue registered", "tenant", p.Tenant, "name", name, "id", catalog.ID, "by", p.ID())
+	c.o.Log.Info("component catalog registered", "tenant", p.Tenant, "name", name, "id", catalog.ID, "by", p.ID())
 	out := c.describe(name, p.Tenant, &catalog)
 	out.UpdatedAt = updated
 	return out, nil
@@ -200,7 +200,7 @@ func (c *ComponentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, n
 func (c *ComponentCatalogs) RemoveComponentCatalog(ctx context.Context, p *junctor.Principal, name string) error {
 	err := c.o.Store.For(p.Tenant).DeleteComponentCatalog(ctx, name)
 	if err == nil {
-		c.o.Log.Info("component catalogue removed", "tenant", p.Tenant, "name", name, "by", p.ID())
+		c.o.Log.Info("component catalog removed", "tenant", p.Tenant, "name", name, "by", p.ID())
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (c *ComponentCatalogs) ServeDocument(w http.ResponseWriter, r *http.Request
 	if isJSON && junctor.CheckComponentCatalogName(name) == nil {
 		known, err := c.read(r.Context(), tenant)
 		if err != nil {
-			c.o.Log.Error("a component catalogue cannot be served", "error", err, "cause", junctor.AsError(err).Cause)
+			c.o.Log.Error("cannot serve a component catalog", "error", err, "cause", junctor.AsError(err).Cause)
 			http.Error(w, "the catalogue cannot be read now", http.StatusServiceUnavailable)
 			return
 		}

@@ -17,7 +17,7 @@ func (s *Service) QueueGauges() func(set func(name, help, label, value string, n
 		read: func(ctx context.Context) (queue.Stats, error) { return s.Queue.Stats(ctx, worker.Deliveries) },
 		failed: func(err error) {
 			s.Meter.CountQueueReadFailure()
-			s.Log.Warn("the figures of the queue could not be read; /metrics has none of them", telemetry.ErrorAttr(err))
+			s.Log.Warn("cannot read the figures of the queue; /metrics leaves them out", telemetry.ErrorAttr(err))
 		},
 	}
 	return g.collect
