@@ -63,7 +63,7 @@ type logReader struct {
 // collectLog reads the packages that patterns name, and their dependencies in the same
 // module, and gives each call that logs.
 func collectLog(root string, patterns ...string) ([]logLine, error) {
-	r := &logReader{root: root, fset: token.NewFileSet(), functions: map[string]logFunction{}, attributes: map[string]string{}}
+	r := newLogReader(root)
 	for _, level := range []string{"Debug", "Info", "Warn", "Error"} {
 		for _, of := range []string{"log/slog.", "(*log/slog.Logger)."} {
 			r.functions[of+level] = logFunction{level: strings.ToLower(level), messageAt: 0, attributes: 1}
@@ -84,6 +84,10 @@ func collectLog(root string, patterns ...string) ([]logLine, error) {
 			return lines, nil
 		}
 	}
+}
+
+func newLogReader(root string) *logReader {
+	return &logReader{root: root, fset: token.NewFileSet(), functions: map[string]logFunction{}, attributes: map[string]string{}}
 }
 
 // load parses and checks the packages. Types of their dependencies come from the go
