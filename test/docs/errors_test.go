@@ -62,7 +62,7 @@ func exitTexts() map[string]errorText {
 		"exitFailed":      {"The command failed. Standard error has the reason. `junctor doctor` and `junctor bench` exit with 1 if they find a problem.", "Follow the message."},
 		"exitUsage":       {"A flag, an argument, a file or a value is wrong. Nothing was done.", "Correct it; `--help` shows the usage."},
 		"exitNotFound":    {"The named thing does not exist, or you may not see it.", "Check the name with the `ls` command of the same group."},
-		"exitDenied":      {"The key is missing or wrong, or it does not permit the request.", "Set `--admin-key`, or use a key with the scope that the message names."},
+		"exitDenied":      {"The key is missing or wrong, or it does not permit the request.", "Set `JUNCTOR_KEY`, or use a key with the scope that the message names."},
 		"exitUnreachable": {"The instance, or the server that the command is about, cannot be reached.", "Check that the instance runs, and the address."},
 		"exitChanged":     {"Somebody else changed the thing after the command read it. Nothing was stored.", "Run the command again."},
 	}
