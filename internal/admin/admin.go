@@ -17,6 +17,7 @@
 //   - problem.go: errors as RFC 9457 problems
 //   - precondition.go: versions of stored things, ETag and If-Match
 //   - event_stream.go: answers that are streams of server-sent events
+//   - reference.go, reference_page.go: the document for people, at /docs
 //   - schema.go: types of package junctor in the OpenAPI document
 //
 // Every other file holds the routes of one subject: its interface, its request and

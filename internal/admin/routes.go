@@ -25,6 +25,8 @@ type api struct {
 
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
+	// referencePage renders the page of ServeReference, once.
+	referencePage func() ([]byte, error)
 }
 
 // page is the body of every list. Its name is part of schema names in the OpenAPI
@@ -112,6 +114,7 @@ func newAPI(o Options) *api {
 	a.registerDeliveryRoutes()
 	a.registerEndpointRoutes()
 	a.registerRoomRoutes()
+	a.referencePage = sync.OnceValues(a.renderReference)
 	return a
 }
 
