@@ -69,3 +69,23 @@ func firstDifference(have, want string) string {
 func escapeCell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }
+
+// TestGeneratedPlanted shows that a stale part is found, where it differs, and that a page
+// without the marks is an error.
+func TestGeneratedPlanted(t *testing.T) {
+	t.Parallel()
+	const page = "a\n<!-- x: make generate -->\n1\n2\n<!-- end of x -->\nb\n"
+	if got, err := replacePart(page, "x", "1\n2\n"); got != page || err != nil {
+		t.Errorf("a page that is not stale: %q, %v", got, err)
+	}
+	got, err := replacePart(page, "x", "1\n3\n")
+	if want := "a\n<!-- x: make generate -->\n1\n3\n<!-- end of x -->\nb\n"; got != want || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, want := firstDifference(page, got), "line 4 is:   2\nit should be: 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := replacePart(page, "y", ""); err == nil {
+		t.Error("a page without the marks is accepted")
+	}
+}
