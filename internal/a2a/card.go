@@ -53,7 +53,7 @@ func (s *Server) writeCard(w http.ResponseWriter, r *http.Request, a junctor.Age
 		writeRESTError(w, http.StatusNotFound, newProblem(a2a.ErrMethodNotFound, "no agent is published here under that name"))
 		return
 	case err != nil:
-		s.Log.Error("a2a: a card cannot be shown", "error", err, "cause", junctor.AsError(err).Cause)
+		s.Log.Error("cannot serve the agent card", "error", err, "cause", junctor.AsError(err).Cause)
 		writeRESTError(w, 0, toProtocolError(err))
 		return
 	}

@@ -81,6 +81,6 @@ func (s *Server) failLostTask(ctx context.Context, row *junctor.AgentTask) error
 // next heartbeat tries again.
 func (s *Server) logFailure(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.Log.Warn("a2a: the tasks of this instance could not be looked after", "error", err, "cause", junctor.AsError(err).Cause)
+		s.Log.Warn("cannot renew the leases of running tasks; retrying", "error", err, "cause", junctor.AsError(err).Cause)
 	}
 }

@@ -263,7 +263,7 @@ func (p *pusher) deliverQueue() {
 		}
 		for _, to := range list {
 			if err := p.server.sendPush(p.server.lifetime, p.tenant, to, one); err != nil && p.server.lifetime.Err() == nil {
-				p.server.Log.Warn("a2a: a push was not taken; what it told of is in the task", "task", p.task, "push", to.ID, "error", err)
+				p.server.Log.Warn("push notification failed; the client can read the task instead", "task", p.task, "push", to.ID, "error", err)
 			}
 		}
 	}

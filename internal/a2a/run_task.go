@@ -254,7 +254,7 @@ func (d *requestHandler) finishTask(l *liveTask, rec *turnRecorder, end agent.Tu
 		}
 	}
 	if err := d.storeTask(ctx, &l.row, &ended, false); err != nil {
-		d.Log.Error("a2a: how a task ended could not be kept", "task", l.row.ID, "agent", l.row.Agent, "error", err, "cause", junctor.AsError(err).Cause)
+		d.Log.Error("cannot store the end of a task", "task", l.row.ID, "agent", l.row.Agent, "error", err, "cause", junctor.AsError(err).Cause)
 	}
 	l.publish(last, true)
 	l.pushes.enqueue(last, &ended)

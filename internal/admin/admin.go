@@ -17,6 +17,7 @@
 //   - problem.go: errors as RFC 9457 problems
 //   - precondition.go: versions of stored things, ETag and If-Match
 //   - event_stream.go: answers that are streams of server-sent events
+//   - reference.go, reference_page.go: the document for people, at /docs
 //   - schema.go: types of package junctor in the OpenAPI document
 //
 // Every other file holds the routes of one subject: its interface, its request and
@@ -342,7 +343,7 @@ func (h *Handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler:
 		panic(v)
 	default:
-		h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
+		h.log.ErrorContext(r.Context(), "admin API handler panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
 		writeProblem(w, newProblem(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
 	}
 }

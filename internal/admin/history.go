@@ -174,7 +174,7 @@ func (a *api) streamFile(ctx context.Context, name, mediaType string, write func
 		case err != nil && !out.headWritten:
 			writeProblem(w, a.toProblem(ctx, err))
 		case err != nil:
-			a.Log.WarnContext(ctx, "an export ended early", "file", name, "error", err)
+			a.Log.WarnContext(ctx, "export ended early: the file is incomplete", "file", name, "error", err)
 			panic(http.ErrAbortHandler) // a part must not look like the whole file
 		default:
 			out.writeHead()

@@ -25,6 +25,8 @@ type api struct {
 
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
+	// referencePage renders the page of ServeReference, once.
+	referencePage func() ([]byte, error)
 }
 
 // page is the body of every list. Its name is part of schema names in the OpenAPI
@@ -112,6 +114,7 @@ func newAPI(o Options) *api {
 	a.registerDeliveryRoutes()
 	a.registerEndpointRoutes()
 	a.registerRoomRoutes()
+	a.referencePage = sync.OnceValues(a.renderReference)
 	return a
 }
 
@@ -185,7 +188,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 func (a *api) toProblem(ctx context.Context, err error) *Problem {
 	p := newProblem(err)
 	if p.Code == junctor.CodeInternal {
-		a.Log.ErrorContext(ctx, "admin API", "request", requestID(ctx), "error", err, "cause", junctor.AsError(err).Cause)
+		a.Log.ErrorContext(ctx, "admin API request failed", "request", requestID(ctx), "error", err, "cause", junctor.AsError(err).Cause)
 	}
 	return p
 }

@@ -135,7 +135,7 @@ func (a *Registry) AddAgent(ctx context.Context, p *junctor.Principal, name stri
 	}
 	if err != nil { // an agent whose key nobody has seen is of no use
 		if rerr := a.deleteAgent(context.WithoutCancel(ctx), p.Tenant, name); rerr != nil {
-			a.o.Log.Warn("an agent without a key is left behind; delete it", slog.String("agent", name), telemetry.ErrorAttr(rerr))
+			a.o.Log.Warn("agent was created without a key and could not be removed: delete it with junctor agent rm", slog.String("agent", name), telemetry.ErrorAttr(rerr))
 		}
 		return fail(err)
 	}

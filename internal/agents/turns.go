@@ -106,7 +106,7 @@ func (m *TurnFactory) RunAgent(ctx context.Context, p *junctor.Principal, name s
 	t.Messages = story
 	began := time.Now()
 	end := agent.Run(ctx, t, emit)
-	m.o.Log.Debug("an agent had a turn", "agent", name, "outcome", end.Outcome, "turns", end.Requests, "calls", end.Calls,
+	m.o.Log.Debug("agent turn ended", "agent", name, "outcome", end.Outcome, "turns", end.Requests, "calls", end.Calls,
 		"tokens_in", end.Usage.Input, "tokens_out", end.Usage.Output, "took", time.Since(began))
 	return end, nil
 }

@@ -265,7 +265,7 @@ func (a *App) openStore(ctx context.Context) error {
 	st.Observe(a.opts.statements)
 	a.onClose(func(context.Context) {
 		if err := st.Close(); err != nil { //nolint:contextcheck // Close takes no context
-			a.log.Error("the database could not be closed", telemetry.ErrorAttr(err))
+			a.log.Error("cannot close the database", telemetry.ErrorAttr(err))
 		}
 	})
 	if a.cfg.DB != nil {
@@ -310,12 +310,12 @@ func (a *App) openJournal(ctx context.Context) error {
 	}
 	if restored != "" {
 		if err := instance.RemoveRestoredNote(a.cfg.DataDir); err != nil {
-			a.log.Warn("the note that this instance was restored could not be removed; the next start records it again", telemetry.ErrorAttr(err))
+			a.log.Warn("cannot remove the mark of a restored backup; the next start records the restore again", telemetry.ErrorAttr(err))
 		}
 	}
 	a.onClose(func(ctx context.Context) {
 		if err := a.journal.Close(ctx); err != nil {
-			a.log.Error("the journal could not be closed", telemetry.ErrorAttr(err))
+			a.log.Error("cannot close the journal", telemetry.ErrorAttr(err))
 		}
 		a.announceJournal(ctx)
 	})

@@ -90,7 +90,7 @@ func TestCertificateIsReadAnew(t *testing.T) {
 		if n, err := shown(t, addr, &tls.Config{}); n != 1 || err != nil {
 			t.Fatalf("certificate %d, %v", n, err)
 		}
-		return strings.Contains(i.Log.String(), "is not used")
+		return strings.Contains(i.Log.String(), "cannot load the new TLS certificate")
 	})
 	if err := os.Rename(filepath.Join(dir, "new.key"), key); err != nil {
 		t.Fatal(err)

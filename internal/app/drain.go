@@ -20,7 +20,7 @@ const seeEvery = 20 * time.Millisecond
 func (a *App) drain(failed <-chan error) error {
 	a.draining.Store(true)
 	if a.cfg.Drain > 0 {
-		a.log.Info("told to end: not ready any more, and serving on for a while", slog.Duration("drain", a.cfg.Drain))
+		a.log.Info("shutting down: not ready, and serving for --drain", slog.Duration("drain", a.cfg.Drain))
 		served := time.NewTimer(a.cfg.Drain)
 		defer served.Stop()
 		select {
@@ -33,12 +33,12 @@ func (a *App) drain(failed <-chan error) error {
 	a.guard.BeginDrain()
 	a.servers.BeginDrain()
 	if calls := a.runningCalls(); calls > 0 && a.cfg.DrainCalls > 0 {
-		a.log.Info("waiting for running calls to end", slog.Int64("calls", calls), slog.Duration("drain_calls", a.cfg.DrainCalls))
+		a.log.Info("shutting down: waiting for running calls", slog.Int64("calls", calls), slog.Duration("drain_calls", a.cfg.DrainCalls))
 	}
 	if ended, err := a.awaitCalls(failed, a.cfg.DrainCalls); ended || err != nil {
 		return err
 	}
-	a.log.Warn("some calls take longer than --drain-calls: they are ended", slog.Int64("calls", a.runningCalls()), slog.Duration("drain_calls", a.cfg.DrainCalls))
+	a.log.Warn("--drain-calls elapsed: canceling the calls that still run", slog.Int64("calls", a.runningCalls()), slog.Duration("drain_calls", a.cfg.DrainCalls))
 	why := &junctor.Error{
 		Code: junctor.CodeUnavailable, TimeLimit: &junctor.TimeLimit{Name: "drain_calls", SetBy: junctor.LimitOfInstance, Limit: a.cfg.DrainCalls},
 		Message: fmt.Sprintf("the instance stopped before the call had ended (--drain-calls %s), and whether the call took effect is not known; make it again only if that does no harm", a.cfg.DrainCalls),

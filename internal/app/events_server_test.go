@@ -74,7 +74,7 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if shown() {
 		t.Error("it is shown after it was removed")
 	}
-	if strings.Contains(log.String(), "could not be attached") {
+	if strings.Contains(log.String(), "cannot attach a server") {
 		t.Errorf("the log says:\n%s", log.String())
 	}
 }

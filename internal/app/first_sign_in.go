@@ -50,7 +50,7 @@ func (a *App) removeStartLink() {
 		return
 	}
 	if err := instance.RemoveSignInLink(a.cfg.DataDir); err != nil {
-		a.log.Warn("a used sign-in link could not be removed from the data directory", telemetry.ErrorAttr(err))
+		a.log.Warn("cannot remove a used sign-in link from the data directory", telemetry.ErrorAttr(err))
 	}
 }
 

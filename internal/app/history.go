@@ -25,7 +25,7 @@ func (a *App) openHistory(ctx context.Context) error {
 	}
 	a.onClose(func(ctx context.Context) {
 		if err := a.history.Close(ctx); err != nil {
-			a.log.Error("the call history could not be closed", telemetry.ErrorAttr(err))
+			a.log.Error("cannot close the call history", telemetry.ErrorAttr(err))
 		}
 	})
 	return nil

@@ -171,7 +171,7 @@ func TestImpostorGetsNothing(t *testing.T) {
 	if r := in.Do(t, http.MethodGet, "/metrics", ""); !strings.Contains(r.Body, "\njunctor_replica_proofs_failed ") || strings.Contains(r.Body, "\njunctor_replica_proofs_failed 0\n") {
 		t.Error("the metrics do not count it")
 	}
-	if n := strings.Count(in.Log.String(), "what listens at the address of a replica did not prove to be that replica"); n != 1 {
+	if n := strings.Count(in.Log.String(), "the address of a replica answered without the replica's proof"); n != 1 {
 		t.Errorf("the log says it %d times", n)
 	}
 }

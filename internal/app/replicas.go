@@ -184,7 +184,7 @@ func (a *App) announceJournal(ctx context.Context) {
 		return
 	}
 	if err := instance.AnnounceJournal(ctx, a.store, a.journal); err != nil && ctx.Err() == nil {
-		a.log.Warn("the others could not be told how far the journal is copied; it is tried again", telemetry.ErrorAttr(err))
+		a.log.Warn("cannot tell the other replicas how far the journal is copied; retrying", telemetry.ErrorAttr(err))
 	}
 }
 

@@ -68,6 +68,7 @@ func (a *App) mux() (*mux, error) {
 			return nil, junctor.Errorf(junctor.CodeInternal, "the admin API could not be made: %w", err)
 		}
 		mux.ServeMux.Handle(admin.Prefix+"/", a.replicas.RouteToHome(api))
+		mux.HandleFunc("GET /docs", api.ServeReference)
 		mux.api = api
 		a.signIn.Routes(mux)
 		mux.HandleFunc("GET "+upstreamauth.ClientDocumentPath, a.servers.Auth.ServeClientDocument)

@@ -245,7 +245,7 @@ func (a *App) stop(ctx context.Context, s server) error {
 	ctx, cancel := context.WithTimeout(ctx, closeFor)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
-		a.log.Warn("some requests did not end in time and were cut off", telemetry.ErrorAttr(err))
+		a.log.Warn("shutdown timed out: requests that still ran were closed", telemetry.ErrorAttr(err))
 		return s.Close()
 	}
 	return nil
@@ -295,9 +295,9 @@ func (a *App) publicServer(h http.Handler) server {
 	}
 	return httpfast.NewServer(s, httpfast.ServerEvents{
 		OnAcceptError: func(err error) {
-			a.log.Warn("a connection could not be taken; trying again", telemetry.ErrorAttr(err))
+			a.log.Warn("cannot accept a connection; retrying", telemetry.ErrorAttr(err))
 		},
-		OnHandlerPanic: func(value any) { a.log.Error("a handler panicked", telemetry.PanicAttr(value)) },
+		OnHandlerPanic: func(value any) { a.log.Error("HTTP handler panicked", telemetry.PanicAttr(value)) },
 	})
 }
 
@@ -327,7 +327,7 @@ func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
 // chores runs the periodic housekeeping.
 func (a *App) chores(ctx context.Context) {
 	if _, err := a.vault.Resume(ctx); err != nil && ctx.Err() == nil { // finish an interrupted rotation
-		a.log.Warn("a rotation of keys is unfinished; junctor secret rotate goes on with it", telemetry.ErrorAttr(err))
+		a.log.Warn("key rotation is unfinished: run junctor secret rotate to complete it", telemetry.ErrorAttr(err))
 	}
 	tick := time.NewTicker(chore)
 	defer tick.Stop()
@@ -339,7 +339,7 @@ func (a *App) chores(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := errors.Join(a.identity.FlushUsage(ctx), a.identity.Reload(ctx), a.agents.Load(ctx), a.ring.Rotate(ctx), a.limits.Flush(ctx), a.recheckTokens(ctx), a.dropStartLink(ctx)); err != nil && ctx.Err() == nil {
-			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.ErrorAttr(err))
+			a.log.Warn("housekeeping failed; retrying in a minute", telemetry.ErrorAttr(err))
 		}
 		a.apps.DropDeadViews()
 		if !a.leases.retention.Held() {
@@ -347,7 +347,7 @@ func (a *App) chores(ctx context.Context) {
 		}
 		_, err := a.store.Sweep(ctx, a.clock.Now())
 		if err = errors.Join(err, a.pruneHistory(ctx), a.pruneDeliveries(ctx)); err != nil && ctx.Err() == nil {
-			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.ErrorAttr(err))
+			a.log.Warn("cannot remove expired rows; retrying in a minute", telemetry.ErrorAttr(err))
 		}
 	}
 }

@@ -233,7 +233,7 @@ func (j *Journal) loadAndSign(ctx context.Context) (err error) {
 	}
 	syncDir(j.options.Dir)
 	if err := j.loadRecentCalls(ctx); err != nil {
-		j.options.Logger.Warn("the newest calls could not be read from the journal", "error", err)
+		j.options.Logger.Warn("cannot read the newest calls from the journal", "error", err)
 	}
 	// From here on a head always exists, so a missing one is evidence that it was removed.
 	return j.signHead(false)

@@ -116,7 +116,7 @@ func (j *Journal) signHead(closed bool) error {
 		}
 	}
 	if j.setProblem(problemHead, err) && err != nil {
-		j.options.Logger.Error("the head of the journal cannot be signed", "error", err)
+		j.options.Logger.Error("cannot sign the journal's head", "error", err)
 	}
 	return err
 }
@@ -152,7 +152,7 @@ func (j *Journal) pruneSegments() (more bool) {
 		return false
 	}
 	if j.setProblem(problemPrune, err) && err != nil {
-		j.options.Logger.Error("old segments of the journal cannot be removed", "error", err)
+		j.options.Logger.Error("cannot remove old segments of the journal", "error", err)
 	}
 	return more
 }
@@ -230,7 +230,7 @@ func (j *Journal) removeSegments(old []segment) error {
 		}
 	}
 	syncDir(j.options.Dir)
-	j.options.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpointSeq.Load())
+	j.options.Logger.Info("old segments of the journal removed", "segments", len(old), "up_to", j.checkpointSeq.Load())
 	if p, ok := j.options.Shipper.(Pruner); ok {
 		ctx, cancel := context.WithTimeout(j.lifeCtx, time.Minute)
 		defer cancel()

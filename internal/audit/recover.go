@@ -232,7 +232,7 @@ func (j *Journal) reopenSegment(last segment, e segmentEnd) error {
 	if err := j.file.Truncate(j.offset); err != nil {
 		return err
 	}
-	j.options.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.tornBytes)
+	j.options.Logger.Warn("incomplete last record of the journal dropped", "file", j.path, "bytes", e.tornBytes)
 	j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRecover)
 	j.encoder.addNumber("dropped", e.tornBytes)
 	return j.writeEncoded()

@@ -71,9 +71,9 @@ func (j *Journal) shipRecords() {
 		}
 		if j.setProblem(problemShip, err) {
 			if err != nil {
-				j.options.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
+				j.options.Logger.Warn("cannot copy journal records to the database; they are kept and copied later", "error", err)
 			} else {
-				j.options.Logger.Info("records of the journal are copied again")
+				j.options.Logger.Info("journal records are copied to the database again")
 			}
 		}
 		if err != nil {
@@ -131,7 +131,7 @@ func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
 	had := j.head.Shipped
 	j.headMu.Unlock()
 	if at < had {
-		j.options.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
+		j.options.Logger.Warn("the database lost journal records; copying them again", "had", had, "has", at)
 	}
 	if err := j.compareCopy(ctx); err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (j *Journal) shipRemaining(ctx context.Context) {
 	}
 	t.close()
 	if err != nil {
-		j.options.Logger.Warn("the last records of the journal were not copied; that is done at the next start", "error", err)
+		j.options.Logger.Warn("last journal records were not copied to the database; they are copied at the next start", "error", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (j *Journal) loadKnown(ctx context.Context) (k KnownChain, problem string) 
 	k, problem, err := j.askWitness(ctx)
 	if err != nil {
 		j.uncompared = true
-		j.options.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
+		j.options.Logger.Warn("cannot read the journal's position from the database; retrying before records are copied", "error", err)
 		return KnownChain{}, ""
 	}
 	return k, problem
@@ -264,6 +264,6 @@ func (j *Journal) keepHead(ctx context.Context) {
 		j.headMu.Unlock()
 	}
 	if j.setProblem(problemWitness, err) && err != nil {
-		j.options.Logger.Warn("the database does not take the journal's signed head; the next one is tried", "error", err)
+		j.options.Logger.Warn("cannot store the journal's signed head in the database; retrying with the next one", "error", err)
 	}
 }

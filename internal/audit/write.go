@@ -118,7 +118,7 @@ func (j *Journal) writeLines(lines []byte) error {
 // caller holds mu.
 func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	if j.writeErr == nil {
-		j.options.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
+		j.options.Logger.Error("cannot write the journal: calls are refused until it can be written again", "file", j.path, "error", err)
 	}
 	j.writeErr = err
 	for _, n := range batch {
@@ -146,7 +146,7 @@ func (j *Journal) resumeWriting(now time.Time) error {
 	if err := j.writeEncoded(); err != nil {
 		return err
 	}
-	j.options.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.lostStarts, "ends_lost", j.lostEnds)
+	j.options.Logger.Info("the journal can be written again", "file", j.path, "calls_refused", j.lostStarts, "ends_lost", j.lostEnds)
 	j.writeErr, j.lostStarts, j.lostEnds = nil, 0, 0
 	return nil
 }
@@ -181,7 +181,7 @@ func (j *Journal) beginSegment(now time.Time, reason string) error {
 	}
 	if reason != "" {
 		j.problems.set(problemBreak, errors.New(reason))
-		j.options.Logger.Error("the journal's chain does not hold; a new segment was begun", "file", path, "reason", reason)
+		j.options.Logger.Error("the journal's hash chain is broken: a new segment was started; run junctor audit verify", "file", path, "reason", reason)
 	}
 	return nil
 }

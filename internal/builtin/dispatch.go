@@ -101,7 +101,7 @@ func isToolFailure(code junctor.Code) bool {
 // to the caller. The answer does not repeat the panic, which may contain a
 // secret.
 func (s *Server) recoverPanic(ctx context.Context, req *catalog.Request, p any) (catalog.Result, error) {
-	s.log.LogAttrs(ctx, slog.LevelError, "panic in a built-in handler",
+	s.log.LogAttrs(ctx, slog.LevelError, "built-in tool panicked",
 		slog.String("server", s.id), slog.String("kind", string(req.Kind)), slog.String("name", req.Name),
 		slog.String("call", req.CallID), telemetry.PanicAttr(p))
 	if req.Kind == junctor.KindTool {

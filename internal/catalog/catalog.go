@@ -249,7 +249,7 @@ func (c *Catalog) startRefresh(s *attachedServer) {
 func (c *Catalog) refreshOffer(s *attachedServer) {
 	for {
 		if err := c.readOffer(c.refreshCtx, s); err != nil {
-			c.log.Warn("what a server offers could not be read again; the former list stays", "server", s.key.id, "error", err)
+			c.log.Warn("cannot refresh a server's lists; the former lists stay in use", "server", s.key.id, "error", err)
 		}
 		c.mu.Lock()
 		if !s.refreshAgain || c.refreshCtx.Err() != nil {

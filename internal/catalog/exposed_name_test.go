@@ -177,7 +177,7 @@ func TestClashes(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := strings.Count(l.String(), "claim one name"); got != 4 {
+		if got := strings.Count(l.String(), "have one name"); got != 4 {
 			t.Errorf("%d warnings: %s", got, l.String())
 		}
 	}

@@ -96,7 +96,7 @@ const maxProblems = 100
 
 // leaveOutTool records that a tool is not in the catalog.
 func (s *Server) leaveOutTool(tool string, why error, log *slog.Logger) {
-	log.Warn("a tool was left out", "server", s.ID, "tool", clipText(tool), "error", why)
+	log.Warn("tool left out", "server", s.ID, "tool", clipText(tool), "error", why)
 	if len(s.Problems) < maxProblems {
 		s.Problems = append(s.Problems, ToolProblem{Tool: clipText(tool), Effect: EffectLeftOut, Reason: why.Error()})
 	}
@@ -297,7 +297,7 @@ func newServer(a *attachedServer, former *Server, in *snapshotBuilder) *Server {
 	}
 	for _, def := range a.offer.Prompts {
 		if s.promptsByName[def.Name] != nil {
-			in.log.Warn("a prompt was left out: its server has another of that name", "server", s.ID, "prompt", def.Name)
+			in.log.Warn("prompt left out: the server has another prompt with that name", "server", s.ID, "prompt", def.Name)
 			continue
 		}
 		corrected, _ := correctItem(def.JSON, promptRule, def.Name)
@@ -413,12 +413,12 @@ func (sh *Shelf) indexNames(log *slog.Logger) {
 	for _, s := range sh.servers {
 		for _, t := range s.tools {
 			if sh.tools[t.Exposed] == nil {
-				log.Warn("two tools claim one name; both were left out", "name", t.Exposed, "server", t.Server, "tool", t.Name)
+				log.Warn("tools left out: two tools have one name; rename one with junctor server set --rename", "name", t.Exposed, "server", t.Server, "tool", t.Name)
 			}
 		}
 		for _, p := range s.prompts {
 			if sh.prompts[p.Exposed] == nil {
-				log.Warn("two prompts claim one name; both were left out", "name", p.Exposed, "server", p.Server, "prompt", p.Name)
+				log.Warn("prompts left out: two prompts have one name", "name", p.Exposed, "server", p.Server, "prompt", p.Name)
 			}
 		}
 	}

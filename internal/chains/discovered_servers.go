@@ -189,7 +189,7 @@ const changeTimeout = 30 * time.Second
 // registration, and not only with their next delivery, until ctx ends.
 func (f *Follower) followChanges(ctx context.Context) {
 	if err := f.SweepServers(ctx); err != nil && ctx.Err() == nil {
-		f.Log.Warn("servers that were found on chains and are not needed any more could not be removed", telemetry.ErrorAttr(err))
+		f.Log.Warn("cannot remove servers of agents that are no longer discovered", telemetry.ErrorAttr(err))
 	}
 	for {
 		select {
@@ -197,7 +197,7 @@ func (f *Follower) followChanges(ctx context.Context) {
 			return
 		case c := <-f.changes:
 			if err := f.applyChange(ctx, c); err != nil && ctx.Err() == nil {
-				f.Log.Warn("an agent's server could not be brought up to date", slog.String("agent_id", c.agent.String()), telemetry.ErrorAttr(err))
+				f.Log.Warn("cannot update the server of a discovered agent", slog.String("agent_id", c.agent.String()), telemetry.ErrorAttr(err))
 			}
 		}
 	}

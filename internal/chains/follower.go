@@ -176,8 +176,8 @@ func (f *Follower) Run(ctx context.Context) {
 func (f *Follower) CollectGauges(set func(name, help, label, value string, number float64)) {
 	for _, w := range f.watches {
 		s := w.watcher.Status()
-		set("chain_head_lag_blocks", "Blocks between a chain's newest and the newest that was read.", "chain", w.Name, float64(s.Head-min(s.Read, s.Head)))
-		set("reorgs_total", "How often a chain was seen to be reorganised since the start.", "chain", w.Name, float64(s.Reorgs))
+		set("chain_head_lag_blocks", "Blocks between the head of a chain and the last block that was read.", "chain", w.Name, float64(s.Head-min(s.Read, s.Head)))
+		set("reorgs_total", "Chain reorganizations that were seen since the start.", "chain", w.Name, float64(s.Reorgs))
 	}
 }
 

@@ -70,7 +70,7 @@ func (p *Replicas) notifyEach(ctx context.Context, text []byte) {
 	for _, one := range *p.others.Load() {
 		all.Go(func() {
 			if err := one.notify(ctx, text); err != nil {
-				p.Log.Debug("another process did not hear at once", telemetry.ErrorAttr(err))
+				p.Log.Debug("cannot notify another replica directly; it reads the change from the database", telemetry.ErrorAttr(err))
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func (p *Replicas) publish(ctx context.Context, text []byte, err error) {
 		err = p.Store.Tell(ctx, p.Ring.Seal(purposeMessage, text))
 	}
 	if err != nil {
-		p.Log.Warn("other processes could not be told of something", telemetry.ErrorAttr(err))
+		p.Log.Warn("cannot notify the other replicas", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -156,11 +156,11 @@ func (p *Replicas) HandleReceived(ctx context.Context) {
 		case sealed := <-p.received:
 			text, err := p.Ring.Open(purposeMessage, sealed) //nolint:contextcheck // an unknown key is read with its own timeout
 			if err != nil {
-				p.Log.Debug("a notification of the database is not a replica's", telemetry.ErrorAttr(err))
+				p.Log.Debug("database notification ignored: it is from no replica", telemetry.ErrorAttr(err))
 				continue
 			}
 			if err := p.handleMessage(ctx, text, false); err != nil && ctx.Err() == nil {
-				p.Log.Warn("what another process says of a session could not be followed", telemetry.ErrorAttr(err))
+				p.Log.Warn("cannot apply another replica's change of a session", telemetry.ErrorAttr(err))
 			}
 		}
 	}
@@ -179,7 +179,7 @@ func (p *Replicas) handleMessage(ctx context.Context, text []byte, channel bool)
 		return nil
 	}
 	if !channel && !p.replays.accept(what.From, what.Number, time.UnixMilli(what.Sent), now) {
-		p.Log.Debug("a notification of the database was received before, or is too old", "from", what.From)
+		p.Log.Debug("database notification ignored: it is a duplicate or too old", "from", what.From)
 		return nil
 	}
 	var err error

@@ -119,7 +119,7 @@ func (p *Replicas) OpenChannel(w http.ResponseWriter, r *http.Request) {
 	}
 	channel, err := p.channels.Answer(ctx, conn, from)
 	if err != nil {
-		p.Log.Debug("a connection that began like another replica's was refused", telemetry.ErrorAttr(err))
+		p.Log.Debug("replica connection refused", telemetry.ErrorAttr(err))
 		return
 	}
 	_ = conn.SetDeadline(time.Time{})
@@ -179,7 +179,7 @@ func (p *Replicas) reportUnproved(to *remoteReplica, err error) {
 	if last != 0 && now-last < unprovedEvery.Nanoseconds() || !p.unprovedLogged.CompareAndSwap(last, now) {
 		return
 	}
-	p.Log.Warn("what listens at the address of a replica did not prove to be that replica: nothing is sent there",
+	p.Log.Warn("the address of a replica answered without the replica's proof: nothing is sent to it",
 		slog.String("replica", to.id), slog.String("url", to.url.String()), telemetry.ErrorAttr(err))
 }
 

@@ -56,7 +56,7 @@ func (c *Clock) Agree(ctx context.Context, st *store.Store, log *slog.Logger) er
 		return err
 	}
 	if c.adjust(before, c.local(), there) {
-		log.Warn("the clock of this machine and that of the database differ, and the database's counts; set them with NTP", slog.Duration("by", time.Duration(c.offset.Load()).Round(time.Millisecond)))
+		log.Warn("the clock of this machine differs from the database's, which is used: synchronize both with NTP", slog.Duration("by", time.Duration(c.offset.Load()).Round(time.Millisecond)))
 	}
 	return nil
 }

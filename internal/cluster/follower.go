@@ -72,10 +72,10 @@ func (f *Follower) Run(ctx context.Context) {
 			return tables[""] || slices.ContainsFunc(names, func(name string) bool { return tables[name] })
 		})
 		if err == nil {
-			f.log.Debug("what another process may have changed was read", slog.Any("tables", slices.Sorted(maps.Keys(tables))))
+			f.log.Debug("changes of other replicas read", slog.Any("tables", slices.Sorted(maps.Keys(tables))))
 		}
 		if err != nil && ctx.Err() == nil {
-			f.log.Warn("what another process changed could not be read; it is tried again in a second", telemetry.ErrorAttr(err))
+			f.log.Warn("cannot read the changes of other replicas; retrying in a second", telemetry.ErrorAttr(err))
 			if !sleep(ctx, reloadRetry) {
 				return
 			}

@@ -63,7 +63,7 @@ func (t *Lease) Run(ctx context.Context) {
 			wait = leaseRenewal
 		}
 		if now := t.Held(); now != had {
-			t.log.Info("who does work for all processes has changed", slog.String("work", t.name), slog.Bool("here", now), slog.Int64("fence", t.fence.Load()))
+			t.log.Info("leader lease changed", slog.String("work", t.name), slog.Bool("here", now), slog.Int64("fence", t.fence.Load()))
 		}
 		if !sleep(ctx, wait) {
 			t.drop(context.WithoutCancel(ctx))
@@ -97,6 +97,6 @@ func (t *Lease) drop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, leaseRenewal)
 	defer cancel()
 	if err := t.store.DropLease(ctx, t.name, t.replica); err != nil {
-		t.log.Warn("work for all processes waits for the end of a lease", slog.String("work", t.name), telemetry.ErrorAttr(err))
+		t.log.Warn("cannot renew a leader lease; its work waits until the lease expires", slog.String("work", t.name), telemetry.ErrorAttr(err))
 	}
 }

@@ -140,12 +140,12 @@ func (p *LimitPool) run(ctx context.Context, s *redis.Script, key string, n int,
 	if err != nil {
 		p.retryAt.Store(now.Add(redisRetry).UnixNano())
 		if !p.away.Swap(true) {
-			p.log.Warn("the Redis that limits are shared through does not answer: each replica counts for itself until it does", telemetry.ErrorAttr(err))
+			p.log.Warn("Redis for shared limits is unavailable: each replica counts its own calls until it returns", telemetry.ErrorAttr(err))
 		}
 		return nil, err
 	}
 	if p.away.Swap(false) {
-		p.log.Info("the Redis that limits are shared through is back")
+		p.log.Info("Redis for shared limits is available again")
 	}
 	return got, nil
 }

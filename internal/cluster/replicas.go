@@ -161,7 +161,7 @@ func (p *Replicas) Begin(ctx context.Context, at string) {
 		return
 	}
 	if p.self.URL = at; at == "" {
-		p.Log.Warn("other instances with this database cannot reach this one, which listens on every address: set --replica-url")
+		p.Log.Warn("other replicas cannot reach this one because it listens on every address: set --replica-url")
 	}
 	p.retireFormer(ctx)
 	p.heartbeat(ctx)
@@ -183,7 +183,7 @@ func (p *Replicas) retireFormer(ctx context.Context) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		p.Log.Warn("a former replica at this address could not be retired; it counts until it has been silent for long enough", telemetry.ErrorAttr(err))
+		p.Log.Warn("cannot retire a former replica at this address; it counts until its lease expires", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -229,7 +229,7 @@ func (p *Replicas) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, HeartbeatInterval)
 	defer cancel()
 	if err := errors.Join(p.Store.LeaveReplica(ctx, p.self.ID), p.Store.LeaveHomes(ctx, p.self.ID)); err != nil {
-		p.Log.Warn("the others find out by themselves that this process ends", telemetry.ErrorAttr(err))
+		p.Log.Warn("cannot announce the shutdown to the other replicas; they notice when the lease expires", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -243,14 +243,14 @@ func (p *Replicas) heartbeat(ctx context.Context) {
 	all, err := p.Store.SeeReplica(ctx, p.self)
 	if was := p.silent.Swap(err != nil); err != nil {
 		if !was && ctx.Err() == nil {
-			p.Log.Warn("other processes could not be told that this one lives; it is tried again", telemetry.ErrorAttr(err))
+			p.Log.Warn("cannot renew this replica's row in the database; retrying", telemetry.ErrorAttr(err))
 		}
 		return
 	}
 	p.seen.Store(&asked)
 	p.updateReplicas(all)
 	if err := p.Clock.Agree(ctx, p.Store, p.Log); err != nil && ctx.Err() == nil {
-		p.Log.Warn("the clock of the database could not be read; it is tried again", telemetry.ErrorAttr(err))
+		p.Log.Warn("cannot read the clock of the database; retrying", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -284,7 +284,7 @@ func (p *Replicas) updateReplicas(all []store.Replica) {
 		to := &remoteReplica{id: n.ID, url: u}
 		to.client, err = egress.NewReplicaClient(u, func(ctx context.Context, conn net.Conn) (net.Conn, error) { return p.proveReplica(ctx, conn, to) })
 		if err != nil {
-			p.Log.Warn("another process cannot be reached", slog.String("url", n.URL), telemetry.ErrorAttr(err))
+			p.Log.Warn("cannot reach another replica", slog.String("url", n.URL), telemetry.ErrorAttr(err))
 			continue
 		}
 		next[n.ID] = to

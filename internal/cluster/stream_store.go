@@ -89,7 +89,7 @@ func (r *StreamStore) StoreEvent(session, stream string, s gateway.StoredEvent) 
 // logBehind logs, once, that events are not stored.
 func (r *StreamStore) logBehind(why string, err error) {
 	if !r.isBehind.Swap(true) {
-		r.log.Warn("the Redis that streams are kept in does not keep up: clients whose replica is gone cannot resume all of them", slog.String("why", why), telemetry.ErrorAttr(err))
+		r.log.Warn("Redis for streams is unavailable or too slow: clients of a replica that ended cannot resume every stream", slog.String("reason", why), telemetry.ErrorAttr(err))
 	}
 }
 
@@ -129,7 +129,7 @@ func (r *StreamStore) writeWithRetry(ctx context.Context, all []queuedEvent) {
 		err := r.writeBatch(context.WithoutCancel(ctx), all)
 		if err == nil {
 			if r.isBehind.Swap(false) {
-				r.log.Info("the Redis that streams are kept in keeps up again")
+				r.log.Info("Redis for streams is available again")
 			}
 			break
 		}

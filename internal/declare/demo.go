@@ -126,7 +126,7 @@ func (d *Demo) addMap(ctx context.Context, p *junctor.Principal, in admin.Server
 		if err == nil {
 			return nil
 		}
-		d.Log.Warn("the map server of MAP_SERVER_URL cannot be reached: the bank has a stand-in, which knows some places by heart", "error", junctor.AsError(err).Message)
+		d.Log.Warn("cannot reach the map server of MAP_SERVER_URL: the bank uses a built-in substitute with a few places", "error", junctor.AsError(err).Message)
 	}
 	_, err := d.Servers.AddServer(ctx, p, admin.ServerInput{Server: junctor.Server{
 		ID: "map", Mode: junctor.ModeBYO, Title: "Map (offline stand-in: a few places by heart)", State: junctor.StateActive,

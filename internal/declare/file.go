@@ -127,7 +127,7 @@ func (f *File) reportProblems(problems []config.Problem) error {
 	f.state.OK, f.state.Problems = false, nil
 	for _, p := range problems {
 		f.state.Problems = append(f.state.Problems, admin.FileProblem{Where: p.Where, Message: p.Message})
-		f.options.Log.Error("the settings file was not put into force", slog.String("where", p.Where), slog.String("problem", p.Message))
+		f.options.Log.Error("the settings file was not applied", slog.String("where", p.Where), slog.String("problem", p.Message))
 	}
 	return junctor.Errorf(junctor.CodeInvalid, "%s has %d problems and was not put into force", f.state.Path, len(problems))
 }
@@ -197,11 +197,11 @@ func (f *File) noteResult(cfg *config.Config, steps []Step) {
 		s := &steps[i]
 		if s.Error != "" {
 			f.state.Problems = append(f.state.Problems, admin.FileProblem{Where: s.Where, Message: s.Error})
-			log.Error("a part of the settings file was not put into force", slog.String("where", s.Where), slog.String("problem", s.Error))
+			log.Error("part of the settings file was not applied", slog.String("where", s.Where), slog.String("problem", s.Error))
 			continue
 		}
 		counts[s.Action]++
-		log.Info("put into force", slog.String("action", string(s.Action)), slog.String(s.Kind, s.ID), slog.String("members", fieldNames(s.Fields)))
+		log.Info("settings file entry applied", slog.String("action", string(s.Action)), slog.String(s.Kind, s.ID), slog.String("members", fieldNames(s.Fields)))
 	}
 	f.state.OK = len(f.state.Problems) == 0
 	f.state.Loads++
@@ -209,11 +209,11 @@ func (f *File) noteResult(cfg *config.Config, steps []Step) {
 	if waiting := f.options.Config.Changed(cfg); !slices.Equal(waiting, f.state.Restart) {
 		f.state.Restart = waiting
 		if len(waiting) > 0 {
-			log.Warn("settings have changed that take effect at the next start", slog.String("settings", strings.Join(waiting, ", ")))
+			log.Warn("changed settings take effect at the next start", slog.String("settings", strings.Join(waiting, ", ")))
 		}
 	}
 	if f.state.Loads > 1 {
-		log.Info("the settings file was put into force", slog.Int("added", counts[admin.ActionAdd]), slog.Int("changed", counts[admin.ActionChange]), slog.Int("removed", counts[admin.ActionRemove]))
+		log.Info("the settings file was applied", slog.Int("added", counts[admin.ActionAdd]), slog.Int("changed", counts[admin.ActionChange]), slog.Int("removed", counts[admin.ActionRemove]))
 	}
 }
 
@@ -245,7 +245,7 @@ func (f *File) Watch(ctx context.Context) {
 		err = w.Add(filepath.Dir(f.state.Path))
 	}
 	if err != nil {
-		f.options.Log.Warn("changes of the settings file are not noticed; send SIGHUP after one", slog.String("file", f.state.Path), telemetry.ErrorAttr(err))
+		f.options.Log.Warn("cannot watch the settings file: send SIGHUP after a change", slog.String("file", f.state.Path), telemetry.ErrorAttr(err))
 		return
 	}
 	defer w.Close()
@@ -275,7 +275,7 @@ func (f *File) Watch(ctx context.Context) {
 			if !ok {
 				return
 			}
-			f.options.Log.Warn("watching the settings file", telemetry.ErrorAttr(err))
+			f.options.Log.Warn("watching the settings file failed: send SIGHUP after a change", telemetry.ErrorAttr(err))
 			wait.Reset(settleTime) // something may have been lost
 		case <-f.retry:
 			wait.Reset(retry)

@@ -65,7 +65,7 @@ func (g *guardedTransport) logRefusal(ctx context.Context, host string, err erro
 	if e.Cause != nil {
 		attrs = append(attrs, slog.String("cause", e.Cause.Error()))
 	}
-	g.log.LogAttrs(ctx, slog.LevelWarn, "egress refused", attrs...)
+	g.log.LogAttrs(ctx, slog.LevelWarn, "outgoing request refused", attrs...)
 	return &junctor.Error{Code: e.Code, Message: e.Message}
 }
 

@@ -228,10 +228,10 @@ func (w *Watcher) Run(ctx context.Context) {
 			return
 		// The node is fine: ask the same one again soon.
 		case errors.Is(err, errChainChanged), errors.Is(err, errRangeTooWide):
-			w.log.DebugContext(ctx, "a look at the chain is repeated", "err", err)
+			w.log.DebugContext(ctx, "reading the chain is retried", "error", err)
 			pause = min(usual, 100*time.Millisecond)
 		case err != nil:
-			w.log.WarnContext(ctx, "a look at the chain failed", "node", w.node.Name(), "err", err)
+			w.log.WarnContext(ctx, "cannot read the chain", "node", w.node.Name(), "error", err)
 			w.node.Next()
 			w.nodeChecked = false
 			pause = min(2*pause, maxPause)
@@ -369,7 +369,7 @@ func (w *Watcher) checkRegistryPairs(ctx context.Context) error {
 			}
 			is, err := w.node.IdentityOf(ctx, at)
 			if _, silent := errors.AsType[*NodeError](err); silent || errors.Is(err, errDataTooShort) {
-				w.log.Debug("a registry does not say whose agents it speaks of", "registry", at)
+				w.log.Debug("reputation registry names no identity registry", "registry", at)
 				continue
 			}
 			if err != nil {
@@ -415,7 +415,7 @@ func (w *Watcher) findFork(ctx context.Context, head Block, step *Step) (kept []
 		if err := w.lag.waitForNodes(w.now(), w.node.Count(), head.Number, w.knownBlocks[len(w.knownBlocks)-1].Number); err != nil {
 			return nil, err
 		}
-		w.log.WarnContext(ctx, "no node knows the block that the chain was read to: it is read again from where they are", "read", w.knownBlocks[len(w.knownBlocks)-1].Number, "head", head.Number)
+		w.log.WarnContext(ctx, "no node knows the last block that was read: reading the chain again from the nodes' head", "read", w.knownBlocks[len(w.knownBlocks)-1].Number, "head", head.Number)
 		step.Rewound = true
 		return w.agreedBlocks(ctx, kept), nil
 	}
@@ -505,7 +505,7 @@ func (w *Watcher) decodeLogs(step *Step, logs []Log) {
 		e, ok, err := w.decoder.Decode(l.Topics, l.Data)
 		identity, ours := w.chain.identityFor(l.Address)
 		if !ok || err != nil || !ours || !w.chain.emitsKind(l.Address, e.Kind) {
-			w.log.Warn("a log is not understood", "contract", l.Address, "transaction", l.Transaction, "index", l.Index, "err", err)
+			w.log.Warn("cannot decode a log of the chain", "contract", l.Address, "transaction", l.Transaction, "index", l.Index, "error", err)
 			w.mu.Lock()
 			w.status.Skipped++
 			w.mu.Unlock()
@@ -557,7 +557,7 @@ func (w *Watcher) applyStep(step Step, kept []Block, head Block, to uint64) {
 	if forked {
 		w.status.Reorgs++
 		w.status.Deepest = max(w.status.Deepest, depth)
-		w.log.Info("the chain was reorganised", "from", step.Keep+1, "depth", depth)
+		w.log.Info("chain reorganization", "from", step.Keep+1, "depth", depth)
 	}
 }
 

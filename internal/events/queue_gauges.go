@@ -17,7 +17,7 @@ func (s *Service) QueueGauges() func(set func(name, help, label, value string, n
 		read: func(ctx context.Context) (queue.Stats, error) { return s.Queue.Stats(ctx, worker.Deliveries) },
 		failed: func(err error) {
 			s.Meter.CountQueueReadFailure()
-			s.Log.Warn("the figures of the queue could not be read; /metrics has none of them", telemetry.ErrorAttr(err))
+			s.Log.Warn("cannot read the figures of the queue; /metrics leaves them out", telemetry.ErrorAttr(err))
 		},
 	}
 	return g.collect
@@ -64,14 +64,14 @@ func (g *queueGauges) collect(set func(name, help, label, value string, number f
 		return
 	}
 	for _, state := range []queue.State{queue.StateWaiting, queue.StateReady, queue.StateLeased, queue.StateHeld, queue.StateDead} {
-		set("queue_depth", "Deliveries that did not end, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))
+		set("queue_depth", "Deliveries that have not ended, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))
 	}
 	oldest := 0.0
 	if !s.OldestReady.IsZero() {
 		oldest = max(0, time.Since(s.OldestReady).Seconds())
 	}
-	set("job_oldest_ready_seconds", "For how long the delivery has been due that waits longest.", "", "", oldest)
+	set("job_oldest_ready_seconds", "Age of the oldest due delivery in seconds; 0 if none is due.", "", "", oldest)
 	for _, state := range []queue.LaneState{queue.LaneOpen, queue.LaneHalfOpen, queue.LaneStopped} {
-		set("breaker_state", "Endpoints that are left alone (open), are found out about (half) or were stopped.", "state", string(state), float64(s.Lanes[state]))
+		set("breaker_state", "Delivery endpoints by the state of their breaker; closed breakers are not counted.", "state", string(state), float64(s.Lanes[state]))
 	}
 }

@@ -186,7 +186,7 @@ func (s *Service) readOutcome(ctx context.Context, tenant junctor.TenantID, sour
 // working on. If that fails, they become due when their leases expire.
 func (s *Service) TakeBackLeases(ctx context.Context) {
 	if err := s.Queue.TakeBackLeases(ctx, s.Replica); err != nil && ctx.Err() == nil {
-		s.Log.Warn("deliveries that were under way are taken up when their leases have run out", telemetry.ErrorAttr(err))
+		s.Log.Warn("cannot release running deliveries; they are retried when their leases expire", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -205,7 +205,7 @@ func (s *Service) OfferServer(ctx context.Context, tenant junctor.TenantID, star
 	}
 	added, err := s.Servers.OfferBuiltin(ctx, tenant, servers.EventsID, starting)
 	if added {
-		s.Log.Info("the first trigger added the server events, with the tool events__send for callers with the scope events:send; junctor server disable events switches it off")
+		s.Log.Info("the first trigger added the server events with the tool events__send: junctor server disable events turns it off")
 	}
 	return err
 }

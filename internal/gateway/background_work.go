@@ -92,7 +92,7 @@ const internalErrorText = "internal error; the log of this instance says more"
 
 // logPanic logs a recovered panic with its stack.
 func logPanic(log *slog.Logger, p any) {
-	log.Error("a request panicked", telemetry.PanicAttr(p))
+	log.Error("request goroutine panicked", telemetry.PanicAttr(p))
 }
 
 // answerRecovering runs f, which answers the request with this id outside of the

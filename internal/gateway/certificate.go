@@ -52,7 +52,7 @@ func (c *Certificate) load() error {
 		return junctor.Errorf(junctor.CodeInvalid, "the certificate %s and the key %s cannot be used (%w): --tls-cert is a chain and --tls-key its private key, both PEM", c.certFile, c.keyFile, err)
 	}
 	if left := pair.Leaf.NotAfter.Sub(c.now()); left < certificateWarning {
-		c.log.Warn("the certificate ends soon, or has ended: renew it", slog.String("file", c.certFile), slog.Time("ends", pair.Leaf.NotAfter))
+		c.log.Warn("the TLS certificate expires soon or has expired: renew it", slog.String("file", c.certFile), slog.Time("ends", pair.Leaf.NotAfter))
 	}
 	c.loaded = &pair
 	return nil
@@ -76,9 +76,9 @@ func (c *Certificate) forConnection(*tls.ClientHelloInfo) (*tls.Certificate, err
 		if stamps := c.readStamps(); stamps != c.stamps {
 			c.stamps = stamps
 			if err := c.load(); err != nil {
-				c.log.Error("the new certificate is not used, the former one goes on", telemetry.ErrorAttr(err))
+				c.log.Error("cannot load the new TLS certificate; the former one stays in use", telemetry.ErrorAttr(err))
 			} else {
-				c.log.Info("the certificate was read anew", slog.Time("ends", c.loaded.Leaf.NotAfter))
+				c.log.Info("TLS certificate reloaded", slog.Time("ends", c.loaded.Leaf.NotAfter))
 			}
 		}
 	}

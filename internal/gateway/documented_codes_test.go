@@ -13,30 +13,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// TestErrorCodesAreDocumented holds the table of docs/reference/protocol.md to the codes of
-// errors: each has a row with its JSON-RPC code, its word and its HTTP status, and
-// no row has a word that there is not.
+// TestErrorCodesAreDocumented compares docs/reference/errors.md with the codes that clients
+// get: each code has a row with its JSON-RPC code and its HTTP status, no row has another
+// code, and every member of data is documented.
 func TestErrorCodesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "protocol.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "errors.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := map[string]string{} // "code status" by the word
-	words := regexp.MustCompile("`([a-z_]+)`")
+	word := regexp.MustCompile("^`([a-z_]+)`$")
 	for line := range strings.SplitSeq(string(page), "\n") {
-		cells := strings.Split(strings.Trim(line, "| "), "|")
-		if !strings.HasPrefix(line, "| -3") || len(cells) != 4 {
-			continue
-		}
-		code, status := strings.TrimSpace(cells[0]), strings.TrimSpace(cells[3])
-		for _, word := range words.FindAllStringSubmatch(cells[1], -1) {
-			rows[word[1]] = code + " " + status
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if code := word.FindStringSubmatch(cells[0]); code != nil && len(cells) == 5 {
+			rows[code[1]] = cells[1] + " " + cells[2]
 		}
 	}
 	for _, c := range []junctor.Code{
 		junctor.CodeUnauthenticated, junctor.CodeDenied, junctor.CodeNotFound, junctor.CodeInvalid, junctor.CodeConflict, junctor.CodePrecondition, junctor.CodeLimited,
-		junctor.CodeTooLarge, junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeUnreachable, junctor.CodeUpstream, junctor.CodeUnavailable,
+		junctor.CodeTooLarge, junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeUnreachable, junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeInternal,
 	} {
 		if got, want := rows[string(c)], fmt.Sprint(mapErrorCode(c)); got != want {
 			t.Errorf("%s is documented as %q, want %q", c, got, want)
@@ -44,7 +40,7 @@ func TestErrorCodesAreDocumented(t *testing.T) {
 		delete(rows, string(c))
 	}
 	if len(rows) > 0 {
-		t.Errorf("there are no such codes: %v", rows)
+		t.Errorf("these are no codes: %v", rows)
 	}
 	full := &junctor.Error{
 		Code: junctor.CodeLimited, RetryAfter: time.Second, Allowance: &junctor.Allowance{}, Violations: []junctor.Violation{{}},

@@ -135,7 +135,7 @@ func (f *EdgeMiddleware) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
 		panic(p)
 	}
-	f.log.Error("a handler panicked", slog.String("path", r.URL.Path), telemetry.PanicAttr(p))
+	f.log.Error("HTTP handler panicked", slog.String("path", r.URL.Path), telemetry.PanicAttr(p))
 	h := w.Header()
 	if h.Get("Content-Type") != "" {
 		panic(http.ErrAbortHandler)

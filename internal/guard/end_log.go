@@ -25,13 +25,11 @@ type endLog struct {
 // logEnd logs the end of a call, unless it succeeded. Refusals and cancellations are
 // logged at level info, failures at warn.
 func (l *endLog) logEnd(ctx context.Context, log *slog.Logger, call *junctor.Call, now time.Time) {
-	level, message := slog.LevelWarn, "a call failed"
+	level := slog.LevelInfo
 	switch call.Status {
-	case junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid:
-		level, message = slog.LevelInfo, "a call was refused"
-	case junctor.StatusCanceled:
-		level, message = slog.LevelInfo, "a call was cancelled"
+	case junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid, junctor.StatusCanceled:
 	case junctor.StatusError, junctor.StatusTimeout:
+		level = slog.LevelWarn
 	default:
 		return
 	}
@@ -46,9 +44,11 @@ func (l *endLog) logEnd(ctx context.Context, log *slog.Logger, call *junctor.Cal
 		slog.String("call", call.ID), slog.String("status", string(call.Status)), slog.String("entry_point", string(call.EntryPoint)), slog.String("kind", string(call.Kind)),
 		slog.String("server", call.Server), slog.String("name", truncateText(call.Name, maxNameLength)),
 	}
-	for _, one := range []struct{ key, value string }{{"code", string(call.Code)}, {"reason", call.Reason}, {"user", call.User}, {"agent", call.Agent}} {
-		if one.value != "" {
-			attrs = append(attrs, slog.String(one.key, one.value))
+	for _, a := range []slog.Attr{
+		slog.String("code", string(call.Code)), slog.String("reason", call.Reason), slog.String("user", call.User), slog.String("agent", call.Agent),
+	} {
+		if a.Value.String() != "" {
+			attrs = append(attrs, a)
 		}
 	}
 	if call.Duration > 0 {
@@ -57,7 +57,14 @@ func (l *endLog) logEnd(ctx context.Context, log *slog.Logger, call *junctor.Cal
 	if skipped > 0 {
 		attrs = append(attrs, slog.Int("not_logged", skipped))
 	}
-	log.LogAttrs(ctx, level, message, attrs...) //nolint:sloglint // one of the constants above
+	switch {
+	case level == slog.LevelWarn:
+		log.LogAttrs(ctx, slog.LevelWarn, "call failed", attrs...)
+	case call.Status == junctor.StatusCanceled:
+		log.LogAttrs(ctx, slog.LevelInfo, "call canceled", attrs...)
+	default:
+		log.LogAttrs(ctx, slog.LevelInfo, "call refused", attrs...)
+	}
 }
 
 // takeLine reports whether one more line may be written now. skipped is how many were

@@ -47,7 +47,7 @@ func TestCallsThatFailAreLogged(t *testing.T) {
 			t.Fatalf("logged: %v", got)
 		}
 		for i, want := range []struct{ msg, status, code string }{
-			{"a call was refused", "invalid", "not_found"}, {"a call was refused", "denied", "denied"}, {"a call failed", "timeout", "timeout"},
+			{"call refused", "invalid", "not_found"}, {"call refused", "denied", "denied"}, {"call failed", "timeout", "timeout"},
 		} {
 			if one := got[i]; one["msg"] != want.msg || one["status"] != want.status || one["code"] != want.code || one["reason"] == nil || one["call"] == "" {
 				t.Errorf("%d: %v, want %+v", i, one, want)

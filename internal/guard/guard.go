@@ -173,7 +173,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 	if resumed == nil {
 		call.ID, call.Status = g.options.NewID(), junctor.StatusRunning
 		if err := g.options.Journal.Append(ctx, &call); err != nil {
-			g.options.Logger.Error("a call was refused: it could not be recorded", "error", err)
+			g.options.Logger.Error("call refused: its record cannot be written to the journal", "error", err)
 			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "the call could not be recorded, so it was not made; try again later"}
 		}
 	}
@@ -346,7 +346,7 @@ func (g *Guard) dispatchRequest(ctx context.Context, op *Op, item catalog.Item, 
 	req.Idle = limited
 	defer func() {
 		if p := recover(); p != nil {
-			g.options.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.PanicAttr(p))
+			g.options.Logger.Error("backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.PanicAttr(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()

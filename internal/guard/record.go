@@ -25,7 +25,7 @@ func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown str
 	call.Name = truncateText(call.Name, maxNameLength)
 	// Record it even if the caller has disconnected.
 	if aerr := g.options.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
-		g.options.Logger.Error("a refusal could not be recorded", "error", aerr)
+		g.options.Logger.Error("cannot record a refusal in the journal", "error", aerr)
 	}
 	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
 	g.options.Recorder.Record(call, nil, nil) // no payload: it may be a secret in the wrong place
@@ -95,14 +95,14 @@ func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item 
 		e = junctor.AsError(err)
 		call.Status, call.Code, call.Reason = failureStatus(e.Code), e.Code, recordedReason(e)
 		if e.Code == junctor.CodeInternal {
-			g.options.Logger.Error("a call failed inside", "call", call.ID, "server", call.Server, "name", call.Name, "error", e.Cause)
+			g.options.Logger.Error("call failed with an internal error", "call", call.ID, "server", call.Server, "name", call.Name, "error", e.Cause)
 		}
 	case res.IsError:
 		call.Status = junctor.StatusError
 	}
 	// Record it even if the caller has disconnected.
 	if aerr := g.options.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
-		g.options.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
+		g.options.Logger.Error("cannot record the end of a call in the journal", "call", call.ID, "error", aerr)
 	}
 	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
 	if each, ok := item.Server.Backend.(junctor.Keepers); ok {

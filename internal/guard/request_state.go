@@ -160,7 +160,7 @@ func (g *Guard) recordLapse(w *waitingCall) {
 	call := &w.call
 	switch first, err := g.options.States.UseState(context.Background(), call.Tenant, w.state, w.expires.Add(usedStateGrace)); {
 	case err != nil:
-		g.options.Logger.Error("whether a call went on could not be found out; it counts as lapsed", "call", call.ID, "error", err)
+		g.options.Logger.Error("cannot read whether a call was continued; it is recorded as lapsed", "call", call.ID, "error", err)
 	case !first:
 		return
 	}
@@ -168,7 +168,7 @@ func (g *Guard) recordLapse(w *waitingCall) {
 	call.Duration = g.options.Now().Sub(call.Start)
 	call.Reason = "the client was asked for input and did not come back"
 	if err := g.options.Journal.Append(context.Background(), call); err != nil {
-		g.options.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", err)
+		g.options.Logger.Error("cannot record the end of a call in the journal", "call", call.ID, "error", err)
 	}
 	g.options.Recorder.Record(call, nil, nil)
 	g.options.Meter.Observe(w.shown, call.Status, call.Duration)

@@ -188,7 +188,7 @@ func (g *Guard) storeTaskState(ctx context.Context, tenant junctor.TenantID, t *
 		return
 	}
 	if err := g.options.Tasks.SetTask(context.WithoutCancel(ctx), tenant, t.ID, state, g.taskExpiry(state)); err != nil {
-		g.options.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
+		g.options.Logger.Warn("cannot store the state of a task; lists show the former state", "server", t.Server, "error", err)
 	}
 }
 

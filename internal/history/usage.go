@@ -441,7 +441,7 @@ func (h *History) mergeStoredDurations(ctx context.Context, sums map[groupKey]*s
 		return nil
 	}
 	if err := mergeDurations(to, text); err != nil {
-		h.options.Logger.WarnContext(ctx, "the durations of a row of usage cannot be read; percentiles leave them out", "day", key.day, "error", err)
+		h.options.Logger.WarnContext(ctx, "cannot decode the durations of a usage row; percentiles leave them out", "day", key.day, "error", err)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func (h *History) storeBatch(ctx context.Context, b *batch) error {
 		err := h.attemptStore(ctx, b)
 		if err == nil {
 			if h.failing.Swap(false) {
-				h.options.Logger.Info("the call history is written again")
+				h.options.Logger.Info("the call history can be written again")
 			}
 			return nil
 		}
@@ -165,7 +165,7 @@ func (h *History) storeBatch(ctx context.Context, b *batch) error {
 			continue
 		}
 		if !h.failing.Swap(true) {
-			h.options.Logger.Error("the call history cannot be written; calls wait, and are dropped when too many do", "error", err)
+			h.options.Logger.Error("cannot write the call history; entries wait, and new ones are dropped if the queue is full", "error", err)
 		}
 		fault := h.wrapError(ctx, err, "write the call history")
 		if junctor.CodeOf(fault) != junctor.CodeUnavailable {
@@ -239,7 +239,7 @@ func (h *History) storeUsage(ctx context.Context, tx *sql.Tx, b *batch) error {
 		return err
 	}
 	b.mergeStoredDurations(func(err error) {
-		h.options.Logger.WarnContext(ctx, "the durations of a row of usage cannot be read; percentiles leave them out", "error", err)
+		h.options.Logger.WarnContext(ctx, "cannot decode the durations of a usage row; percentiles leave them out", "error", err)
 	})
 	return b.durationRows.eachList(func(list string) error { return execStatement(ctx, put, list) })
 }

@@ -164,7 +164,7 @@ func TestPanics(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	_ = s.Close()
-	if log := s.log.String(); strings.Count(log, "a handler panicked") != 1 || strings.Contains(log, "a secret") {
+	if log := s.log.String(); strings.Count(log, "HTTP handler panicked") != 1 || strings.Contains(log, "a secret") {
 		t.Error(log)
 	}
 }

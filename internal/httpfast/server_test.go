@@ -42,8 +42,8 @@ func start(t testing.TB, s *http.Server) *testServer {
 	b := &testServer{addr: l.Addr().String(), log: &bytes.Buffer{}, end: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(b.log, nil))
 	b.Server = httpfast.NewServer(s, httpfast.ServerEvents{
-		OnAcceptError:  func(err error) { log.Warn("a connection could not be taken; trying again", telemetry.ErrorAttr(err)) },
-		OnHandlerPanic: func(value any) { log.Error("a handler panicked", telemetry.PanicAttr(value)) },
+		OnAcceptError:  func(err error) { log.Warn("cannot accept a connection; retrying", telemetry.ErrorAttr(err)) },
+		OnHandlerPanic: func(value any) { log.Error("HTTP handler panicked", telemetry.PanicAttr(value)) },
 	})
 	go func() { b.end <- b.Serve(l) }()
 	t.Cleanup(func() {

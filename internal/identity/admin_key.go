@@ -36,7 +36,7 @@ func (i *Identity) EnsureAdminKey(ctx context.Context) (token string, made bool,
 	if err := i.applyChange(ctx, func(r *rowSet) { r.keys = append(r.keys, k) }); err != nil {
 		return "", false, err
 	}
-	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key made", slog.String("key", k.ID))
+	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key created", slog.String("key", k.ID))
 	return token, true, nil
 }
 

@@ -163,7 +163,7 @@ func (i *Identity) applyChange(ctx context.Context, drop func(*rowSet)) error {
 		r := i.snapshot.Load().clone()
 		drop(&r)
 		i.publishRows(r)
-		i.log.LogAttrs(ctx, slog.LevelWarn, "what was stored could not be read again; it is tried in a minute", slog.String("error", err.Error()))
+		i.log.LogAttrs(ctx, slog.LevelWarn, "cannot reload users and keys; retrying in a minute", slog.String("error", err.Error()))
 		return nil
 	}
 	return err

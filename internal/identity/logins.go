@@ -103,7 +103,7 @@ func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user
 	if err := i.store.For(tenant).AddLink(ctx, l); err != nil {
 		return "", time.Time{}, err
 	}
-	i.log.LogAttrs(ctx, slog.LevelInfo, "link to sign in made", slog.String("tenant", string(tenant)), slog.String("user", user))
+	i.log.LogAttrs(ctx, slog.LevelInfo, "sign-in link created", slog.String("tenant", string(tenant)), slog.String("user", user))
 	return token, l.ExpiresAt, nil
 }
 

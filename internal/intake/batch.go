@@ -21,7 +21,7 @@ func (in *Intake) sendBatches(ctx context.Context) (next time.Duration) {
 	waits, err := in.Store.EventWaits(ctx, maxWaitingEvents)
 	if err != nil {
 		if ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "events that wait could not be looked at", "error", err.Error())
+			in.Log.WarnContext(ctx, "cannot read waiting events; retrying", "error", err.Error())
 		}
 		return 0
 	}
@@ -42,7 +42,7 @@ func (in *Intake) sendBatches(ctx context.Context) (next time.Duration) {
 	for _, l := range order {
 		left, err := in.sendTriggerBatches(ctx, l.tenant, l.trigger, lines[l])
 		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "events that wait could not be sent", "trigger", l.trigger, "error", err.Error())
+			in.Log.WarnContext(ctx, "cannot deliver a batch of waiting events; retrying", "trigger", l.trigger, "error", err.Error())
 		}
 		if left > 0 && (next == 0 || left < next) {
 			next = left

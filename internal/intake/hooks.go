@@ -81,7 +81,7 @@ func (in *Intake) authenticateMessage(ctx context.Context, id string, h http.Hea
 	}
 	m, err := verifyMessage(&src, secrets, h, body, in.Now())
 	if err != nil {
-		in.Log.InfoContext(ctx, "a message was refused", "source", id, "error", err.Error())
+		in.Log.InfoContext(ctx, "message for a source refused", "source", id, "error", err.Error())
 		if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 			err = signatureError()
 		}
@@ -131,7 +131,7 @@ func (in *Intake) writeProblem(w http.ResponseWriter, r *http.Request, err error
 	e := junctor.AsError(err)
 	status := httpStatus(e.Code)
 	if status == http.StatusInternalServerError {
-		in.Log.ErrorContext(r.Context(), "a message could not be taken", "source", requestedSource(r), "error", err.Error(), "cause", e.Cause)
+		in.Log.ErrorContext(r.Context(), "cannot accept a message for a source", "source", requestedSource(r), "error", err.Error(), "cause", e.Cause)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(1, math.Ceil(e.RetryAfter.Seconds())))))

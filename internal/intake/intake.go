@@ -99,7 +99,7 @@ func (in *Intake) Take(ctx context.Context, e junctor.Event) (junctor.Taken, err
 // nevertheless.
 func (in *Intake) Raise(ctx context.Context, on Booking, tenant junctor.TenantID, r junctor.RaisedEvent) error {
 	if r.Depth > maxRaiseDepth {
-		in.Log.WarnContext(ctx, "an answer raised no event: too many led to one another", "source", r.Source, "type", r.Type, "delivery", r.Cause, "depth", r.Depth)
+		in.Log.WarnContext(ctx, "event of an answer dropped: the chain of events is too long", "source", r.Source, "type", r.Type, "delivery", r.Cause, "depth", r.Depth)
 		return nil
 	}
 	e := junctor.Event{Tenant: tenant, Source: r.Source, Type: r.Type, Agent: r.Agent, DedupeKey: r.Dedupe, Data: r.Data, Depth: r.Depth}
@@ -110,7 +110,7 @@ func (in *Intake) Raise(ctx context.Context, on Booking, tenant junctor.TenantID
 	if err != nil {
 		// The delivery succeeded as soon as the tool answered, whether or not
 		// the answer becomes an event.
-		in.Log.WarnContext(ctx, "an answer raised no event", "delivery", r.Cause, "error", err.Error())
+		in.Log.WarnContext(ctx, "cannot emit the event of an answer", "delivery", r.Cause, "error", err.Error())
 		return nil
 	}
 	_, err = in.storeEvent(ctx, on, &e, plan)
@@ -344,7 +344,7 @@ func (in *Intake) Run(ctx context.Context) {
 		if now := in.Now(); mine && now.Sub(pruned) > time.Hour {
 			pruned = now
 			if _, err := in.Store.PruneEvents(ctx, now.Add(-eventRetention)); err != nil && ctx.Err() == nil {
-				in.Log.WarnContext(ctx, "old events could not be forgotten", "error", err.Error())
+				in.Log.WarnContext(ctx, "cannot delete old events; retrying", "error", err.Error())
 			}
 		}
 		// Wake up earlier than the ticker if a batch becomes due.

@@ -196,7 +196,7 @@ func (r *redisReader) releaseJobs(ctx context.Context, pieces []*takenJob) error
 	_, err := r.redis.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, p := range pieces {
 			if p.err != nil {
-				r.in.Log.WarnContext(ctx, "a job was refused", "source", r.src.ID, "error", p.err.Error())
+				r.in.Log.WarnContext(ctx, "queue job rejected and moved to the dead list", "source", r.src.ID, "error", p.err.Error())
 				pipe.LPush(ctx, r.key+deadSuffix, deadJob{Job: p.text, Error: p.err.Error(), FailedAt: r.in.Now().UTC()}.encodeJSON())
 			} else {
 				pipe.HSet(ctx, r.key+takenSuffix, p.event.DedupeKey, p.text)

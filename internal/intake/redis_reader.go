@@ -82,7 +82,7 @@ func (in *Intake) runReaders(ctx context.Context) {
 	for ctx.Err() == nil {
 		sources, err := in.Store.AllSources(ctx)
 		if err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "the sources could not be read", "error", err.Error())
+			in.Log.WarnContext(ctx, "cannot read the sources; retrying", "error", err.Error())
 		}
 		wanted := map[string]junctor.Source{}
 		for _, s := range sources {
@@ -133,7 +133,7 @@ func (in *Intake) readSource(ctx context.Context, src junctor.Source) {
 		}
 		if text := err.Error(); text != logged { // once, not every second
 			logged = text
-			in.Log.WarnContext(ctx, "a source cannot be read", "source", src.ID, "error", text)
+			in.Log.WarnContext(ctx, "cannot read a source; retrying", "source", src.ID, "error", text)
 		}
 		waitFor(ctx, idleWait)
 	}

@@ -46,14 +46,14 @@ func (in *Intake) fireDueSchedules(ctx context.Context) {
 	list, err := in.Store.DueSchedules(ctx, in.Now())
 	if err != nil {
 		if ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "schedules could not be looked at", "error", err.Error())
+			in.Log.WarnContext(ctx, "cannot read the schedules; retrying", "error", err.Error())
 		}
 		return
 	}
 	for i := range list {
 		s := &list[i]
 		if err := in.fireSchedule(ctx, s); err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "a schedule could not be kept", "schedule", s.Name, "error", err.Error())
+			in.Log.WarnContext(ctx, "cannot store the next time of a schedule", "schedule", s.Name, "error", err.Error())
 		}
 	}
 }

@@ -215,7 +215,7 @@ func (in *Intake) loadSecrets(ctx context.Context, s *junctor.Source) ([]string,
 			continue
 		}
 		if err := checkSecret(s, secret.Reveal()); err != nil {
-			in.Log.WarnContext(ctx, "a source's secret is not used: enter another with junctor source rotate", "source", s.ID, "name", name, "error", err.Error())
+			in.Log.WarnContext(ctx, "cannot use the secret of a source: replace it with junctor source rotate", "source", s.ID, "name", name, "error", err.Error())
 			out = append(out, in.decoySecret)
 			continue
 		}

@@ -75,7 +75,7 @@ func (r *Rooms) findLiveRun(run *junctor.RoomRun) *liveRun {
 // The next heartbeat tries again.
 func (r *Rooms) logFailure(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
-		r.Log.Warn("rooms: the runs of this instance could not be looked after", "error", err, "cause", junctor.AsError(err).Cause)
+		r.Log.Warn("cannot renew the leases of runs; retrying", "error", err, "cause", junctor.AsError(err).Cause)
 	}
 }
 

@@ -46,7 +46,7 @@ func (r *runner) runToEnd(ctx context.Context) {
 	}
 	r.row.Input, r.row.Output, r.row.EndedAt = r.usage.Input, r.usage.Output, r.rooms.Now()
 	if err := r.rooms.Store.For(r.row.Tenant).EndRun(storeCtx, &r.row, waits); err != nil {
-		r.rooms.Log.Error("rooms: how a run ended could not be kept", "room", r.row.Room, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
+		r.rooms.Log.Error("cannot store the end of a run", "room", r.row.Room, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
 		r.row.State, r.row.Reason = junctor.RunFailed, junctor.AsError(err).Message
 	}
 	used := agui.Usage{InputTokens: r.usage.Input, OutputTokens: r.usage.Output}
@@ -132,7 +132,7 @@ func (r *runner) postNote(storeCtx context.Context, text string) {
 // logStoreFailure logs that a message could not be stored. The run goes on, because
 // subscribers have received the message already.
 func (r *runner) logStoreFailure(err error) {
-	r.rooms.Log.Error("rooms: what was said could not be kept", "room", r.row.Room, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
+	r.rooms.Log.Error("cannot store a message of a run", "room", r.row.Room, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
 }
 
 // runTurn takes one agent's turn, stores and publishes it. The state is "" if the

@@ -304,11 +304,11 @@ func (s *Registry) offerKeeper(tenant junctor.TenantID, id string) func(context.
 			err = nil // the server was removed in the meantime
 		}
 		if err != nil {
-			s.o.Log.Warn("what a server offers could not be stored; it is tried again when the server is next asked", slog.String("server", id), telemetry.ErrorAttr(err))
+			s.o.Log.Warn("cannot store a server's lists; retrying at the next refresh", slog.String("server", id), telemetry.ErrorAttr(err))
 			return err
 		}
 		for _, c := range changes {
-			s.o.Log.Info("a tool changed", slog.String("server", id), slog.String("tool", c.Tool), slog.Any("what", c.What))
+			s.o.Log.Info("tool definition changed", slog.String("server", id), slog.String("tool", c.Tool), slog.Any("what", c.What))
 		}
 		return nil
 	}

@@ -121,12 +121,12 @@ func (h authServers) ConnectAfterLogin(ctx context.Context, row *junctor.Server)
 	}
 	if _, err := s.probeRoute(ctx, up, up.Connect); err != nil {
 		up.Close()
-		s.o.Log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Warn("cannot reach a server with its new login", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 		return
 	}
 	defer s.lockServer(row.Tenant, row.ID)()
 	if err := s.attachUpstream(ctx, admitted, &up); err != nil {
-		s.o.Log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Warn("cannot attach a server with its new login", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 }
 

@@ -30,7 +30,7 @@ func (s *Registry) recordRefusedInput(row *junctor.Server, why string) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	if err := s.o.Journal.Append(ctx, &call); err != nil {
-		s.o.Log.Error("a refusal could not be recorded", telemetry.ErrorAttr(err))
+		s.o.Log.Error("cannot record a refusal in the journal", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -122,7 +122,7 @@ func (s *Registry) recordRefusal(ctx context.Context, p *junctor.Principal, id s
 		Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(refusal).Message, Start: time.Now(),
 	}
 	if err := s.o.Journal.Append(context.WithoutCancel(ctx), &call); err != nil {
-		s.o.Log.Error("a refusal could not be recorded", telemetry.ErrorAttr(err))
+		s.o.Log.Error("cannot record a refusal in the journal", telemetry.ErrorAttr(err))
 	}
 }
 
@@ -194,7 +194,7 @@ func (s *Registry) deleteSealed(ctx context.Context, row *junctor.Server, name s
 		return
 	}
 	if err := s.o.Vault.Delete(context.WithoutCancel(ctx), row.Tenant, row.ID, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-		s.o.Log.Warn("sealed credentials that are not used any more could not be deleted", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Warn("cannot delete sealed credentials that are no longer used", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 }
 
@@ -319,7 +319,7 @@ func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, f
 func (s *Registry) mergeCredentials(ctx context.Context, row *junctor.Server, entered upstreamauth.LiteralSet, former *junctor.Server) (upstreamauth.LiteralSet, error) {
 	set, err := s.Auth.StoredLiterals(*former)(ctx)
 	if err != nil {
-		s.o.Log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Warn("cannot open the stored credentials of a server: enter them again", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 		set = upstreamauth.LiteralSet{}
 	}
 	return upstreamauth.KeepLiterals(row, entered, former, set)

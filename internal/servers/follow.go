@@ -96,7 +96,7 @@ func (s *Registry) followRow(ctx context.Context, admitted admission.Server, the
 			s.detachServer(row.Tenant, row.ID)
 		}
 		if err := s.AttachBuiltin(ctx, &row); err != nil {
-			s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+			s.o.Log.Warn("cannot attach a server", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 		}
 	case junctor.ModeDiscovered: // attached at its first delivery
 	}

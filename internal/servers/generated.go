@@ -125,7 +125,7 @@ func (s *Registry) attachGenerated(ctx context.Context, admitted admission.Serve
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
-		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Warn("cannot attach a server", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 	return err
 }

@@ -428,7 +428,7 @@ func (s *Registry) storeDocument(ctx context.Context, row *junctor.Server, made 
 		return err
 	}
 	if err := rows.AddChanges(context.WithoutCancel(ctx), changes); err != nil { // as for upstream servers, the server works without its changes
-		s.o.Log.Warn("the changes of tools could not be stored", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Warn("cannot store the changes of tools", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 	return nil
 }

@@ -92,17 +92,17 @@ func (s *Registry) checkDocument(ctx context.Context, row junctor.Server, w *pol
 	log := s.o.Log.With(slog.String("server", row.ID))
 	switch {
 	case err != nil:
-		log.Warn("the document of a server could not be read again", telemetry.ErrorAttr(err))
+		log.Warn("cannot reload the API document of a server", telemetry.ErrorAttr(err))
 	case got.same:
 	case out.Applied:
 		w.etag, w.digest = "", ""
 		if len(out.Changes) > 0 {
-			log.Info("the document of a server changed, and so did its tools", slog.Int("changes", len(out.Changes)))
+			log.Info("API document of a server changed; its tools were updated", slog.Int("changes", len(out.Changes)))
 		}
 	default:
 		told := w.digest
 		if w.etag, w.digest = got.etag, digest(got.text); w.digest != told {
-			log.Warn("the document of a server changed in a way that breaks callers: look at it with junctor server reimport", slog.Int("changes", len(out.Changes)))
+			log.Warn("API document of a server has breaking changes: review them with junctor server reimport", slog.Int("changes", len(out.Changes)))
 		}
 	}
 }

@@ -64,13 +64,13 @@ func TestPollTellsOnce(t *testing.T) {
 			w := &polledDocument{}
 			look := func() (warnings, tools int) {
 				t.Helper()
-				before := strings.Count(log.String(), "breaks callers")
+				before := strings.Count(log.String(), "breaking changes")
 				s.checkDocument(context.Background(), junctor.Server{Tenant: p.Tenant, ID: "cats"}, w)
 				offer, err := s.findGenerated(serverKey{p.Tenant, "cats"}).Offer(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				return strings.Count(log.String(), "breaks callers") - before, len(offer.Tools)
+				return strings.Count(log.String(), "breaking changes") - before, len(offer.Tools)
 			}
 			for i, step := range []struct {
 				paths           []string

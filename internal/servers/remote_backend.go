@@ -139,7 +139,7 @@ func (f *remoteBackend) tell(e replicaRequest) {
 		ctx, cancel := context.WithTimeout(s.ending, offerTime)
 		defer cancel()
 		if _, err := f.ask(ctx, e, nil, nil); err != nil && ctx.Err() == nil {
-			f.s.o.Log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.ErrorAttr(err))
+			f.s.o.Log.Warn("cannot notify the replica that runs a server", slog.String("server", f.key.id), telemetry.ErrorAttr(err))
 		}
 	})
 }

@@ -33,6 +33,6 @@ func (s *Registry) moveRenamedTags(ctx context.Context, former, row *junctor.Ser
 		err = s.o.Agents.Reload(ctx, row.Tenant)
 	}
 	if err != nil {
-		s.o.Log.Error("what people said of tools could not be kept when the tools were renamed", slog.String("server", row.ID), telemetry.ErrorAttr(err))
+		s.o.Log.Error("cannot move the tags of renamed tools", slog.String("server", row.ID), telemetry.ErrorAttr(err))
 	}
 }

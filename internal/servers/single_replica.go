@@ -103,7 +103,7 @@ func (s *Registry) FindHomes(ctx context.Context) {
 	all, err := s.o.Store.Homes(ctx, heldServer, s.o.ReplicaExpiry)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.o.Log.Warn("where servers run could not be read; it is tried again", telemetry.ErrorAttr(err))
+			s.o.Log.Warn("cannot read where servers run; retrying", telemetry.ErrorAttr(err))
 		}
 		return
 	}
@@ -140,7 +140,7 @@ func (s *Registry) findHome(ctx context.Context, key serverKey) {
 	}
 	if b := s.findAttached(key); b != nil {
 		home := b.currentConnection().home
-		s.o.Log.Info("a server has another home", slog.String("server", key.id), slog.Bool("here", home == ""), slog.String("home", home))
+		s.o.Log.Info("home of a server changed", slog.String("server", key.id), slog.Bool("here", home == ""), slog.String("home", home))
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *Registry) endLocalHomes(ctx context.Context, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for key, c := range here {
-		s.o.Log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
+		s.o.Log.Info("this replica is no longer the home of a server: its processes here are stopped", slog.String("server", key.id))
 		release := s.lockServer(key.tenant, key.id)
 		_ = s.attachUpstream(ctx, c.admitted, nil) // homeOf knows no other for now; dress says what went wrong
 		release()

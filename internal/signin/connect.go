@@ -140,6 +140,6 @@ func (s *SignIn) renderConnectError(w http.ResponseWriter, r *http.Request, err 
 		status = http.StatusNotFound
 	default:
 	}
-	s.Log.WarnContext(r.Context(), "a person could not log in to a server", "why", e.Message)
+	s.Log.WarnContext(r.Context(), "login at a server failed in the browser", "reason", e.Message)
 	s.renderPage(w, r, status, pageData{ConnectError: e.Message})
 }

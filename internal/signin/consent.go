@@ -90,6 +90,6 @@ func (s *SignIn) renderConsentError(w http.ResponseWriter, r *http.Request, err 
 		s.renderFault(w, r, err)
 		return
 	}
-	s.Log.WarnContext(r.Context(), "a program that wants to act for somebody was refused", "why", e.Message)
+	s.Log.WarnContext(r.Context(), "OAuth authorization request refused", "reason", e.Message)
 	s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: e.Message})
 }

@@ -110,7 +110,7 @@ func (s *SignIn) finishOIDC(w http.ResponseWriter, r *http.Request) {
 	case junctor.CodeUnavailable:
 		s.renderProviderError(w, r, err)
 	case junctor.CodeDenied, junctor.CodeInvalid, junctor.CodeUnauthenticated:
-		s.Log.WarnContext(r.Context(), "a sign-in by the identity provider failed", "issuer", s.Provider.config.Issuer, "why", e.Message)
+		s.Log.WarnContext(r.Context(), "identity provider sign-in failed", "issuer", s.Provider.config.Issuer, "reason", e.Message)
 		s.renderRefusal(w, r, http.StatusForbidden, e.Message)
 	default:
 		s.renderFault(w, r, err)
@@ -157,7 +157,7 @@ func (s *SignIn) resumeFlow(ctx context.Context, sealed string, answer url.Value
 // without the details.
 func (s *SignIn) renderProviderError(w http.ResponseWriter, r *http.Request, err error) {
 	e := junctor.AsError(err)
-	s.Log.ErrorContext(r.Context(), "the identity provider cannot be used", "error", e.Message, "cause", e.Cause)
+	s.Log.ErrorContext(r.Context(), "identity provider is unavailable", "error", e.Message, "cause", e.Cause)
 	s.renderRefusal(w, r, http.StatusBadGateway, "The identity provider cannot be used just now; the log of this instance says why. Try again in a moment, or sign in another way.")
 }
 

@@ -64,8 +64,8 @@ func (s *SignIn) renderPage(w http.ResponseWriter, r *http.Request, status int, 
 		err = t.Execute(&body, p)
 	}
 	if err != nil {
-		s.Log.ErrorContext(r.Context(), "the sign-in page cannot be made", "error", err)
-		http.Error(w, "the sign-in page cannot be made", http.StatusInternalServerError)
+		s.Log.ErrorContext(r.Context(), "cannot render the sign-in page", "error", err)
+		http.Error(w, "cannot render the sign-in page", http.StatusInternalServerError)
 		return
 	}
 	sum := sha256.Sum256([]byte(pageStyle))

@@ -56,30 +56,30 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 		maxNames: opt.MaxNames,
 		routes:   map[string]*Route{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mcp_calls_total", Help: "Calls that ended, by tool and how they ended.",
+			Name: "mcp_calls_total", Help: "Calls that ended, by tool and status.",
 		}, []string{"tool_name", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "mcp_call_duration_seconds", Help: "How long calls took, by tool.",
+			Name: "mcp_call_duration_seconds", Help: "Duration of calls in seconds, by tool.",
 			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30},
 		}, []string{"tool_name"}),
 		unauthenticated: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
+			Name: "junctor_unauthenticated_total", Help: "Requests that were refused because they had no valid credential.",
 		}),
 	}
 	m.fileFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "verify_failures_total", Help: "Files of events that were not believed, by kind: hash, contradiction, unusable, unreachable.",
+		Name: "verify_failures_total", Help: "Files of events that failed verification, by kind: hash, contradiction, unusable or unreachable.",
 	}, []string{"kind"})
 	m.attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "delivery_attempts_total", Help: "Attempts to deliver an event, by outcome: delivered, or what went wrong.",
+		Name: "delivery_attempts_total", Help: "Attempts to deliver an event, by outcome: delivered, or the kind of failure.",
 	}, []string{"outcome"})
 	m.attemptDuration = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "delivery_attempt_duration_seconds", Help: "How long attempts to deliver an event took.", Buckets: []float64{.01, .1, .5, 1, 5, 10, 30},
+		Name: "delivery_attempt_duration_seconds", Help: "Duration of attempts to deliver an event in seconds.", Buckets: []float64{.01, .1, .5, 1, 5, 10, 30},
 	})
 	m.queueReadFailures = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "queue_read_failures_total", Help: "How often the figures of the queue could not be read: queue_depth, job_oldest_ready_seconds and breaker_state are absent then.",
+		Name: "queue_read_failures_total", Help: "Failed reads of the queue. After one, queue_depth, job_oldest_ready_seconds and breaker_state are absent.",
 	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "junctor_build_info", Help: "Always 1; the labels say what is running.",
+		Name: "junctor_build_info", Help: "Always 1. The labels have the version of Junctor and of Go.",
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)

@@ -114,7 +114,7 @@ type exportLogger struct {
 // ExportSpans implements sdk.SpanExporter. It logs an error and returns nil.
 func (e *exportLogger) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		e.log.WarnContext(ctx, "traces were not delivered", slog.Int("spans", len(spans)), ErrorAttr(err))
+		e.log.WarnContext(ctx, "cannot export traces", slog.Int("spans", len(spans)), ErrorAttr(err))
 	}
 	return nil
 }

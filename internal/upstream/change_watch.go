@@ -105,7 +105,7 @@ func (s *Server) followServer() {
 		if !s.wakesOnUseOnly(err) {
 			wait = time.After(addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures-1)))
 		}
-		s.opts.Logger.Debug("a server is not followed for now", "server", s.opts.ID, "error", s.opts.Scrub(err.Error()))
+		s.opts.Logger.Debug("cannot watch a server for changes; retrying", "server", s.opts.ID, "error", s.opts.Scrub(err.Error()))
 	}
 }
 

@@ -119,7 +119,7 @@ func (s *Server) findConditionalTools(ctx context.Context, l link) {
 		tools = append(tools, catalog.ToolDef{Name: name, JSON: raw})
 	})
 	if err != nil {
-		s.opts.Logger.Debug("the tools that a server shows to this caller could not be read", "server", s.opts.ID, "error", err)
+		s.opts.Logger.Debug("cannot read the tools that a server shows to this caller", "server", s.opts.ID, "error", err)
 		return
 	}
 	s.conditional.recordTools(tools, false)

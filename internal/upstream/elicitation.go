@@ -124,7 +124,7 @@ func (o *Options) checkElicitations(data []byte) error {
 
 // recordRefusedInput logs that a request for input was refused, and calls OnRefusedInput.
 func (o *Options) recordRefusedInput(why string) {
-	if o.limits.warnOnce(o.Logger, "a server's request for input was refused", "server", o.ID, "reason", why) && o.OnRefusedInput != nil {
+	if o.limits.warnOnce(o.Logger, "request of a server for input refused", "server", o.ID, "reason", why) && o.OnRefusedInput != nil {
 		o.OnRefusedInput(why)
 	}
 }

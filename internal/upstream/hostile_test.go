@@ -497,12 +497,12 @@ func TestAnswersToNothing(t *testing.T) {
 			t.Errorf("the call has an answer that came before it: %s", got.result)
 		default:
 		}
-		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
+		if n := strings.Count(log.String(), "it matches no request"); n != 2 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
 		f.endCall(fl)
 		hear(string(fl.id)) // late, as after a call that was cancelled
-		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
+		if n := strings.Count(log.String(), "it matches no request"); n != 2 {
 			t.Errorf("a late answer is logged: %s", log.String())
 		}
 	})

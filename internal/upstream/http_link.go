@@ -253,7 +253,7 @@ func (l *httpLink) postOneWay(ctx context.Context, method string, params, messag
 func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, handler messageHandler, refused *wire.Error) {
 	l.serverRequests.startAnswer(ctx, m, handler, l.opts.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 		if err := l.postOneWay(ctx, "", nil, message); err != nil {
-			l.opts.limits.warnOnce(l.opts.Logger, "the answer to a request of a server did not reach it", "server", l.opts.ID, "error", err)
+			l.opts.limits.warnOnce(l.opts.Logger, "cannot send the answer to a request of a server", "server", l.opts.ID, "error", err)
 		}
 	})
 }

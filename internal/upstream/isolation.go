@@ -70,7 +70,7 @@ func (s *Server) isolateClients(why string) {
 	if !s.isolationReason.CompareAndSwap(nil, &why) {
 		return
 	}
-	s.opts.Logger.Warn("clients of a server no longer share sessions", "server", s.opts.ID, "reason", why)
+	s.opts.Logger.Warn("clients of a server no longer share a session", "server", s.opts.ID, "reason", why)
 	s.mu.Lock()
 	for sess := range s.live {
 		if !s.handOverSession(sess) && s.opts.Transport == TransportStdio && !sess.removed && !s.hasOpenTasks(sess) {

@@ -256,12 +256,12 @@ func (p *listReader) readPages(ctx context.Context, method, list, key string, ad
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.server.opts.limits.warnOnce(p.server.opts.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.server.opts.ID, "list", list, "name", p.server.opts.quoteText(name))
+				p.server.opts.limits.warnOnce(p.server.opts.Logger, "list item of a server left out: its name is empty or a duplicate", "server", p.server.opts.ID, "list", list, "name", p.server.opts.quoteText(name))
 				continue
 			}
 			seen[name] = struct{}{}
 			if raw, ok = p.server.scrubItem(raw, key, name); !ok {
-				p.server.opts.limits.warnOnce(p.server.opts.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.server.opts.ID, "list", list)
+				p.server.opts.limits.warnOnce(p.server.opts.Logger, "list item of a server left out: its name contains a credential of the server", "server", p.server.opts.ID, "list", list)
 				continue
 			}
 			if len(seen) > maxItems {

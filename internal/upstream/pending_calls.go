@@ -192,7 +192,7 @@ func (f *pendingCalls) deliverResponse(m *wire.Message, o *Options) {
 	}
 	o.limits.paceMessage()
 	if unasked {
-		o.limits.warnOnce(o.Logger, "a server answered what it was not asked; the answer was dropped", "server", o.ID)
+		o.limits.warnOnce(o.Logger, "answer of a server dropped: it matches no request", "server", o.ID)
 	}
 }
 
@@ -240,7 +240,7 @@ func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *
 		handler, refused := f.findAnswerer(m.Method)
 		a.startAnswer(ctx, m, handler, o.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 			if err := send(ctx, message); err != nil {
-				o.limits.warnOnce(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
+				o.limits.warnOnce(o.Logger, "cannot send the answer to a request of a server", "server", o.ID, "error", err)
 			}
 		})
 	case m.Method == wire.NotificationCancelled:

@@ -113,7 +113,7 @@ func (l *sseLink) readStream(body io.ReadCloser, endpoint chan<- string) {
 			endpoint = nil
 		case len(e.Data) > 0 && (e.Name == "" || e.Name == "message"):
 			if err := forEachMessage(&wire.Message{}, keepEventData(r, e.Data), l.dispatchMessage); err != nil {
-				l.opts.limits.warnOnce(l.opts.Logger, "a server sent what is no JSON-RPC message", "server", l.opts.ID, "error", err)
+				l.opts.limits.warnOnce(l.opts.Logger, "server sent a message that is not JSON-RPC", "server", l.opts.ID, "error", err)
 			}
 		}
 	}

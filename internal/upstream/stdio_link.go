@@ -182,7 +182,7 @@ func (l *stdioLink) failCall(id string, why error) {
 	}
 	l.pending.mu.Unlock()
 	if call == nil {
-		l.opts.limits.warnOnce(l.opts.Logger, "a server wrote a line that was not taken", "server", l.opts.ID, "error", why)
+		l.opts.limits.warnOnce(l.opts.Logger, "line of a server's output dropped", "server", l.opts.ID, "error", why)
 		return
 	}
 	call.setResponse(callResponse{err: why})
@@ -200,7 +200,7 @@ func (l *stdioLink) finishChild(cause error) {
 	l.reportExit()
 	l.pending.failAll(l.exitError(junctor.CodeUpstream, errors.Join(errInterrupted, cause)))
 	if !l.stopping.Load() {
-		l.opts.Logger.Warn("the process of a server ended by itself", "server", l.opts.ID, "exit", l.describeExit())
+		l.opts.Logger.Warn("process of a server exited unexpectedly", "server", l.opts.ID, "exit", l.describeExit())
 	}
 	l.stopProcess()
 	l.opts.Command.pool.finishExit()

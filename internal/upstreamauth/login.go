@@ -338,7 +338,7 @@ func (m *Manager) Logout(ctx context.Context, p *junctor.Principal, id string, s
 func (l *serverLogins) revokeTokens(ctx context.Context, user string, g *oauthclient.Grant) {
 	server, err := l.describeServer(ctx)
 	if err != nil {
-		l.manager.Log.Warn("the tokens of a login were forgotten and not revoked", slog.String("server", l.row.ID), telemetry.ErrorAttr(err))
+		l.manager.Log.Warn("tokens of a login were deleted but not revoked at the issuer", slog.String("server", l.row.ID), telemetry.ErrorAttr(err))
 		return
 	}
 	pending := oauthclient.PendingLogin{Client: g.Client, Endpoints: g.Endpoints}
@@ -359,6 +359,6 @@ func (m *Manager) journalLogin(ctx context.Context, p *junctor.Principal, id, wh
 		call.Status, call.Code, call.Reason = junctor.StatusError, junctor.CodeOf(err), junctor.AsError(err).Message
 	}
 	if aerr := m.Journal.Append(ctx, &call); aerr != nil {
-		m.Log.Error("a login could not be recorded", telemetry.ErrorAttr(aerr))
+		m.Log.Error("cannot record a login in the journal", telemetry.ErrorAttr(aerr))
 	}
 }

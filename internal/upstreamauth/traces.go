@@ -52,12 +52,12 @@ func (m *Manager) recordTrace(ctx context.Context, row *junctor.Server, user str
 		if m.recentFailures.noteFailure(strings.Join([]string{string(row.Tenant), row.ID, user, string(t.What), t.Verdict}, "\x00"), time.Now()) {
 			return
 		}
-		m.Log.Warn("a login at a server failed", "server", row.ID, "what", string(t.What), "why", t.Verdict)
+		m.Log.Warn("login at a server failed", "server", row.ID, "what", string(t.What), "reason", t.Verdict)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTraceTimeout) // the caller of the login may be gone
 	defer cancel()
 	if err := m.Traces.AddTrace(ctx, row.Tenant, *t); err != nil {
-		m.Log.Warn("how a login went could not be stored", "server", row.ID, "error", junctor.AsError(err).Message)
+		m.Log.Warn("cannot store the trace of a login", "server", row.ID, "error", junctor.AsError(err).Message)
 	}
 }
 

@@ -26,7 +26,7 @@ func (w *Worker) runAttempt(ctx context.Context, f *runningAttempt) {
 	defer w.endAttempt(f)
 	l := f.lease
 	log := w.o.Logger.With(slog.String("delivery", l.ID), slog.String("agent_id", l.Agent), slog.String("tool_name", l.Tool), slog.Int("attempt", l.Attempts+1))
-	log.Debug("a delivery is attempted")
+	log.Debug("delivery attempt started")
 	begin := w.o.Now()
 	order, err := decodeOrder(&l.Job)
 	var o attemptOutcome
@@ -40,7 +40,7 @@ func (w *Worker) runAttempt(ctx context.Context, f *runningAttempt) {
 	}
 	took := w.o.Now().Sub(begin)
 	if why := context.Cause(ctx); errors.Is(why, errLeaseLost) || errors.Is(why, errLeaseNotExtended) {
-		log.Warn("a delivery was taken away", slog.Int64("duration_ms", took.Milliseconds()), telemetry.ErrorAttr(why))
+		log.Warn("delivery lost its lease during an attempt", slog.Int64("duration_ms", took.Milliseconds()), telemetry.ErrorAttr(why))
 		return
 	}
 	state, err := w.settleAttempt(ctx, l, &order, &o, begin, took)
@@ -51,14 +51,14 @@ func (w *Worker) runAttempt(ctx context.Context, f *runningAttempt) {
 	fields := []any{slog.String("outcome", said), slog.Int64("duration_ms", took.Milliseconds()), slog.String("state", string(state))}
 	switch {
 	case err != nil:
-		log.Warn("the end of a delivery could not be noted; it is attempted again", append(fields, telemetry.ErrorAttr(err))...)
+		log.Warn("cannot store the result of a delivery; it is attempted again", append(fields, telemetry.ErrorAttr(err))...)
 		return
 	case o.kind == "":
-		log.Info("delivered", fields...)
+		log.Info("delivery succeeded", fields...)
 	case o.class == queue.OutcomeNotStarted:
-		log.Debug("a delivery waits", append(fields, telemetry.ErrorAttr(o.err))...)
+		log.Debug("delivery postponed", append(fields, telemetry.ErrorAttr(o.err))...)
 	default:
-		log.Warn("a delivery failed", append(fields, telemetry.ErrorAttr(o.err))...)
+		log.Warn("delivery failed", append(fields, telemetry.ErrorAttr(o.err))...)
 	}
 	if o.class != queue.OutcomeNotStarted {
 		w.o.Meter.ObserveAttempt(said, took)
@@ -106,7 +106,7 @@ func (w *Worker) settleAttempt(ctx context.Context, l *queue.Lease, order *junct
 		}
 		if code := junctor.CodeOf(err); end.InTransaction != nil && code != junctor.CodeUnavailable && code != junctor.CodeTimeout {
 			// The event cannot be stored. The delivery was made nevertheless.
-			w.o.Logger.Warn("an answer could not become an event", slog.String("delivery", l.ID), telemetry.ErrorAttr(err))
+			w.o.Logger.Warn("cannot turn the answer of a delivery into an event", slog.String("delivery", l.ID), telemetry.ErrorAttr(err))
 			end.InTransaction = nil
 			continue
 		}

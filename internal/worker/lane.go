@@ -116,7 +116,7 @@ func (w *Worker) updateBreaker(ctx context.Context, q *queue.Lease, o *attemptOu
 // logLaneError reports that the state of a lane could not be stored.
 func (w *Worker) logLaneError(err error, lane string) {
 	if err != nil {
-		w.o.Logger.Warn("whether an endpoint is left alone could not be noted", slog.String("endpoint", lane), telemetry.ErrorAttr(err))
+		w.o.Logger.Warn("cannot store the breaker state of a delivery endpoint", slog.String("endpoint", lane), telemetry.ErrorAttr(err))
 	}
 }
 

@@ -205,7 +205,7 @@ func (w *Worker) claimDeliveries(ctx context.Context, start func(l *queue.Lease,
 	since := time.Now()
 	leases, next, err := w.o.Queue.Claim(ctx, Deliveries, free, w.freePlaces)
 	if err != nil && ctx.Err() == nil {
-		w.o.Logger.Warn("deliveries cannot be taken from the database just now", telemetry.ErrorAttr(err))
+		w.o.Logger.Warn("cannot claim deliveries; retrying", telemetry.ErrorAttr(err))
 		return w.o.Now().Add(time.Second)
 	}
 	for _, l := range leases {
@@ -280,7 +280,7 @@ func (w *Worker) extendLeases(ctx context.Context) {
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
-				w.o.Logger.Warn("leases of deliveries cannot be extended just now", telemetry.ErrorAttr(err))
+				w.o.Logger.Warn("cannot extend the leases of deliveries; retrying", telemetry.ErrorAttr(err))
 			}
 			continue
 		}

@@ -34,7 +34,7 @@ func TestClocksApart(t *testing.T) {
 		front.Send(in.URL)
 	}
 	for n, in := range replicas {
-		if said := strings.Contains(in.Log.String(), "the database's counts"); said != (n > 0) {
+		if said := strings.Contains(in.Log.String(), "differs from the database's"); said != (n > 0) {
 			t.Errorf("replica %d says that its clock is off: %v", n, said)
 		}
 	}

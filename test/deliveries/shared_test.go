@@ -288,7 +288,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 	still.Signal(t, syscall.SIGCONT)
 	poll.Until(t, "it notices that its deliveries are another's", patient, func() bool {
 		log := still.Log()
-		return strings.Count(log, "a delivery was taken away")+strings.Count(log, "the end of a delivery could not be noted") >= len(had[owners[1]])
+		return strings.Count(log, "delivery lost its lease")+strings.Count(log, "cannot store the result of a delivery") >= len(had[owners[1]])
 	})
 	send([]*program.Instance{still, processes[owners[2]]}, jobs, jobs)
 	poll.Until(t, "two share the work", patient, func() bool { return done() == 2*jobs })

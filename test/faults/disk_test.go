@@ -94,11 +94,11 @@ func TestDiskFull(t *testing.T) {
 			if status, body := s.get("/healthz"); status != http.StatusOK {
 				t.Errorf("/healthz without room: %d %s", status, body)
 			}
-			s.waitForLog("the journal cannot be written")
+			s.waitForLog("cannot write the journal")
 
 			end()
 			s.eventually("ready again without a call", healing, s.ready)
-			s.waitForLog("the journal is written again")
+			s.waitForLog("the journal can be written again")
 			for range 10 {
 				s.checkHealthy("after")
 			}

@@ -94,7 +94,7 @@ func TestReadOnlyFolder(t *testing.T) {
 			}
 		}
 	}
-	s.waitForLog("the head of the journal cannot be signed")
+	s.waitForLog("cannot sign the journal's head")
 
 	chmodAll(t, data, 0o700)
 	s.eventually("ready again", healing, s.ready)

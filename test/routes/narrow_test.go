@@ -76,6 +76,7 @@ GET /chat/                                                     any
 GET /settings/                                                 any
 GET /assets/                                                   any
 GET /stdio                                                     any
+GET /docs                                                      any
 GET /metrics                                                   -
 GET /debug/pprof/                                              -
 GET /debug/pprof/profile?seconds=1                             -

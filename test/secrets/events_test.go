@@ -200,7 +200,7 @@ func (h *hunt) redis(in *program.Instance) {
 		address := url.URL{Scheme: "redis", User: url.UserPassword("me", h.plant("password of the Redis "+id)), Host: one.addr, Path: "/0"}
 		h.operator(in, "POST", "/api/v1/sources", fmt.Sprintf(`{"id":%q,"style":%q,"secret":%q}`, id, one.style, address.String()), http.StatusCreated)
 	}
-	if !poll.Holds(3*time.Minute, func() bool { return len(heard) > 0 && strings.Count(in.Log(), "a source cannot be read") >= 2 }) {
+	if !poll.Holds(3*time.Minute, func() bool { return len(heard) > 0 && strings.Count(in.Log(), "cannot read a source") >= 2 }) {
 		h.t.Fatalf("nobody asked the Redis, or nobody said that it refuses:\n%s", in.Log())
 	}
 }

@@ -82,7 +82,7 @@ func (e *tesseractEngine) readImage(ctx context.Context, _ *builtin.Call, in tes
 			": use another language, or ask the operator to install it (Debian: "+debianPackages(missing)+")")
 	}
 	if res.Exit != 0 {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "tesseract could not read an image",
+		e.log.LogAttrs(ctx, slog.LevelWarn, "tesseract failed to read an image",
 			slog.Int("exit", res.Exit), slog.String("stderr", scrubText(string(res.Stderr))))
 		return Text{}, junctor.Errorf(junctor.CodeUpstream, "tesseract cannot read this image: it is damaged, of an unusual kind, or too large when unpacked; save it anew as a PNG of at most 100 million pixels")
 	}

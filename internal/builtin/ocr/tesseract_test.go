@@ -108,7 +108,7 @@ func TestTesseractRunsOutOfMemory(t *testing.T) {
 	if got, err := e.readImage(t.Context(), nil, in); junctor.CodeOf(err) != junctor.CodeUpstream || !strings.Contains(err.Error(), "too large when unpacked") {
 		t.Errorf("without: %+v, %v", got, err)
 	}
-	if !strings.Contains(r.log.String(), "tesseract could not read an image") {
+	if !strings.Contains(r.log.String(), "tesseract failed to read an image") {
 		t.Errorf("the log does not say so: %s", r.log)
 	}
 }

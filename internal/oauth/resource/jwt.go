@@ -63,7 +63,7 @@ func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Ti
 	u, err := v.admitUser(ctx, keys.issuer.AdmissionPolicy, identity.Claims{Subject: claims.Subject, Values: all})
 	if err != nil {
 		if e := junctor.AsError(err); e.Code == junctor.CodeDenied {
-			v.options.Log.LogAttrs(ctx, slog.LevelWarn, "the holder of a token was not let in", slog.String("issuer", claims.Issuer), slog.String("why", e.Message))
+			v.options.Log.LogAttrs(ctx, slog.LevelWarn, "token rejected", slog.String("issuer", claims.Issuer), slog.String("reason", e.Message))
 		}
 		return nil, err
 	}

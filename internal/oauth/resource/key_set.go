@@ -113,7 +113,7 @@ func (k *keySet) refreshKeys(ctx context.Context) {
 	defer cancel()
 	set, err := k.fetchKeys(ctx)
 	if err != nil {
-		k.log.LogAttrs(ctx, slog.LevelError, "the keys of a token issuer cannot be had", slog.String("issuer", k.issuer.Issuer), slog.String("error", err.Error()))
+		k.log.LogAttrs(ctx, slog.LevelError, "cannot fetch the signing keys of a token issuer", slog.String("issuer", k.issuer.Issuer), slog.String("error", err.Error()))
 		return
 	}
 	k.fetched.Store(&fetchedKeys{set, now})

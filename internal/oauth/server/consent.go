@@ -188,7 +188,7 @@ func (srv *Server) AnswerConsent(ctx context.Context, p *junctor.Principal, seal
 		return "", userErrorf("This was asked of somebody else, or before you signed in anew. Go back to the program, and begin again.")
 	}
 	if !yes {
-		srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "a program was refused by the person", slog.String("tenant", string(p.Tenant)), slog.String("user", p.User), slog.String("client", q.Client))
+		srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "OAuth consent denied by the user", slog.String("tenant", string(p.Tenant)), slog.String("user", p.User), slog.String("client", q.Client))
 		return srv.responseURL(&q.authorizationRequest, url.Values{"error": {"access_denied"}, "error_description": {"the person did not consent"}}), nil
 	}
 	return srv.grantConsent(ctx, p, &q.authorizationRequest)
@@ -235,7 +235,7 @@ func (srv *Server) grantConsent(ctx context.Context, p *junctor.Principal, r *au
 	if err := srv.options.Store.For(junctor.DefaultTenant).TouchClient(ctx, r.Client, now); err != nil {
 		return "", err
 	}
-	srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "a person let a program act for them", slog.String("tenant", string(p.Tenant)), slog.String("user", p.User),
+	srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "OAuth consent given", slog.String("tenant", string(p.Tenant)), slog.String("user", p.User),
 		slog.String("client", r.Client), slog.String("name", r.Name), slog.String("endpoint", r.Resource), slog.String("consent", id))
 	return srv.responseURL(r, url.Values{"code": {code}}), nil
 }

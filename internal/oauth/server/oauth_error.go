@@ -29,7 +29,7 @@ func writeOAuthError(w http.ResponseWriter, oerr *oauthError) {
 // and logs the reason. The program gets no details.
 func (srv *Server) writeInternalError(w http.ResponseWriter, r *http.Request, err error) {
 	e := junctor.AsError(err)
-	srv.options.Log.LogAttrs(r.Context(), slog.LevelError, "a client's request for tokens could not be followed", slog.String("path", r.URL.Path),
+	srv.options.Log.LogAttrs(r.Context(), slog.LevelError, "OAuth token request failed", slog.String("path", r.URL.Path),
 		slog.String("error", e.Message), slog.Any("cause", e.Cause))
 	writeJSON(w, http.StatusServiceUnavailable, newOAuthError("temporarily_unavailable", "this does not work just now; the log of this instance says why"))
 }

@@ -38,7 +38,7 @@ func (srv *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 		srv.writeInternalError(w, r, err)
 		return
 	}
-	srv.options.Log.LogAttrs(r.Context(), slog.LevelInfo, "a program registered itself", slog.String("client", c.ID), slog.String("name", c.Name),
+	srv.options.Log.LogAttrs(r.Context(), slog.LevelInfo, "OAuth client registered", slog.String("client", c.ID), slog.String("name", c.Name),
 		slog.String("from", srv.options.Address(r).String()))
 	writeJSON(w, http.StatusCreated, m.registrationResponse(c.ID, c.CreatedAt))
 }

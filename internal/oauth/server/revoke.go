@@ -31,7 +31,7 @@ func (srv *Server) serveRevoke(w http.ResponseWriter, r *http.Request) {
 		t, c, err := srv.options.Store.ConsentToken(r.Context(), hashToken(token))
 		if err == nil && c.Client == client {
 			err = srv.endFamily(r.Context(), &c, t.Family)
-			srv.options.Log.LogAttrs(r.Context(), slog.LevelInfo, "a program gave its tokens back", slog.String("tenant", string(c.Tenant)), slog.String("user", c.User),
+			srv.options.Log.LogAttrs(r.Context(), slog.LevelInfo, "OAuth client revoked its tokens", slog.String("tenant", string(c.Tenant)), slog.String("user", c.User),
 				slog.String("client", c.Client), slog.String("consent", c.ID))
 		}
 		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
@@ -54,6 +54,6 @@ func (srv *Server) RevokeConsent(ctx context.Context, tenant junctor.TenantID, i
 	if err := srv.options.Store.For(tenant).RevokeConsent(ctx, id); err != nil {
 		return err
 	}
-	srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "a consent was revoked", slog.String("tenant", string(tenant)), slog.String("consent", id))
+	srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "OAuth consent revoked", slog.String("tenant", string(tenant)), slog.String("consent", id))
 	return srv.options.OnTokensEnded(context.WithoutCancel(ctx), tenant, id)
 }

@@ -268,7 +268,7 @@ func (srv *Server) answerReuse(ctx context.Context, req *tokenRequest, text stri
 			return g, nil
 		}
 	}
-	srv.options.Log.LogAttrs(ctx, slog.LevelWarn, "a code or token of a program was used twice; all that came of it ends", slog.String("tenant", string(c.Tenant)),
+	srv.options.Log.LogAttrs(ctx, slog.LevelWarn, "OAuth code or token was used twice: all tokens of its consent are revoked", slog.String("tenant", string(c.Tenant)),
 		slog.String("user", c.User), slog.String("client", c.Client), slog.String("consent", c.ID), slog.String("what", string(t.Kind)))
 	if err := srv.endFamily(ctx, c, t.Family); err != nil {
 		return nil, err
