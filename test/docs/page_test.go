@@ -45,6 +45,7 @@ func newPage(t *testing.T, name string, blocks []block) *page {
 	path := "PATH=" + strings.Join([]string{p.bin, filepath.Dir(program.Binary(t)), os.Getenv("PATH")}, string(os.PathListSeparator))
 	addr := program.FreeAddr(t)
 	p.replace[documented] = addr
+	p.replace["console.junctor.localhost:8717"] = "console.junctor.localhost" + addr[strings.LastIndex(addr, ":"):]
 	for _, b := range blocks {
 		for _, word := range b.requires() {
 			names, ok := strings.CutPrefix(word, "with=")
