@@ -133,19 +133,6 @@ func expectOutput(t *testing.T, name string, b block, out string) {
 	}
 }
 
-// TestLinks follows the relative links of the documents.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for name, text := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(program.Root(t), filepath.Dir(name), m[1])); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-}
-
 // TestNamedTests looks for every test that the documents name: a promise whose
 // test is gone is no promise.
 func TestNamedTests(t *testing.T) {
