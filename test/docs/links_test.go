@@ -109,15 +109,22 @@ func TestLinksPlanted(t *testing.T) {
 type linkTree map[string]string
 
 func (tree linkTree) checkAll() (links int, problems []string) {
-	for _, name := range sortedNames(tree) {
-		find := findCodeLinks
+	finder := newLinkFinder()
+	headings := map[string][]string{}
+	for name, text := range tree {
 		if strings.HasSuffix(name, ".md") {
-			find = findLinks
+			headings[name] = anchors(text)
+		}
+	}
+	for _, name := range sortedNames(tree) {
+		find := finder.findInCode
+		if strings.HasSuffix(name, ".md") {
+			find = finder.findInDocument
 		}
 		for i, line := range proseLines(name, tree[name]) {
 			for _, target := range find(name, line) {
 				links++
-				if problem := tree.check(target); problem != "" {
+				if problem := tree.check(headings, target); problem != "" {
 					problems = append(problems, fmt.Sprintf("%s:%d: %s", name, i+1, problem))
 				}
 			}
@@ -127,14 +134,14 @@ func (tree linkTree) checkAll() (links int, problems []string) {
 }
 
 // check says what is wrong with a target: a path below the root, and a heading
-// behind #.
-func (tree linkTree) check(target string) string {
+// behind #. headings has the anchors of each document.
+func (tree linkTree) check(headings map[string][]string, target string) string {
 	file, heading, _ := strings.Cut(target, "#")
-	text, ok := tree[file]
+	_, ok := tree[file]
 	switch {
 	case !ok:
 		return "there is no " + file
-	case heading != "" && strings.HasSuffix(file, ".md") && !slices.Contains(anchors(text), heading):
+	case heading != "" && strings.HasSuffix(file, ".md") && !slices.Contains(headings[file], heading):
 		return file + " has no heading #" + heading
 	}
 	return ""
@@ -148,6 +155,7 @@ func proseLines(name, text string) []string {
 		return lines
 	}
 	fenced := false
+	span := regexp.MustCompile("`[^`]*`")
 	for i, line := range lines {
 		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
 		if fence || fenced {
@@ -156,20 +164,25 @@ func proseLines(name, text string) []string {
 		if fence {
 			fenced = !fenced
 		}
-		if strings.Contains(lines[i], "`") {
-			lines[i] = regexp.MustCompile("`[^`]*`").ReplaceAllString(lines[i], "")
-		}
+		lines[i] = span.ReplaceAllString(lines[i], "")
 	}
 	return lines
 }
 
-// findLinks returns the targets of the links in a line of a document that lead to
-// files of the repository, as paths below the root.
-func findLinks(name, line string) (targets []string) {
-	if !strings.Contains(line, "](") && !strings.HasPrefix(line, "[") {
-		return nil
+// linkFinder finds links to files of the repository.
+type linkFinder struct{ markdown, code *regexp.Regexp }
+
+func newLinkFinder() linkFinder {
+	return linkFinder{
+		markdown: regexp.MustCompile(`\]\(<?([^)> ]+)|^\[[^\]]+\]: (\S+)`),
+		code:     regexp.MustCompile(`(^|[^\w./-]|` + regexp.QuoteMeta(pagesURL) + `)(docs/[\w./-]+\.md(?:#[\w-]+)?)`),
 	}
-	for _, m := range regexp.MustCompile(`\]\(<?([^)> ]+)|^\[[^\]]+\]: (\S+)`).FindAllStringSubmatch(line, -1) {
+}
+
+// findInDocument returns the targets of the links in a line of a document that lead to
+// files of the repository, as paths below the root.
+func (f linkFinder) findInDocument(name, line string) (targets []string) {
+	for _, m := range f.markdown.FindAllStringSubmatch(line, -1) {
 		target := m[1] + m[2]
 		file, heading, found := strings.Cut(target, "#")
 		switch {
@@ -191,12 +204,9 @@ func findLinks(name, line string) (targets []string) {
 	return targets
 }
 
-// findCodeLinks returns the documents that a line of code or settings names.
-func findCodeLinks(_, line string) (targets []string) {
-	if !strings.Contains(line, "docs/") {
-		return nil
-	}
-	for _, m := range regexp.MustCompile(`(^|[^\w./-]|`+regexp.QuoteMeta(pagesURL)+`)(docs/[\w./-]+\.md(?:#[\w-]+)?)`).FindAllStringSubmatch(line, -1) {
+// findInCode returns the documents that a line of code or settings names.
+func (f linkFinder) findInCode(_, line string) (targets []string) {
+	for _, m := range f.code.FindAllStringSubmatch(line, -1) {
 		targets = append(targets, m[2])
 	}
 	return targets
