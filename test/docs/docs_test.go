@@ -3,7 +3,6 @@
 package docs
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,15 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/junctor-mcp/junctor/test/program"
 )
-
-// documented is the address that the documents use.
-const documented = "http://127.0.0.1:8717"
-
-const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
@@ -32,9 +25,21 @@ type block struct {
 }
 
 // TestCommands runs every block that is fenced as `sh run`, in the order of its
-// document, which has an instance and a folder of its own. A program that is not
-// everywhere is named behind it: `sh run tesseract`. A `text` block right behind
-// is what must appear in the output, line by line; … stands for anything.
+// document, which has an instance and a folder of its own. A `text` block right
+// behind is what must appear in the output, line by line; … stands for anything.
+// Words behind `sh run` say what the block requires:
+//
+//	sh run tesseract   the program tesseract; in CI it must be there
+//	sh run up          the block starts an instance and goes on running, like a second
+//	                   terminal; the test continues when the instance is ready. In a
+//	                   document with such a block the test starts no instance: the
+//	                   document begins as a new user does, with an empty home folder
+//	sh run with=oidc   the fixtures of these names (with=a,b), for the whole document;
+//	                   see fixtures, which also says what addresses they stand for
+//
+// In all blocks, 127.0.0.1:8717, :8727, :8737 and so on are replaced by free
+// addresses. A block between <!-- and --> is not shown to readers: it is for what
+// they do in a browser.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -61,29 +66,45 @@ func TestCommands(t *testing.T) {
 // runDocument runs the marked blocks of one document.
 func runDocument(t *testing.T, name string, blocks []block) {
 	t.Helper()
-	in := program.Start(t, program.FreeAddr(t), t.TempDir())
-	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(program.Root(t), "docs"), filepath.Join(dir, "docs")); err != nil {
-		t.Fatal(err)
-	}
+	p := newPage(t, name, blocks)
 	for i, b := range blocks {
 		if !b.isRun() || !b.canRun(t) {
 			continue
 		}
-		out := runBlock(t, in, dir, name, b)
+		output := p.runBlock
+		if b.isUp() {
+			output = p.startBlock
+		}
+		out := output(t, b)
 		if i+1 < len(blocks) && blocks[i+1].info == "text" && blocks[i+1].next {
-			expectOutput(t, name, blocks[i+1], out)
+			b := blocks[i+1]
+			b.text = p.replaced(t, b.text)
+			expectOutput(t, name, b, out)
 		}
 	}
 }
 
 func (b block) isRun() bool { return b.info == "sh run" || strings.HasPrefix(b.info, "sh run ") }
 
+// requires returns the words behind `sh run`.
+func (b block) requires() []string {
+	if !b.isRun() {
+		return nil
+	}
+	return strings.Fields(b.info)[2:]
+}
+
+// isUp says whether the block starts an instance and goes on running.
+func (b block) isUp() bool { return slices.Contains(b.requires(), "up") }
+
 // canRun says whether the programs that the block names are here. In CI they
 // must be.
 func (b block) canRun(t *testing.T) bool {
 	t.Helper()
-	for _, name := range strings.Fields(b.info)[2:] {
+	for _, name := range b.requires() {
+		if name == "up" || strings.HasPrefix(name, "with=") {
+			continue
+		}
 		if _, err := exec.LookPath(name); err != nil {
 			if os.Getenv("CI") != "" {
 				t.Errorf("missing: %s", name)
@@ -92,25 +113,6 @@ func (b block) canRun(t *testing.T) bool {
 		}
 	}
 	return true
-}
-
-func runBlock(t *testing.T, in *program.Instance, dir, name string, b block) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(b.text, documented, in.URL))
-	cmd.Env = program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "JUNCTOR_ADMIN_KEY="+program.AdminKey)
-	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(program.Binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%s:%d: %v\n%s\n%s", name, b.line, err, b.text, out)
-	}
-	// curl is content with any answer; a refusal is no example.
-	if s := string(out); strings.Contains(s, `"error":{`) || strings.Contains(s, `"isError":true`) {
-		t.Errorf("%s:%d: answered with an error\n%s\n%s", name, b.line, b.text, out)
-	}
-	return string(out)
 }
 
 func expectOutput(t *testing.T, name string, b block, out string) {
@@ -127,19 +129,6 @@ func expectOutput(t *testing.T, name string, b block, out string) {
 		}
 		if ok, _ := regexp.MatchString(strings.Join(parts, ".*"), out); !ok {
 			t.Errorf("%s:%d: %q is not in the output\n%s", name, b.line+1+i, line, out)
-		}
-	}
-}
-
-// TestLinks follows the relative links of the documents.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for name, text := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(program.Root(t), filepath.Dir(name), m[1])); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
 		}
 	}
 }

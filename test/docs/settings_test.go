@@ -14,7 +14,7 @@ import (
 
 //go:generate go test . -run ^TestSettings$ -update
 
-var update = flag.Bool("update", false, "write the generated part of docs/reference/settings.md again")
+var update = flag.Bool("update", false, "write generated parts of documents and lists of words again")
 
 // TestSettings holds the table of settings in the reference to the settings there are.
 func TestSettings(t *testing.T) {
