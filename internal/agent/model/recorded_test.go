@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write the recorded requests anew")
 type recordedRequest struct {
 	Name   string            `json:"name"`
 	Method string            `json:"method"`
-	Path   string            `json:"path"`
+	URL    string            `json:"url"` // without the scheme; the test's server is HOST
 	Header map[string]string `json:"header"`
 	Body   json.RawMessage   `json:"body"`
 }
@@ -35,9 +35,12 @@ type recordedRequest struct {
 // recordedCase is a request of package agent, and the model to which it goes.
 type recordedCase struct {
 	name, key string
-	basePath  string // behind the server's address, with the version for kind openai
+	basePath  string // behind the server's address, with the version for kind openai; makersOwn for none
 	request   agent.Request
 }
+
+// makersOwn stands for the service of the API's maker.
+const makersOwn = "maker"
 
 // recordedCases are the requests that were recorded.
 func recordedCases() []recordedCase {
@@ -67,6 +70,7 @@ func recordedCases() []recordedCase {
 		{"a full schema", "sk-1", "", agent.Request{Model: "m", MaxTokens: 9, Messages: user("a"), Tools: []agent.Tool{{Name: "f", Description: "<f> & é", Schema: json.RawMessage(full)}, {Name: "g", Schema: json.RawMessage("  ")}, {Name: "h", Schema: json.RawMessage(`{}`)}}}},
 		{"characters", "sk-1", "", agent.Request{Model: "org/m:latest", MaxTokens: 9, Instructions: "<&>\u2028\x00\x7f", Messages: user("é 😀 \"\\ \n\t\r <script>&amp;")}},
 		{"broken UTF-8", "sk-1", "", agent.Request{Model: "m", MaxTokens: 9, Messages: user("a\xffb")}},
+		{"the maker's own service", "sk-1", makersOwn, conversation},
 		{"a path", "sk-1", "/some/proxy", agent.Request{Model: "m", MaxTokens: 9, Messages: user("a")}},
 		{"a path with a slash", "sk-1", "/some/proxy/", agent.Request{Model: "m", MaxTokens: 9, Messages: user("a")}},
 	}
@@ -124,7 +128,11 @@ func record(t *testing.T, kind junctor.ModelKind, c recordedCase) recordedReques
 	if kind == junctor.ModelOpenAI && c.basePath == "" {
 		base += "/v1"
 	}
-	p, err := New(Options{Kind: kind, BaseURL: base, Key: seal.NewSecret(c.key), Client: s.Client()})
+	client := &http.Client{Transport: &redirecting{next: s.Client().Transport, to: strings.TrimPrefix(s.URL, "http://")}}
+	if c.basePath == makersOwn {
+		base = ""
+	}
+	p, err := New(Options{Kind: kind, BaseURL: base, Key: seal.NewSecret(c.key), Client: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +143,20 @@ func record(t *testing.T, kind junctor.ModelKind, c recordedCase) recordedReques
 	for name, values := range s.heads[0] {
 		header[http.CanonicalHeaderKey(name)] = strings.Join(values, ", ")
 	}
-	return recordedRequest{Name: c.name, Method: s.methods[0], Path: s.paths[0], Header: header, Body: json.RawMessage(s.bodies[0])}
+	return recordedRequest{Name: c.name, Method: s.methods[0], URL: strings.ReplaceAll(s.hosts[0], strings.TrimPrefix(s.URL, "http://"), "HOST") + s.paths[0], Header: header, Body: json.RawMessage(s.bodies[0])}
+}
+
+// redirecting sends every request to one server, and lets it see the host to which
+// the request was meant.
+type redirecting struct {
+	next http.RoundTripper
+	to   string
+}
+
+func (r *redirecting) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Host, req.URL.Scheme, req.URL.Host = req.URL.Host, "http", r.to
+	return r.next.RoundTrip(req)
 }
 
 // comparedHeader leaves out the fields in which the SDKs describe themselves, the
