@@ -43,6 +43,7 @@ chapters() {
 		Engines and backups: store
 		Text recognition: ocr
 		Allocations: allocations
+		The build: build
 		The tests themselves: mutate
 		Fuzzing: $(fuzzed | paste -sd' ')
 		Benchmark: bench
@@ -146,6 +147,7 @@ run() {
 		tests "$log" -run 'Alloc' ./internal/app && logged "$log" '.*allocations.*' &&
 			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, its writer included: /'
 		;;
+	build) tests "$log" -run 'TestBuildCost$' . && figures "$log" ;;
 	mutate) # the tests of `make test` are judged, not the long forms; a run that was stopped goes on while the code is the same
 		(cd tools && go build -o ../.cache/bin/mutate ./mutate) &&
 			env -u JUNCTOR_LONG -u JUNCTOR_PROVE .cache/bin/mutate -summary -results ".cache/mutate-$(code_digest).tsv"
