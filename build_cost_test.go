@@ -76,8 +76,8 @@ func TestReplacedModulesPlanted(t *testing.T) {
 }
 
 // TestBuildCost compiles the program with an empty build cache and holds the CPU time and
-// the size. The time counts only on a machine without other work: with it, the same build
-// takes a fifth more.
+// the size. The time counts only on a machine without other work: beside it, the same build
+// takes up to half more.
 func TestBuildCost(t *testing.T) {
 	if os.Getenv("JUNCTOR_PROVE") == "" {
 		t.Skip("long: set JUNCTOR_PROVE=1")
