@@ -42,6 +42,7 @@ chapters() {
 		Databases and backups: store
 		Text recognition: ocr
 		Allocations: allocations
+		Build: build
 		Mutation tests: mutate
 		Fuzzing: $(fuzzed | paste -sd' ')
 		Benchmark: bench
@@ -145,6 +146,7 @@ run() {
 		tests "$log" -run 'Alloc' ./internal/app && logged "$log" '.*allocations.*' &&
 			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, with its writer: /'
 		;;
+	build) tests "$log" -run 'TestBuildCost$' . && figures "$log" ;;
 	mutate) # it mutates the code for the tests of `make test`, not the long tests; a stopped run continues if the code is the same
 		(cd tools && go build -o ../.cache/bin/mutate ./mutate) &&
 			env -u JUNCTOR_LONG -u JUNCTOR_PROVE .cache/bin/mutate -summary -results ".cache/mutate-$(code_digest).tsv"

@@ -4,13 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"net"
 	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
@@ -59,9 +56,9 @@ return {n, math.max(0, limit - used - n)}`
 // LimitPool shares limits between replicas through a Redis. It implements limit.Pool.
 // While the Redis does not answer, which is logged once, each replica counts alone.
 type LimitPool struct {
-	redis   *redis.Client
-	tokens  *redis.Script
-	calls   *redis.Script
+	redis   *egress.RedisClient
+	tokens  egress.RedisScript
+	calls   egress.RedisScript
 	log     *slog.Logger
 	retryAt atomic.Int64 // in nanoseconds since 1970
 	away    atomic.Bool
@@ -69,19 +66,13 @@ type LimitPool struct {
 
 // openRedis returns a client of the Redis that replicas share. The Redis need not
 // answer yet; each command must be answered within the given time.
-func openRedis(address *url.URL, within time.Duration) (*redis.Client, error) {
-	o, err := redis.ParseURL(address.String())
+func openRedis(address *url.URL, within time.Duration) (*egress.RedisClient, error) {
+	o, err := egress.ParseRedisURL(address.String())
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "redis is no address of a Redis; write it like redis://127.0.0.1:6379/0")
+		return nil, err
 	}
-	secure := o.TLSConfig != nil
-	o.TLSConfig = nil // DialNamed speaks TLS itself
-	o.Dialer = func(ctx context.Context, _, address string) (net.Conn, error) {
-		return egress.DialNamed(ctx, address, secure)
-	}
-	o.MaxRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = -1, within, within, within
-	o.DisableIdentity = true
-	return redis.NewClient(o), nil
+	o.Timeout = within
+	return egress.NewRedisClient(o), nil
 }
 
 // NewLimitPool returns a LimitPool in the Redis at address. The caller closes it.
@@ -90,7 +81,7 @@ func NewLimitPool(address *url.URL, log *slog.Logger) (*LimitPool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LimitPool{redis: client, tokens: redis.NewScript(takeTokens), calls: redis.NewScript(takeCalls), log: log}, nil
+	return &LimitPool{redis: client, tokens: egress.NewRedisScript(takeTokens), calls: egress.NewRedisScript(takeCalls), log: log}, nil
 }
 
 // Close closes the connections to the Redis.
@@ -100,7 +91,8 @@ func (p *LimitPool) Close() error { return p.redis.Close() }
 func (p *LimitPool) Answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, limitTimeout)
 	defer cancel()
-	return p.redis.Ping(ctx).Err() == nil
+	_, err := p.redis.Do(ctx, "PING")
+	return err == nil
 }
 
 // TakeTokens implements limit.Pool.
@@ -126,16 +118,17 @@ func (p *LimitPool) TakeCalls(ctx context.Context, key string, day int64, most, 
 
 // run runs a script that returns n numbers. It fails at once if the Redis did not
 // answer a moment ago.
-func (p *LimitPool) run(ctx context.Context, s *redis.Script, key string, n int, args ...any) ([]int64, error) {
+func (p *LimitPool) run(ctx context.Context, s egress.RedisScript, key string, n int, args ...any) ([]int64, error) {
 	now := time.Now()
 	if now.UnixNano() < p.retryAt.Load() {
 		return nil, errPoolAway
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limitTimeout)
 	defer cancel()
-	got, err := s.Run(ctx, p.redis, []string{limitKey + key}, args...).Int64Slice()
-	if err == nil && len(got) != n {
-		err = junctor.Errorf(junctor.CodeUnavailable, "it answered %d numbers where %d are asked for", len(got), n)
+	reply, err := p.redis.Run(ctx, s, []string{limitKey + key}, args...)
+	var got []int64
+	if err == nil {
+		got, err = readNumbers(reply, n)
 	}
 	if err != nil {
 		p.retryAt.Store(now.Add(redisRetry).UnixNano())
@@ -148,6 +141,21 @@ func (p *LimitPool) run(ctx context.Context, s *redis.Script, key string, n int,
 		p.log.Info("Redis for shared limits is available again")
 	}
 	return got, nil
+}
+
+// readNumbers reads a reply of n numbers.
+func readNumbers(reply any, n int) ([]int64, error) {
+	list, _ := reply.([]any)
+	var numbers []int64
+	for _, one := range list {
+		if number, ok := one.(int64); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	if len(numbers) != n || len(list) != n {
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the Redis returned %d numbers instead of %d", len(numbers), n)
+	}
+	return numbers, nil
 }
 
 var errPoolAway = junctor.Errorf(junctor.CodeUnavailable, "the Redis that limits are shared through is away")

@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
@@ -38,7 +37,7 @@ const (
 // gateway.ReplayStore. Each stream is a hash, sealed. Calls never wait for it: events
 // that it cannot take are missing, and clients are told so. A nil one does nothing.
 type StreamStore struct {
-	redis       *redis.Client
+	redis       *egress.RedisClient
 	ring        *seal.SessionRing
 	log         *slog.Logger
 	queue       chan queuedEvent
@@ -146,21 +145,21 @@ func (r *StreamStore) writeWithRetry(ctx context.Context, all []queuedEvent) {
 func (r *StreamStore) writeBatch(ctx context.Context, all []queuedEvent) error {
 	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()
-	pipe := r.redis.Pipeline()
+	var commands [][]any
 	for i := range all {
-		r.addEvent(ctx, pipe, all[i].key, &all[i].sent)
+		commands = r.appendEvent(commands, all[i].key, &all[i].sent)
 	}
-	_, err := pipe.Exec(ctx)
+	_, err := r.redis.Pipeline(ctx, commands)
 	return err
 }
 
-// addEvent appends the commands that store one event of a stream. Values are
+// appendEvent appends the commands that store one event of a stream. Values are
 // sealed for their key and field, so that Redis can neither read nor exchange
 // them.
-func (r *StreamStore) addEvent(ctx context.Context, pipe redis.Pipeliner, key string, s *gateway.StoredEvent) {
-	var values []any
+func (r *StreamStore) appendEvent(commands [][]any, key string, s *gateway.StoredEvent) [][]any {
+	set := []any{"HSET", key}
 	put := func(field string, plain []byte) {
-		values = append(values, field, r.ring.AppendSealed(nil, sealPurpose(key, field), plain))
+		set = append(set, field, r.ring.AppendSealed(nil, sealPurpose(key, field), plain))
 	}
 	if s.Request != nil {
 		put(fieldRequest, s.Request)
@@ -174,15 +173,15 @@ func (r *StreamStore) addEvent(ctx context.Context, pipe redis.Pipeliner, key st
 	if s.IsResponse {
 		put(fieldAnswered, strconv.AppendInt(nil, int64(s.Number), 10))
 	}
-	pipe.HSet(ctx, key, values...)
+	commands = append(commands, set)
 	if len(s.Delete) > 0 {
-		fields := make([]string, 0, len(s.Delete))
+		remove := []any{"HDEL", key}
 		for _, n := range s.Delete {
-			fields = append(fields, strconv.Itoa(n))
+			remove = append(remove, n)
 		}
-		pipe.HDel(ctx, key, fields...)
+		commands = append(commands, remove)
 	}
-	pipe.PExpire(ctx, key, streamExpiry)
+	return append(commands, []any{"PEXPIRE", key, streamExpiry.Milliseconds()})
 }
 
 // LoadEvents implements gateway.ReplayStore.
@@ -190,7 +189,8 @@ func (r *StreamStore) LoadEvents(ctx context.Context, session, stream string, af
 	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()
 	key := streamKey(session, stream)
-	found, err := r.redis.HGetAll(ctx, key).Result()
+	reply, err := r.redis.Do(ctx, "HGETALL", key)
+	found := readFields(reply)
 	if err != nil || len(found) == 0 {
 		return gateway.StoredEvents{}, false
 	}
@@ -218,6 +218,17 @@ func (r *StreamStore) LoadEvents(ctx context.Context, session, stream string, af
 		out.Messages = append(out.Messages, message)
 	}
 	return out, true
+}
+
+// readFields reads the reply to HGETALL, which lists names and values in turn.
+func readFields(reply any) map[string]string {
+	list, _ := reply.([]any)
+	fields := make(map[string]string, len(list)/2)
+	for i := 0; i+1 < len(list); i += 2 {
+		name, _ := list[i].(string)
+		fields[name], _ = list[i+1].(string)
+	}
+	return fields
 }
 
 // openNumber opens a field that holds the number of an event, and returns 0 if there is

@@ -5,12 +5,13 @@
 //
 // Destinations that users or servers name go through Egress.Client, which judges each
 // address at the moment it is dialled, because a name can resolve to another address
-// each time. Destinations that the operator names go through Remote, Local, DialNamed
-// and NewReplicaClient. FastClient gives the HTTP fast path for plain http servers,
-// under the rules of a client.
+// each time. Destinations that the operator names go through Remote, Local, DialNamed,
+// NewRedisClient and NewReplicaClient. FastClient gives the HTTP fast path for plain
+// http servers, under the rules of a client.
 //
 // Reading order: egress.go, destination_policy.go, guarded_transport.go, redirect.go,
-// errors.go, fast_client.go; then remote.go, replica.go and unix_socket.go.
+// errors.go, fast_client.go; then remote.go, replica.go and unix_socket.go. A client of
+// Redis is apart: redis_client.go and redis_protocol.go.
 package egress
 
 import (

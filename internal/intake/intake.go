@@ -9,6 +9,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/event"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -48,7 +49,7 @@ type Options struct {
 	IsLeader func() bool
 
 	// Dial connects to a Redis that the operator named.
-	Dial Dialer
+	Dial egress.RedisDialer
 	// SetToken stores the token that a job has for its agent's endpoint,
 	// sealed.
 	SetToken func(ctx context.Context, tenant junctor.TenantID, agent, url, header string, token seal.Secret) error

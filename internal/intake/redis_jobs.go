@@ -3,10 +3,8 @@ package intake
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -46,27 +44,22 @@ func (r *redisReader) takeJobs(ctx context.Context) error {
 
 // readList moves jobs of a list to this replica's processing list.
 func (r *redisReader) readList(ctx context.Context) ([]*takenJob, error) {
-	first, err := r.redis.BLMove(ctx, r.key, r.processingKey(r.replica), "RIGHT", "LEFT", idleWait).Result()
-	if errors.Is(err, redis.Nil) {
-		return nil, nil
+	first, err := r.redis.DoBlocking(ctx, idleWait, "BLMOVE", r.key, r.processingKey(r.replica), "RIGHT", "LEFT", idleSeconds)
+	if err != nil || first == nil {
+		return nil, err
 	}
+	// A transaction: a move whose answer is lost would leave a job behind.
+	moves := make([][]any, jobsPerBatch-1)
+	for i := range moves {
+		moves[i] = []any{"LMOVE", r.key, r.processingKey(r.replica), "RIGHT", "LEFT"}
+	}
+	more, err := r.redis.Transaction(ctx, moves)
 	if err != nil {
 		return nil, err
 	}
-	pieces := []*takenJob{{text: []byte(first)}}
-	// A transaction: a move whose answer is lost would leave a job behind.
-	pipe := r.redis.TxPipeline()
-	more := make([]*redis.StringCmd, jobsPerBatch-1)
-	for i := range more {
-		more[i] = pipe.LMove(ctx, r.key, r.processingKey(r.replica), "RIGHT", "LEFT")
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
-	}
-	for _, cmd := range more {
-		if text, err := cmd.Result(); err == nil {
-			pieces = append(pieces, &takenJob{text: []byte(text)})
-		}
+	var pieces []*takenJob
+	for _, text := range readStrings(append([]any{first}, more...)) {
+		pieces = append(pieces, &takenJob{text: []byte(text)})
 	}
 	return pieces, nil
 }
@@ -74,50 +67,65 @@ func (r *redisReader) readList(ctx context.Context) ([]*takenJob, error) {
 // readStream reads entries that were delivered and never acknowledged, then new
 // ones.
 func (r *redisReader) readStream(ctx context.Context) ([]*takenJob, error) {
-	left, _, err := r.redis.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-		Stream: r.key, Group: groupName, Consumer: r.replica, Start: "0-0", Count: jobsPerBatch, MinIdle: 0, // no other replica reads
-	}).Result()
+	// No other replica reads, so every entry that is not acknowledged is claimed.
+	claimed, err := r.redis.Do(ctx, "XAUTOCLAIM", r.key, groupName, r.replica, 0, "0-0", "COUNT", jobsPerBatch)
 	if err != nil {
 		return nil, err
 	}
-	if len(left) > 0 {
-		return parseEntries(left), nil
+	if parts, _ := claimed.([]any); len(parts) > 1 { // the next id, the entries, and since Redis 7 deleted ids
+		if left := parseEntries(parts[1]); len(left) > 0 {
+			return left, nil
+		}
 	}
-	streams, err := r.redis.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: groupName, Consumer: r.replica, Streams: []string{r.key, ">"}, Count: jobsPerBatch, Block: idleWait,
-	}).Result()
-	if errors.Is(err, redis.Nil) || err == nil && len(streams) == 0 {
+	reply, err := r.redis.DoBlocking(ctx, idleWait, "XREADGROUP", "GROUP", groupName, r.replica, "COUNT", jobsPerBatch, "BLOCK", idleWait.Milliseconds(), "STREAMS", r.key, ">")
+	if err != nil {
+		return nil, err
+	}
+	streams, _ := reply.([]any) // nil if nothing came
+	if len(streams) == 0 {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	if named, _ := streams[0].([]any); len(named) > 1 { // the name of the stream, and its entries
+		return parseEntries(named[1]), nil
 	}
-	return parseEntries(streams[0].Messages), nil
+	return nil, nil
 }
 
 // parseEntries reads the jobs of a stream's entries: the member job, data or
-// payload, or the entry's members as those of the job.
-func parseEntries(messages []redis.XMessage) []*takenJob {
-	out := make([]*takenJob, len(messages))
-	for i, m := range messages {
-		out[i] = &takenJob{entryID: m.ID}
+// payload, or the entry's members as those of the job. An entry that was deleted
+// from the stream is left out.
+func parseEntries(reply any) []*takenJob {
+	entries, _ := reply.([]any)
+	out := make([]*takenJob, 0, len(entries))
+	for _, e := range entries {
+		entry, _ := e.([]any) // its id, and names and values in turn
+		if len(entry) != 2 || entry[1] == nil {
+			continue
+		}
+		id, _ := entry[0].(string)
+		fields := readStrings(entry[1])
+		values := make(map[string]string, len(fields)/2)
+		for i := 0; i+1 < len(fields); i += 2 {
+			values[fields[i]] = fields[i+1]
+		}
+		job := &takenJob{entryID: id}
 		for _, name := range []string{"job", "data", "payload"} {
-			if text, ok := m.Values[name].(string); ok && out[i].text == nil {
-				out[i].text = []byte(text)
+			if text, ok := values[name]; ok && job.text == nil {
+				job.text = []byte(text)
 			}
 		}
-		if out[i].text == nil {
+		if job.text == nil {
 			members := map[string]json.RawMessage{}
-			for name, v := range m.Values {
-				text, _ := v.(string)
+			for name, text := range values {
 				if !json.Valid([]byte(text)) {
 					quoted, _ := json.Marshal(text) // strings never fail
 					text = string(quoted)
 				}
 				members[name] = json.RawMessage(text)
 			}
-			out[i].text, _ = json.Marshal(members) // all members are valid JSON
+			job.text, _ = json.Marshal(members) // all members are valid JSON
 		}
+		out = append(out, job)
 	}
 	return out
 }
@@ -193,22 +201,21 @@ func (d deadJob) encodeJSON() []byte {
 // releaseJobs removes stored jobs from Redis. Refused jobs go to the dead list;
 // the others are remembered until settleJobs knows their outcome.
 func (r *redisReader) releaseJobs(ctx context.Context, pieces []*takenJob) error {
-	_, err := r.redis.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, p := range pieces {
-			if p.err != nil {
-				r.in.Log.WarnContext(ctx, "queue job rejected and moved to the dead list", "source", r.src.ID, "error", p.err.Error())
-				pipe.LPush(ctx, r.key+deadSuffix, deadJob{Job: p.text, Error: p.err.Error(), FailedAt: r.in.Now().UTC()}.encodeJSON())
-			} else {
-				pipe.HSet(ctx, r.key+takenSuffix, p.event.DedupeKey, p.text)
-			}
-			if p.entryID != "" {
-				pipe.XAck(ctx, r.key, groupName, p.entryID)
-			} else {
-				pipe.LRem(ctx, r.processingKey(r.replica), -1, p.text)
-			}
+	var commands [][]any
+	for _, p := range pieces {
+		if p.err != nil {
+			r.in.Log.WarnContext(ctx, "queue job rejected and moved to the dead list", "source", r.src.ID, "error", p.err.Error())
+			commands = append(commands, []any{"LPUSH", r.key + deadSuffix, deadJob{Job: p.text, Error: p.err.Error(), FailedAt: r.in.Now().UTC()}.encodeJSON()})
+		} else {
+			commands = append(commands, []any{"HSET", r.key + takenSuffix, p.event.DedupeKey, p.text})
 		}
-		return nil
-	})
+		if p.entryID != "" {
+			commands = append(commands, []any{"XACK", r.key, groupName, p.entryID})
+		} else {
+			commands = append(commands, []any{"LREM", r.processingKey(r.replica), -1, p.text})
+		}
+	}
+	_, err := r.redis.Transaction(ctx, commands)
 	return err
 }
 
@@ -218,11 +225,19 @@ func (r *redisReader) settleJobs(ctx context.Context) error {
 	if r.in.Outcome == nil {
 		return nil
 	}
-	fields, next, err := r.redis.HScan(ctx, r.key+takenSuffix, r.cursor, "", jobsPerBatch).Result()
+	reply, err := r.redis.Do(ctx, "HSCAN", r.key+takenSuffix, r.cursor, "COUNT", jobsPerBatch)
 	if err != nil {
 		return err
 	}
-	r.cursor = next
+	scanned, _ := reply.([]any)
+	if len(scanned) != 2 {
+		return junctor.Errorf(junctor.CodeUpstream, "the Redis returned an invalid reply to HSCAN")
+	}
+	next, _ := scanned[0].(string)
+	if r.cursor, err = strconv.ParseUint(next, 10, 64); err != nil {
+		return junctor.Errorf(junctor.CodeUpstream, "the Redis returned an invalid cursor")
+	}
+	fields := readStrings(scanned[1])
 	for i := 0; i+1 < len(fields); i += 2 {
 		id, text := fields[i], fields[i+1]
 		o, err := r.in.Outcome(ctx, r.src.Tenant, r.src.ID, id)
@@ -232,13 +247,12 @@ func (r *redisReader) settleJobs(ctx context.Context) error {
 		if o.Open {
 			continue
 		}
-		if _, err := r.redis.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			if o.Dead {
-				pipe.LPush(ctx, r.key+deadSuffix, deadJob{Job: []byte(text), Error: o.Error, Attempts: o.Attempts, FailedAt: o.At}.encodeJSON())
-			}
-			pipe.HDel(ctx, r.key+takenSuffix, id)
-			return nil
-		}); err != nil {
+		var commands [][]any
+		if o.Dead {
+			commands = append(commands, []any{"LPUSH", r.key + deadSuffix, deadJob{Job: []byte(text), Error: o.Error, Attempts: o.Attempts, FailedAt: o.At}.encodeJSON()})
+		}
+		commands = append(commands, []any{"HDEL", r.key + takenSuffix, id})
+		if _, err := r.redis.Transaction(ctx, commands); err != nil {
 			return err
 		}
 	}

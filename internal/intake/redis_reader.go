@@ -3,18 +3,13 @@ package intake
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
 )
-
-// Dialer connects to a server that the operator named; secure requires TLS.
-type Dialer func(ctx context.Context, address string, secure bool) (net.Conn, error)
 
 // Outcome is the state of an event's deliveries.
 type Outcome struct {
@@ -40,6 +35,7 @@ const (
 	leaseDuration = 10 * time.Second // of the replica that reads
 	leaseRenewal  = 3 * time.Second
 	idleWait      = time.Second // for new jobs, and after a failure
+	idleSeconds   = "1"         // the same as an argument of a command
 )
 
 // changeSignal tells runReaders that sources changed.
@@ -150,12 +146,12 @@ func waitFor(ctx context.Context, d time.Duration) {
 // readOnce reads a source for as long as this replica holds its lease and no
 // error occurs.
 func (in *Intake) readOnce(ctx context.Context, src *junctor.Source) (err error) {
-	client, err := in.newRedisClient(ctx, src)
+	client, password, err := in.newRedisClient(ctx, src)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	defer func() { err = maskPassword(err, client.Options().Password) }()
+	defer func() { err = maskPassword(err, password) }()
 	r := &redisReader{in: in, src: src, redis: client, key: src.Key, replica: in.Replica}
 	if r.key == "" {
 		r.key = DefaultKey
@@ -189,27 +185,22 @@ func (in *Intake) readOnce(ctx context.Context, src *junctor.Source) (err error)
 	return nil
 }
 
-// newRedisClient makes a client for the source's Redis. Its errors do not
-// repeat the address, which may contain a password.
-func (in *Intake) newRedisClient(ctx context.Context, src *junctor.Source) (*redis.Client, error) {
+// newRedisClient makes a client for the source's Redis, and returns the password in its
+// address.
+func (in *Intake) newRedisClient(ctx context.Context, src *junctor.Source) (client *egress.RedisClient, password string, err error) {
 	secret, ok, err := in.Secrets.Get(ctx, src.Tenant, junctor.SourceOwner(src.ID), secretURL)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if !ok {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the source %q has no address", src.ID)
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "the source %q has no address", src.ID)
 	}
-	opts, err := redis.ParseURL(secret.Reveal())
+	o, err := egress.ParseRedisURL(secret.Reveal())
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the address of the source %q is none", src.ID)
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "the source %q: %w", src.ID, err)
 	}
-	secure := opts.TLSConfig != nil
-	opts.TLSConfig = nil // the Dialer adds TLS
-	opts.Dialer = func(ctx context.Context, _, address string) (net.Conn, error) { return in.Dial(ctx, address, secure) }
-	// No retries by the client: a move that is repeated after a lost answer
-	// would leave the first job in the processing list.
-	opts.ReadTimeout, opts.MaxRetries, opts.PoolSize = 5*time.Second, -1, 2
-	return redis.NewClient(opts), nil
+	o.Dial, o.MaxConnections = in.Dial, 2
+	return egress.NewRedisClient(o), o.Password, nil
 }
 
 // maskPassword removes the password from an error: some servers repeat a
@@ -225,7 +216,7 @@ func maskPassword(err error, password string) error {
 type redisReader struct {
 	in           *Intake
 	src          *junctor.Source
-	redis        *redis.Client
+	redis        *egress.RedisClient
 	key, replica string
 	cursor       uint64 // position of settleJobs in the hash of taken jobs
 }
@@ -240,8 +231,8 @@ if who == false or who == ARGV[1] then
   return 1
 end
 return 0`
-	n, err := r.redis.Eval(ctx, script, []string{r.key + leaderSuffix}, r.replica, leaseDuration.Milliseconds()).Int()
-	return n == 1, err
+	reply, err := r.redis.Do(ctx, "EVAL", script, 1, r.key+leaderSuffix, r.replica, leaseDuration.Milliseconds())
+	return reply == int64(1), err
 }
 
 // releaseLease lets another replica read at once.
@@ -249,7 +240,7 @@ func (r *redisReader) releaseLease() {
 	ctx, cancel := context.WithTimeout(context.Background(), idleWait)
 	defer cancel()
 	const script = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
-	_ = r.redis.Eval(ctx, script, []string{r.key + leaderSuffix}, r.replica).Err() // otherwise the lease expires
+	_, _ = r.redis.Do(ctx, "EVAL", script, 1, r.key+leaderSuffix, r.replica) // otherwise the lease expires
 }
 
 // processingKey is the list of jobs that a replica is storing.
@@ -260,29 +251,41 @@ func (r *redisReader) processingKey(replica string) string { return r.key + proc
 // the consumer group.
 func (r *redisReader) recoverJobs(ctx context.Context) error {
 	if r.src.Style == junctor.StyleStream {
-		err := r.redis.XGroupCreateMkStream(ctx, r.key, groupName, "0").Err()
-		if err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
+		_, err := r.redis.Do(ctx, "XGROUP", "CREATE", r.key, groupName, "0", "MKSTREAM")
+		if err != nil && !egress.HasRedisErrorPrefix(err, "BUSYGROUP") {
 			return err
 		}
 		return nil
 	}
-	if err := r.redis.SAdd(ctx, r.key+readersSuffix, r.replica).Err(); err != nil {
+	if _, err := r.redis.Do(ctx, "SADD", r.key+readersSuffix, r.replica); err != nil {
 		return err
 	}
-	replicas, err := r.redis.SMembers(ctx, r.key+readersSuffix).Result()
+	replicas, err := r.redis.Do(ctx, "SMEMBERS", r.key+readersSuffix)
 	if err != nil {
 		return err
 	}
-	for _, replica := range replicas {
+	for _, replica := range readStrings(replicas) {
 		for {
-			err := r.redis.LMove(ctx, r.processingKey(replica), r.key, "LEFT", "RIGHT").Err()
-			if errors.Is(err, redis.Nil) {
-				break
-			}
+			moved, err := r.redis.Do(ctx, "LMOVE", r.processingKey(replica), r.key, "LEFT", "RIGHT")
 			if err != nil {
 				return err
+			}
+			if moved == nil {
+				break
 			}
 		}
 	}
 	return nil
+}
+
+// readStrings reads the strings of a reply that is a list.
+func readStrings(reply any) []string {
+	list, _ := reply.([]any)
+	out := make([]string, 0, len(list))
+	for _, one := range list {
+		if text, ok := one.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
 }

@@ -21,7 +21,7 @@ func TestProvedTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	selected := 0
-	for _, m := range regexp.MustCompile(`-run '([^']+)'((?: \./[\w/]+)+)`).FindAllStringSubmatch(string(script), -1) {
+	for _, m := range regexp.MustCompile(`-run '([^']+)'((?: \.(?:/[\w/]+)?)+)`).FindAllStringSubmatch(string(script), -1) {
 		pattern, _, _ := strings.Cut(m[1], "/") // what follows selects subtests
 		if pattern == "" {
 			continue

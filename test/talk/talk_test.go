@@ -210,7 +210,7 @@ func TestKeyIsNeverShown(t *testing.T) {
 	said := s.expect(201, "POST", "/models", fmt.Sprintf(`{"name":"locked","kind":"openai","model":"locked","base_url":%q,"key":%q}`, at, key), nil)
 	said += s.expect(200, "GET", "/models", "", nil) + s.expect(200, "GET", "/models/locked", "", nil) + s.expect(200, "GET", "/secrets", "", nil)
 	said += s.expect(200, "POST", "/models/locked/test", "", nil)
-	if !strings.Contains(said, "does not take the key") || !strings.Contains(said, "(the key)") {
+	if !strings.Contains(said, "rejects the key") || !strings.Contains(said, "(the key)") {
 		t.Errorf("%s", said)
 	}
 	s.expect(201, "POST", "/agents", `{"name":"bot","brain":{"model":"locked"}}`, nil)

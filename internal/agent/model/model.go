@@ -3,23 +3,23 @@
 // speak A2A and take a model's place.
 //
 // Package agent asks the providers. app creates one for each stored model, with an
-// HTTP client of egress and the decrypted key. The SDKs get their whole
-// configuration as arguments: they read nothing from the environment. They do not
-// retry either, because only the turn runner of package agent knows whether a retry
-// is safe.
+// HTTP client of egress and the decrypted key. Providers read nothing from the
+// environment. They do not retry either, because only the turn runner of package agent
+// knows whether a retry is safe.
 //
-// Read model.go first (errors that all providers share), then anthropic.go and
-// openai.go, then remote_agent.go and remote_answer.go.
+// The makers' SDKs are not used: of each, one streaming call would be (ADR 54).
+// testdata has what they send and read, and the tests hold this package against it.
+//
+// Read model.go first (errors that all providers share), then event_stream.go,
+// anthropic.go and openai.go, then remote_agent.go and remote_answer.go.
 package model
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -49,37 +49,21 @@ func New(o Options) (agent.Provider, error) {
 	}
 	switch o.Kind {
 	case junctor.ModelAnthropic:
-		return newAnthropic(o), nil
+		return newAnthropic(o)
 	case junctor.ModelOpenAI:
-		return newOpenAI(o), nil
+		return newOpenAI(o)
 	case junctor.ModelA2A:
 		return newRemoteAgent(o)
 	}
 	return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a kind of model", string(o.Kind))
 }
 
-// apiClient is the HTTP client of the SDKs. It turns every failure and every error
+// apiClient sends the requests of all providers. It turns every failure and every error
 // status into an *agent.ProviderError, so that all providers report errors alike, and
 // removes the key from texts of the other side.
 type apiClient struct {
 	client *http.Client
 	key    string
-}
-
-// Do implements the client interface of both SDKs.
-func (d *apiClient) Do(r *http.Request) (*http.Response, error) {
-	resp, err := d.client.Do(r) //nolint:gosec // egress judges the destination
-	if err != nil {
-		return nil, d.toFault(r.Context(), r.URL, err)
-	}
-	if resp.StatusCode < http.StatusMultipleChoices {
-		return resp, nil
-	}
-	// From here on the SDK sees only an error, so its own error types and their
-	// texts, which could contain the key, never reach a person.
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a partial body is enough for an error text
-	return nil, d.newStatusFault(r.URL, resp, body)
 }
 
 // newStatusFault returns the fault of an error status. Only statuses that can
@@ -89,38 +73,27 @@ func (d *apiClient) newStatusFault(at *url.URL, resp *http.Response, body []byte
 	f := &agent.ProviderError{RetryAfter: parseRetryAfter(resp.Header, time.Now())}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		f.Message = fmt.Sprintf("%s does not take the key of the model (%d)%s; enter another with: junctor model add", at.Host, code, explanation)
+		f.Message = fmt.Sprintf("%s rejects the key of the model (%d)%s; store another key with: junctor model add", at.Host, code, explanation)
 	case code == http.StatusNotFound:
-		f.Message = fmt.Sprintf("%s has no such model, or nothing at %s (404)%s", at.Host, at.Path, explanation)
+		f.Message = fmt.Sprintf("%s has no such model, or no API at %s (404)%s; check the name and the base URL of the model", at.Host, at.Path, explanation)
 	case code == http.StatusTooManyRequests:
-		f.Retryable, f.Message = true, fmt.Sprintf("%s wants fewer requests (429)%s", at.Host, explanation)
+		f.Retryable, f.Message = true, fmt.Sprintf("%s limits requests (429)%s", at.Host, explanation)
 	// The server's own trouble, or a proxy's before it.
 	case code == http.StatusRequestTimeout || code >= 500:
 		f.Retryable, f.Message = true, fmt.Sprintf("%s cannot answer now (%d)%s", at.Host, code, explanation)
 	default:
-		f.Message = fmt.Sprintf("%s does not take the request (%d)%s", at.Host, code, explanation)
+		f.Message = fmt.Sprintf("%s rejects the request (%d)%s", at.Host, code, explanation)
 	}
 	return f
 }
 
 // formatProblem returns the error text in a response body, cleaned and prefixed
-// with a colon; "" if there is none. It knows the error formats of both APIs.
+// with a colon and followed by the type of the error; "" if there is none.
 func (d *apiClient) formatProblem(body []byte) string {
-	var problem struct {
-		Message string          `json:"message"`
-		Error   json.RawMessage `json:"error"`
-	}
-	text := ""
-	if json.Unmarshal(body, &problem) == nil {
-		// The APIs answer {"error":{"message":…}}, many local servers {"error":"…"}
-		// and gateways before them {"message":"…"}.
-		var inner struct {
-			Message string `json:"message"`
-		}
-		if json.Unmarshal(problem.Error, &inner) != nil {
-			_ = json.Unmarshal(problem.Error, &text)
-		}
-		text = cmp.Or(inner.Message, text, problem.Message)
+	p := parseProblem(body)
+	text := p.message
+	if p.kind != "" {
+		text = strings.TrimSpace(text + " (" + p.kind + ")")
 	}
 	if text = d.cleanText(text); text == "" {
 		return ""
@@ -160,7 +133,12 @@ func (d *apiClient) toFault(ctx context.Context, at *url.URL, err error) error {
 		}
 		return &agent.ProviderError{Cause: err, Retryable: true, Message: e.Message}
 	}
-	return &agent.ProviderError{Cause: err, Retryable: true, Message: fmt.Sprintf("the answer of %s broke off, or makes no sense: %s", at.Host, d.cleanText(err.Error()))}
+	return &agent.ProviderError{Cause: err, Retryable: true, Message: fmt.Sprintf("the answer of %s broke off: %s", at.Host, d.cleanText(err.Error()))}
+}
+
+// newInvalidEventFault returns the fault of an event that is no JSON.
+func (d *apiClient) newInvalidEventFault(host string, err error) error {
+	return &agent.ProviderError{Cause: err, Retryable: true, Message: fmt.Sprintf("%s sent an invalid event: %s", host, d.cleanText(err.Error()))}
 }
 
 // newBrokenOffFault returns the fault of a stream that ended before the answer did.
@@ -216,13 +194,3 @@ func schemaOrEmpty(t agent.Tool) json.RawMessage {
 // the end of a conversation that ends with the model's own message, and at the
 // start of one that starts with it.
 const continuePrompt = "Go on."
-
-// baseURLOr returns the base URL, or https at the given host if there is none. It
-// is used in error messages only.
-func baseURLOr(base, defaultHost string) *url.URL {
-	u, err := url.Parse(base)
-	if base == "" || err != nil {
-		return &url.URL{Scheme: "https", Host: defaultHost}
-	}
-	return u
-}

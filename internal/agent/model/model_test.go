@@ -146,23 +146,23 @@ func TestFaults(t *testing.T) {
 	}{
 		{"too many requests", func(junctor.ModelKind) reply {
 			return reply{status: 429, header: map[string]string{"Retry-After": "7"}, body: `{"error":{"message":"slow down"}}`}
-		}, "wants fewer requests (429): slow down", true, 7 * time.Second},
+		}, "limits requests (429): slow down", true, 7 * time.Second},
 		{"overloaded", func(junctor.ModelKind) reply { return reply{status: 529, body: `<html>`} }, "cannot answer now (529)", true, 0},
 		{"milliseconds", func(junctor.ModelKind) reply {
 			return reply{status: 503, header: map[string]string{"Retry-After-Ms": "1500", "Retry-After": "9"}}
 		}, "(503)", true, 1500 * time.Millisecond},
 		{"a wrong key, said back", func(junctor.ModelKind) reply {
 			return reply{status: 401, body: `{"error":{"message":"bad key sk-secret\n!"}}`}
-		}, "does not take the key of the model (401): bad key (the key) !", false, 0},
-		{"no such model", func(junctor.ModelKind) reply { return reply{status: 404, body: `{"error":"model 'm' not found"}`} }, "has no such model, or nothing at", false, 0},
-		{"a bad request", func(junctor.ModelKind) reply { return reply{status: 400, body: `{"message":"too long"}`} }, "does not take the request (400): too long", false, 0},
+		}, "rejects the key of the model (401): bad key (the key) !", false, 0},
+		{"no such model", func(junctor.ModelKind) reply { return reply{status: 404, body: `{"error":"model 'm' not found"}`} }, "has no such model, or no API at", false, 0},
+		{"a bad request", func(junctor.ModelKind) reply { return reply{status: 400, body: `{"message":"too long"}`} }, "rejects the request (400): too long", false, 0},
 		{"a redirect that leads nowhere", func(junctor.ModelKind) reply { return reply{status: 304} }, "(304)", false, 0},
 		{"the connection is cut", func(k junctor.ModelKind) reply { return reply{events: half(k), cut: true} }, "broke off", true, 0},
 		{"the stream ends early", func(k junctor.ModelKind) reply { return reply{events: half(k)} }, "broke off", true, 0},
 		{"nothing comes", func(junctor.ModelKind) reply { return reply{} }, "broke off", true, 0},
 		{"no JSON", func(k junctor.ModelKind) reply {
 			return reply{events: []string{"event: message_start\ndata: {\"choices\": oh no\n\n"}}
-		}, "makes no sense", true, 0},
+		}, "sent an invalid event", true, 0},
 		{"an error in the stream", func(k junctor.ModelKind) reply {
 			return reply{events: append(half(k)[:2], "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"too busy for sk-secret\"}}\n\n")}
 		}, "too busy for (the key)", true, 0},

@@ -1,14 +1,13 @@
 package model
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"net/url"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
@@ -16,51 +15,146 @@ import (
 // openaiProvider is a provider for the chat completions API, of OpenAI or of a
 // compatible server.
 type openaiProvider struct {
-	service            openai.ChatCompletionService
 	api                *apiClient
-	baseURL            *url.URL
+	endpoint           *url.URL
 	isCompatibleServer bool // not OpenAI's own service
 }
 
 // newOpenAI returns the provider of a model of kind openai.
-func newOpenAI(o Options) *openaiProvider {
-	c := &openaiProvider{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, baseURL: baseURLOr(o.BaseURL, "api.openai.com"), isCompatibleServer: o.BaseURL != ""}
-	// The service is created without the SDK's NewClient, which would read a key
-	// and a URL from environment variables. It therefore needs the maker's URL as
-	// an option.
-	opts := []option.RequestOption{option.WithEnvironmentProduction(), option.WithHTTPClient(c.api), option.WithMaxRetries(0)}
-	if o.BaseURL != "" {
-		opts = append(opts, option.WithBaseURL(o.BaseURL))
+func newOpenAI(o Options) (*openaiProvider, error) {
+	endpoint, err := newEndpoint(o.BaseURL, "https://api.openai.com/v1", "chat/completions")
+	if err != nil {
+		return nil, err
 	}
-	if c.api.key != "" {
-		opts = append(opts, option.WithAPIKey(c.api.key))
-	}
-	c.service = openai.NewChatCompletionService(opts...)
-	return c
+	return &openaiProvider{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, endpoint: endpoint, isCompatibleServer: o.BaseURL != ""}, nil
 }
 
 // Stream implements agent.Provider. An answer without a finish reason is a fault:
 // its calls could be incomplete.
 func (c *openaiProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.AnswerChunk, error] {
 	return func(yield func(agent.AnswerChunk, error) bool) {
-		stream := c.service.NewStreaming(ctx, c.newRequest(r))
-		defer stream.Close()
+		request := apiRequest{url: c.endpoint, header: http.Header{}, body: c.newRequest(r)}
+		if c.api.key != "" {
+			request.header.Set("Authorization", "Bearer "+c.api.key)
+		}
 		a := openaiAnswer{}
-		for stream.Next() {
-			if !a.handleChunk(stream.Current(), func(p agent.AnswerChunk) bool { return yield(p, nil) }) {
+		for event, err := range c.api.streamEvents(ctx, request) {
+			if err == nil && bytes.HasPrefix(event.Data, []byte("[DONE]")) {
+				break
+			}
+			var chunk openaiChunk
+			if err == nil {
+				err = c.decodeChunk(event.Name, event.Data, &chunk)
+			}
+			if err != nil {
+				yield(agent.AnswerChunk{}, err)
+				return
+			}
+			if !a.handleChunk(&chunk, func(p agent.AnswerChunk) bool { return yield(p, nil) }) {
 				return
 			}
 		}
-		if err := stream.Err(); err != nil {
-			yield(agent.AnswerChunk{}, c.api.toFault(ctx, c.baseURL, err))
-			return
-		}
 		if a.stop == "" {
-			yield(agent.AnswerChunk{}, c.api.toFault(ctx, c.baseURL, newBrokenOffFault(c.baseURL.Host)))
+			yield(agent.AnswerChunk{}, c.api.toFault(ctx, c.endpoint, newBrokenOffFault(c.endpoint.Host)))
 			return
 		}
 		a.finishAnswer(func(p agent.AnswerChunk) bool { return yield(p, nil) })
 	}
+}
+
+// decodeChunk decodes a chunk. It returns a fault if the server sent an error instead.
+func (c *openaiProvider) decodeChunk(name string, data []byte, chunk *openaiChunk) error {
+	err := decodeEvent(data, chunk)
+	switch {
+	case name == "error" || err == nil && len(chunk.Error) > 0 && string(chunk.Error) != "null":
+		return c.api.newEventFault(c.endpoint.Host, data)
+	case err != nil:
+		return c.api.newInvalidEventFault(c.endpoint.Host, err)
+	}
+	return nil
+}
+
+// openaiChunk is a chunk of an answer, with the members that are used.
+type openaiChunk struct {
+	Choices []struct {
+		Index        int64       `json:"index"`
+		Delta        openaiDelta `json:"delta"`
+		FinishReason string      `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens     float64 `json:"prompt_tokens"`
+		CompletionTokens float64 `json:"completion_tokens"`
+		TotalTokens      float64 `json:"total_tokens"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+// openaiDelta is what a chunk adds to the message. The reasoning is not part of
+// OpenAI's API; compatible servers send it under one of two names.
+type openaiDelta struct {
+	Content          string               `json:"content"`
+	Refusal          string               `json:"refusal"`
+	ReasoningContent string               `json:"reasoning_content"`
+	Reasoning        string               `json:"reasoning"`
+	ToolCalls        []openaiCallFragment `json:"tool_calls"`
+}
+
+// openaiCallFragment is a part of a call in a chunk.
+type openaiCallFragment struct {
+	Index    int64          `json:"index"`
+	ID       string         `json:"id"`
+	Function openaiFunction `json:"function"`
+}
+
+// openaiFunction is the function of a call.
+type openaiFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// openaiRequest is the body of a request.
+type openaiRequest struct {
+	Model               string              `json:"model"`
+	MaxTokens           *int                `json:"max_tokens,omitempty"`
+	MaxCompletionTokens *int                `json:"max_completion_tokens,omitempty"`
+	Messages            []openaiMessage     `json:"messages"`
+	Tools               []openaiTool        `json:"tools,omitempty"`
+	Stream              bool                `json:"stream"`
+	StreamOptions       openaiStreamOptions `json:"stream_options"`
+}
+
+// openaiStreamOptions are the options of a stream.
+type openaiStreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// openaiMessage is a message of a request. Content may be missing only in a message
+// with calls.
+type openaiMessage struct {
+	Role       string       `json:"role"`
+	Content    *string      `json:"content,omitempty"`
+	ToolCalls  []openaiCall `json:"tool_calls,omitempty"`
+	ToolCallID string       `json:"tool_call_id,omitempty"`
+}
+
+// openaiCall is a call in a request.
+type openaiCall struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function openaiFunction `json:"function"`
+}
+
+// openaiTool is a tool in a request.
+type openaiTool struct {
+	Type     string                   `json:"type"`
+	Function openaiFunctionDefinition `json:"function"`
+}
+
+// openaiFunctionDefinition is the definition of a function.
+type openaiFunctionDefinition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
 }
 
 // openaiAnswer assembles an answer from its chunks.
@@ -72,17 +166,18 @@ type openaiAnswer struct {
 }
 
 // handleChunk handles one chunk. It returns false if the consumer stopped.
-func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(agent.AnswerChunk) bool) bool {
+func (a *openaiAnswer) handleChunk(chunk *openaiChunk, yield func(agent.AnswerChunk) bool) bool {
 	if u := chunk.Usage; u.TotalTokens > 0 || u.PromptTokens > 0 || u.CompletionTokens > 0 {
-		a.usage = &agent.Usage{Input: int(u.PromptTokens), Output: int(u.CompletionTokens)}
+		a.usage = &agent.Usage{Input: tokenCount(u.PromptTokens), Output: tokenCount(u.CompletionTokens)}
 	}
-	for _, choice := range chunk.Choices {
+	for i := range chunk.Choices {
+		choice := &chunk.Choices[i]
 		// Only one choice is requested; a server that sends others would mix two
 		// answers.
 		if choice.Index != 0 {
 			continue
 		}
-		if thought := extractReasoning(choice.Delta); thought != "" && !yield(agent.AnswerChunk{Thinking: thought}) {
+		if thought := cmp.Or(choice.Delta.ReasoningContent, choice.Delta.Reasoning); thought != "" && !yield(agent.AnswerChunk{Thinking: thought}) {
 			return false
 		}
 		// A refusal is the model's answer in words, so it is text like any other.
@@ -105,7 +200,7 @@ func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(
 
 // handleCallPart adds a part of a call. Some servers use the same index for several
 // calls, so another id starts another call.
-func (a *openaiAnswer) handleCallPart(p openai.ChatCompletionChunkChoiceDeltaToolCall, yield func(agent.AnswerChunk) bool) bool {
+func (a *openaiAnswer) handleCallPart(p openaiCallFragment, yield func(agent.AnswerChunk) bool) bool {
 	if a.callByIndex == nil {
 		a.callByIndex = map[int64]*agent.Call{}
 	}
@@ -142,51 +237,34 @@ func (a *openaiAnswer) finishAnswer(yield func(agent.AnswerChunk) bool) {
 	yield(agent.AnswerChunk{StopReason: a.stop})
 }
 
-// extractReasoning returns the reasoning in a chunk. It is not part of OpenAI's
-// API; local servers send it under one of two names.
-func extractReasoning(d openai.ChatCompletionChunkChoiceDelta) string {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		var text string
-		if f, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(f.Raw()), &text) == nil && text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // newRequest converts a request.
-func (c *openaiProvider) newRequest(r agent.Request) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: r.Model, Messages: openaiMessages(r)}
-	// Without this option the API does not count tokens of a stream.
-	p.StreamOptions.IncludeUsage = openai.Bool(true)
+func (c *openaiProvider) newRequest(r agent.Request) openaiRequest {
+	// Without the option the API does not count tokens of a stream.
+	p := openaiRequest{Model: r.Model, Messages: openaiMessages(r), Stream: true, StreamOptions: openaiStreamOptions{IncludeUsage: true}}
 	if c.isCompatibleServer { // compatible servers know only the older name
-		p.MaxTokens = openai.Int(int64(r.MaxTokens))
+		p.MaxTokens = &r.MaxTokens
 	} else {
-		p.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
+		p.MaxCompletionTokens = &r.MaxTokens
 	}
 	for _, t := range r.Tools {
-		f := shared.FunctionDefinitionParam{Name: t.Name, Parameters: shared.FunctionParameters{}}
-		// The members stay raw JSON, so that the schema reaches the model
-		// unchanged.
-		var members map[string]json.RawMessage
-		if json.Unmarshal(schemaOrEmpty(t), &members) == nil {
-			for name, value := range members {
-				f.Parameters[name] = value
-			}
+		// The schema reaches the model unchanged. The API accepts only an object.
+		schema := schemaOrEmpty(t)
+		if trimmed := bytes.TrimSpace(schema); trimmed[0] != '{' || !json.Valid(schema) {
+			schema = json.RawMessage("{}")
 		}
-		if t.Description != "" {
-			f.Description = openai.String(t.Description)
-		}
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
+		p.Tools = append(p.Tools, openaiTool{Type: "function", Function: openaiFunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema}})
 	}
 	return p
 }
 
 // openaiMessages converts a conversation, which must end with the user or a result.
-func openaiMessages(r agent.Request) []openai.ChatCompletionMessageParamUnion {
-	var out []openai.ChatCompletionMessageParamUnion
+func openaiMessages(r agent.Request) []openaiMessage {
+	var out []openaiMessage
 	if r.Instructions != "" {
-		out = append(out, openai.SystemMessage(r.Instructions))
+		out = append(out, openaiMessage{Role: "system", Content: &r.Instructions})
+	}
+	say := func(text string) {
+		out = append(out, openaiMessage{Role: "user", Content: &text})
 	}
 	// An empty conversation needs a user message as well.
 	last := agent.RoleAssistant
@@ -196,37 +274,33 @@ func openaiMessages(r agent.Request) []openai.ChatCompletionMessageParamUnion {
 			if m.Text == "" {
 				continue
 			}
-			out = append(out, openai.UserMessage(textWithSpeaker(m)))
+			say(textWithSpeaker(m))
 		case agent.RoleAssistant:
 			out = append(out, assistantMessage(m))
 		case agent.RoleTool:
 			for _, res := range m.Results {
-				out = append(out, openai.ToolMessage(textOrPlaceholder(res.Text), res.CallID))
+				text := textOrPlaceholder(res.Text)
+				out = append(out, openaiMessage{Role: "tool", Content: &text, ToolCallID: res.CallID})
 			}
 		}
 		last = m.Role
 	}
 	if last == agent.RoleAssistant {
-		out = append(out, openai.UserMessage(continuePrompt))
+		say(continuePrompt)
 	}
 	return out
 }
 
 // assistantMessage converts a message of the assistant. The API requires content
 // unless the message has calls.
-func assistantMessage(m agent.Message) openai.ChatCompletionMessageParamUnion {
-	message := openai.ChatCompletionAssistantMessageParam{}
+func assistantMessage(m agent.Message) openaiMessage {
+	message := openaiMessage{Role: "assistant"}
 	if m.Text != "" || len(m.Calls) == 0 {
-		message.Content.OfString = openai.String(m.Text)
+		message.Content = &m.Text
 	}
 	for _, c := range m.Calls {
-		arguments := string(c.Arguments)
-		if arguments == "" {
-			arguments = "{}"
-		}
-		message.ToolCalls = append(message.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-			ID: c.ID, Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: arguments},
-		}})
+		arguments := cmp.Or(string(c.Arguments), "{}")
+		message.ToolCalls = append(message.ToolCalls, openaiCall{ID: c.ID, Type: "function", Function: openaiFunction{Name: c.Name, Arguments: arguments}})
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &message}
+	return message
 }

@@ -368,7 +368,7 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		t.Parallel()
 		e := appear(t, face)
 		_, end := say(t, e.provider(t, "the-key2"), nil, "hello")
-		if end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, "does not take the key of the model (401): not with (the key)") {
+		if end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, "rejects the key of the model (401): not with (the key)") {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -434,7 +434,7 @@ func TestRemoteAgentIsNotAskedTwice(t *testing.T) {
 		says   string
 	}{
 		"it breaks down":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, false, "cannot answer now (500)"},
-		"it is too busy":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, true, "wants fewer requests (429)"},
+		"it is too busy":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, true, "limits requests (429)"},
 		"the connection ends":  {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, false, "did not answer"},
 		"it answers nonsense":  {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "data: oh no\n\n") }, false, "did not answer"},
 		"it answers with none": {func(http.ResponseWriter) {}, false, "broke off"},

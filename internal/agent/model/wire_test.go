@@ -49,6 +49,9 @@ type server struct {
 	asked   []map[string]any
 	heads   []http.Header
 	paths   []string
+	methods []string
+	hosts   []string
+	bodies  [][]byte
 	gone    chan struct{} // a client left a reply that hangs
 }
 
@@ -66,6 +69,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &asked)
 	s.mu.Lock()
 	s.asked, s.heads, s.paths = append(s.asked, asked), append(s.heads, r.Header.Clone()), append(s.paths, r.URL.Path)
+	s.hosts, s.methods, s.bodies = append(s.hosts, r.Host), append(s.methods, r.Method), append(s.bodies, body)
 	next := reply{status: 599, body: "the script is over"}
 	if len(s.replies) > 0 {
 		next, s.replies = s.replies[0], s.replies[1:]
