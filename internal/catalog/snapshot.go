@@ -45,6 +45,7 @@ type Shelf struct {
 	joinedExposure  junctor.Exposure   // of servers without an exposure of their own, on endpoints that join servers
 	hasProfileForms bool               // some tools have another form for some profiles
 	hasOlderForms   bool               // some tools have another form for older clients
+	exceedsLimits   bool               // all tools together are too many for one list with ExposureAuto
 	access          *accessRules
 	lists           *listCache
 	index           func() *searchIndex // of all tools, for Search; nil if there are none
@@ -246,6 +247,7 @@ func (sh *Shelf) nextShelf(servers []*Server, who *accessRules, in *snapshotBuil
 		n.hasOlderForms = n.hasOlderForms || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.formatFor != nil || len(t.Default.older.changes) > 0 })
 		n.hasProfileForms = n.hasProfileForms || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.formatFor != nil })
 	}
+	n.exceedsLimits = exceedLimits(servers)
 	n.indexNames(in.log)
 	n.index = sync.OnceValue(func() *searchIndex { return newSearchIndex(servers, in.searchWords()) })
 	return n
