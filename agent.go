@@ -37,6 +37,7 @@ type Agent struct {
 	Limits    *Limits   `json:"limits,omitempty"`          // replaces the limits of the tier
 	Brain     *Brain    `json:"brain,omitempty"`           // what it answers users with; nil if it cannot answer
 	Owner     string    `json:"owner,omitempty" file:"no"` // Principal.ID of the creator
+	Exposure  Exposure  `json:"exposure,omitempty"`        // how lists show its tools to MCP clients; "" follows the servers and the instance
 	Published bool      `json:"published,omitempty"`       // other agents can reach it by A2A, under its name
 	Disabled  bool      `json:"disabled,omitempty"`
 	Declared  string    `json:"declared,omitempty" file:"no"` // the settings file that declares it, and the only place to change it

@@ -6,15 +6,25 @@ import (
 	"time"
 )
 
-// Exposure is how the tools of a generated server are listed.
+// Exposure is how lists show the tools of servers to MCP clients.
 type Exposure string
 
 // The exposures.
 const (
-	ExposureAuto   Exposure = "auto"   // all, or search if there are too many tools
+	ExposureAuto   Exposure = "auto"   // all, or search if there are too many tools and the client does not search by itself
 	ExposureAll    Exposure = "all"    // every tool is listed
 	ExposureSearch Exposure = "search" // only three tools are listed: to find, to describe and to call the others
 )
+
+// CheckExposure returns an error that lists the exposures if e is not one of
+// them. Empty is valid and means that something else decides.
+func CheckExposure(e Exposure) error {
+	switch e {
+	case "", ExposureAuto, ExposureAll, ExposureSearch:
+		return nil
+	}
+	return Errorf(CodeInvalid, "there is no exposure %q; use auto, all or search", string(e))
+}
 
 // API is the definition of a generated server, without the document itself
 // (APIDocument): its settings, and what was read from the document.
@@ -33,7 +43,7 @@ type API struct {
 type APISettings struct {
 	DocumentURL string   `json:"document_url,omitempty" maxLength:"4096" text:"url" doc:"Of an auto-generated server: where its documentation is, in place of document."`
 	Format      string   `json:"format,omitempty" doc:"Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected."`
-	Exposure    Exposure `json:"exposure,omitempty" enum:"auto,all,search" empty:"auto" flag:"exposure" doc:"Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto."`
+	Exposure    Exposure `json:"exposure,omitempty" enum:"auto,all,search" empty:"auto" flag:"exposure" doc:"Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client searches by itself). By default auto."`
 	Include     []string `json:"include,omitempty" maxItems:"256" flag:"include rule" doc:"Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones."`
 	Mutations   string   `json:"mutations,omitempty" enum:"none,explicit,all" empty:"none" flag:"mutations" doc:"Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none."`
 	Rate        float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" flag:"rate number" doc:"Of an auto-generated server: the most requests per second that the API receives. 0 is no limit."`

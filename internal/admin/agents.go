@@ -39,16 +39,17 @@ type Agents interface {
 // AgentBody describes an agent, whole or as a change. In a change, absent members stay as
 // they are.
 type AgentBody struct {
-	Title     *string       `json:"title,omitempty" maxLength:"200"`
-	Role      *junctor.Role `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
-	Tools     *[]string     `json:"tools,omitempty" maxItems:"5000" doc:"What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too."`
-	Resources *[]string     `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
-	Prompts   *[]string     `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
-	Tier      *string       `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
-	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away."`
-	Brain     BrainChange   `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
-	Published *bool         `json:"published,omitempty" doc:"Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain."`
-	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether no endpoint accepts its keys."`
+	Title     *string           `json:"title,omitempty" maxLength:"200"`
+	Role      *junctor.Role     `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
+	Tools     *[]string         `json:"tools,omitempty" maxItems:"5000" doc:"What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too."`
+	Resources *[]string         `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
+	Prompts   *[]string         `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
+	Tier      *string           `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
+	Limits    LimitsChange      `json:"limits,omitzero" doc:"In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away."`
+	Brain     BrainChange       `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
+	Exposure  *junctor.Exposure `json:"exposure,omitempty" enum:",auto,all,search" doc:"How endpoints that join servers list its tools to MCP clients: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client searches by itself). Empty follows the servers and the setting exposure."`
+	Published *bool             `json:"published,omitempty" doc:"Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain."`
+	Disabled  *bool             `json:"disabled,omitempty" doc:"Whether no endpoint accepts its keys."`
 }
 
 // BrainChange is a brain in a change. It tells null, which removes the brain, from an
@@ -106,7 +107,7 @@ func (LimitsChange) Schema(r huma.Registry) *huma.Schema {
 
 // isEmpty reports whether a change names no member.
 func (b *AgentBody) isEmpty() bool {
-	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && !b.Brain.Given && b.Published == nil && b.Disabled == nil
+	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && !b.Brain.Given && b.Exposure == nil && b.Published == nil && b.Disabled == nil
 }
 
 // toAgent returns the agent that a body describes on its own, for apply. Its grants have
@@ -125,6 +126,12 @@ func (b *AgentBody) toAgent(name string) (junctor.Agent, error) {
 	}
 	if b.Tier != nil {
 		a.Tier = *b.Tier
+	}
+	if b.Exposure != nil {
+		a.Exposure = *b.Exposure
+	}
+	if err := junctor.CheckExposure(a.Exposure); err != nil {
+		return a, err
 	}
 	a.Disabled = b.Disabled != nil && *b.Disabled
 	a.Published = b.Published != nil && *b.Published

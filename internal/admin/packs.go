@@ -399,7 +399,7 @@ func newAgentBody(a *junctor.Agent) AgentBody {
 	}
 	return AgentBody{
 		Title: &a.Title, Role: &a.Role, Tools: texts(a.Tools), Resources: texts(a.Resources), Prompts: texts(a.Prompts), Tier: &a.Tier,
-		Limits: limits, Brain: BrainChange{Given: a.Brain != nil, Brain: a.Brain}, Published: &a.Published, Disabled: &a.Disabled,
+		Limits: limits, Brain: BrainChange{Given: a.Brain != nil, Brain: a.Brain}, Exposure: &a.Exposure, Published: &a.Published, Disabled: &a.Disabled,
 	}
 }
 

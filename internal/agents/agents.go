@@ -196,7 +196,11 @@ func (a *Registry) applyBody(ctx context.Context, p *junctor.Principal, one *jun
 	setIfGiven(&one.Role, in.Role)
 	setIfGiven(&one.Tier, in.Tier)
 	setIfGiven(&one.Disabled, in.Disabled)
+	setIfGiven(&one.Exposure, in.Exposure)
 	setIfGiven(&one.Published, in.Published)
+	if err := junctor.CheckExposure(one.Exposure); err != nil {
+		return err
+	}
 	one.Limits = in.Limits.Apply(one.Limits)
 	if one.Limits != nil {
 		if err := one.Limits.Check(); err != nil {

@@ -27,7 +27,7 @@ type toolKey struct{ server, tool string }
 type agentAccess struct {
 	junctor.Agent
 	tools, resources, prompts grantSet
-	permissionSet             string // equal for agents with the same grants; part of the key of rendered lists
+	permissionSet             string // equal for agents with the same grants and exposure; part of the key of rendered lists
 }
 
 // grantSet is a list of grants, by server.
@@ -41,8 +41,8 @@ type serverGrants struct {
 }
 
 // newAgentAccess indexes the grants of an agent. The permission set is a hash
-// of the grants, independent of their order, so that agents with equal rights
-// share rendered lists.
+// of the grants, independent of their order, and the exposure, so that agents
+// with equal lists share them.
 func newAgentAccess(a junctor.Agent) *agentAccess {
 	n := &agentAccess{Agent: a, tools: newGrantSet(a.Tools), resources: newGrantSet(a.Resources), prompts: newGrantSet(a.Prompts)}
 	for _, of := range n.resources {
@@ -65,7 +65,7 @@ func newAgentAccess(a junctor.Agent) *agentAccess {
 			h.Write([]byte{0})
 		}
 	}
-	n.permissionSet = "agent " + hex.EncodeToString(h.Sum(nil))
+	n.permissionSet = "agent " + string(a.Exposure) + " " + hex.EncodeToString(h.Sum(nil))
 	return n
 }
 

@@ -76,7 +76,7 @@ func New(o Options) *Catalog {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Catalog{log: o.Logger, servers: map[serverKey]*attachedServer{}, access: map[junctor.TenantID]*accessRules{}}
-	c.builder = snapshotBuilder{nameLimit: o.NameLimit, joinedExposure: o.Exposure, renders: &c.renders, rules: sync.OnceValue(newWordRules), log: o.Logger, schemas: newSchemaCache(maxCachedSchemas)}
+	c.builder = snapshotBuilder{nameLimit: o.NameLimit, joinedExposure: o.Exposure, renders: &c.renders, rules: sync.OnceValue(newWordRules), searchWords: sync.OnceValue(newSearchWords), log: o.Logger, schemas: newSchemaCache(maxCachedSchemas)}
 	c.refreshCtx, c.cancelRefreshes = context.WithCancel(context.Background())
 	c.current.Store(&Snapshot{shelves: map[junctor.TenantID]*Shelf{}})
 	return c

@@ -18,7 +18,8 @@
 //   - snapshot.go: Snapshot, Shelf (one tenant), Server, Tool, ToolVersion
 //   - access.go, visibility.go: agents, grants and the one decision on visibility
 //   - resolve.go, exposed_name.go, suggest.go: from a name to an item
-//   - list.go, exposure.go, tool_finder.go, search.go: lists, and search where a list would be too long
+//   - list.go, exposure.go, tool_finder.go: lists, and the tools that stand for the others where a list would be too long
+//   - search.go, search_index.go, search_query.go, search_words.go: finding tools by words
 //   - change.go: notification of changes
 //   - definition.go, older_*.go, profile.go: definitions that every client can read
 //   - classify.go: the roles that a tool is for

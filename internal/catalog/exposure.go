@@ -8,7 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Limits of a list for a model. Tools of a longer list are searched instead.
+// Limits of a list for a model, with ExposureAuto. Tools of a longer list are
+// searched instead, unless the client searches them itself.
 const (
 	maxListed      = 128
 	maxListedBytes = 256 << 10
@@ -35,7 +36,7 @@ func metaTools() []ToolDef {
 // searchedServers returns the servers whose tools the scope does not list for
 // p. Clients find these tools with FindTools instead. A server is searched if
 // its exposure says so, or, with ExposureAuto, if its tools alone or all tools
-// together would exceed the limits.
+// together would exceed the limits and the client does not search by itself.
 func (sh *Shelf) searchedServers(p *junctor.Principal, scope Scope) map[*Server]bool {
 	type weighed struct {
 		s            *Server
@@ -65,7 +66,7 @@ func (sh *Shelf) searchedServers(p *junctor.Principal, scope Scope) map[*Server]
 		// A server above the limits on its own is searched whatever the others
 		// have.
 		large := w.tools > maxListed || w.bytes > most
-		as := sh.exposureOf(scope, s)
+		as := sh.exposureOf(p, scope, s)
 		if w.tools > 0 && (as == junctor.ExposureSearch || as == junctor.ExposureAuto && large) {
 			if out == nil {
 				out = map[*Server]bool{}
@@ -93,16 +94,55 @@ func (sh *Shelf) searchedServers(p *junctor.Principal, scope Scope) map[*Server]
 	return out
 }
 
-// exposureOf returns how a scope shows the tools of a server; "" lists all. On
-// the server's own endpoint, only its own setting counts.
-func (sh *Shelf) exposureOf(scope Scope, s *Server) junctor.Exposure {
-	if s.Exposure != "" || scope.Server != "" {
-		return s.Exposure
+// exposureOf returns how a scope shows the tools of a server to p: ExposureAuto
+// and ExposureSearch as they are, and anything else lists all. On the server's
+// own endpoint, only its own setting counts. Elsewhere the setting of the agent
+// wins over that of the server, and that over the one for all joined servers.
+func (sh *Shelf) exposureOf(p *junctor.Principal, scope Scope, s *Server) junctor.Exposure {
+	as := s.Exposure
+	if scope.Server == "" {
+		of := sh.agentExposure(p)
+		as = cmp.Or(of, s.Exposure, sh.joinedExposure)
+		// A turn has a budget whatever the lists for MCP clients are.
+		if scope.Budget > 0 && as != junctor.ExposureSearch && (of != "" || s.Exposure == "") {
+			as = junctor.ExposureAuto
+		}
 	}
-	if scope.Budget > 0 && sh.joinedExposure != junctor.ExposureSearch {
-		return junctor.ExposureAuto
+	if as == junctor.ExposureAuto && scope.SearchesTools && scope.Budget == 0 {
+		return junctor.ExposureAll
 	}
-	return sh.joinedExposure
+	return as
+}
+
+// isSearchable reports whether a list may leave out the tools of a server with
+// this exposure.
+func isSearchable(e junctor.Exposure) bool {
+	return e == junctor.ExposureAuto || e == junctor.ExposureSearch
+}
+
+// exceedLimits reports whether the tools of all servers together exceed the
+// limits of a list. If they do not, no caller's list does.
+func exceedLimits(servers []*Server) bool {
+	tools, bytes := 0, 0
+	for _, s := range servers {
+		tools += len(s.tools)
+		for _, t := range s.tools {
+			bytes += len(t.Default.JSON)
+		}
+	}
+	return tools > maxListed || bytes > maxListedBytes
+}
+
+// agentExposure returns the exposure that the agent p has of its own; "" if p is
+// no agent or has none.
+func (sh *Shelf) agentExposure(p *junctor.Principal) junctor.Exposure {
+	if p.Agent == "" {
+		return ""
+	}
+	if a := sh.access.agents[p.Agent]; a != nil {
+		return a.Exposure
+	}
+	return ""
 }
 
 // Meta resolves the name of a meta tool, if the scope has one for p. ok is

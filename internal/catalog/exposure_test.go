@@ -109,6 +109,76 @@ func TestExposureOfJoinedEndpoints(t *testing.T) {
 	}
 }
 
+// With ExposureAuto, a client that searches by itself is listed every tool. The
+// other exposures hold for every client, and an agent's own wins.
+func TestExposureByClient(t *testing.T) {
+	t.Parallel()
+	searching := catalog.Scope{SearchesTools: true}
+	for _, test := range []struct {
+		joined, own, agent junctor.Exposure // of the catalog, the server and the agent
+		searching, other   int              // how many tools a client is listed
+	}{
+		{junctor.ExposureAuto, "", "", 130, 3},
+		{junctor.ExposureAll, "", "", 130, 130},
+		{junctor.ExposureSearch, "", "", 3, 3},
+		{junctor.ExposureAuto, junctor.ExposureAuto, "", 130, 3},
+		{junctor.ExposureAuto, junctor.ExposureSearch, "", 3, 3},
+		{junctor.ExposureSearch, junctor.ExposureAll, "", 130, 130},
+		{junctor.ExposureAuto, "", junctor.ExposureAll, 130, 130},
+		{junctor.ExposureAuto, "", junctor.ExposureSearch, 3, 3},
+		{junctor.ExposureSearch, "", junctor.ExposureAuto, 130, 3},
+		{junctor.ExposureSearch, junctor.ExposureSearch, junctor.ExposureAll, 130, 130},
+		{junctor.ExposureAll, junctor.ExposureAll, junctor.ExposureSearch, 3, 3},
+	} {
+		c := newCatalog(t, catalog.Options{Exposure: test.joined})
+		var options []catalog.AttachOption
+		if test.own != "" {
+			options = append(options, catalog.ExposedAs(test.own))
+		}
+		if err := c.Attach(t.Context(), tenant, "many", junctor.ModeBYO, &scripted{offer: manyOffer(130, "many")}, options...); err != nil {
+			t.Fatal(err)
+		}
+		// An agent with the same grants and another exposure must not get its list.
+		grants := []junctor.Grant{{Server: "many", Item: junctor.AnyItem}}
+		c.SetAgents(tenant, []junctor.Agent{{Name: "a", Tools: grants, Exposure: test.agent}, {Name: "plain", Tools: grants}})
+		for scope, want := range map[catalog.Scope]int{searching: test.searching, {}: test.other} {
+			if test.agent == "" {
+				if got := toolNames(t, c, scope); len(got) != want {
+					t.Errorf("%+v in %+v: %d are listed, want %d", test, scope, len(got), want)
+				}
+			}
+			agent := reader("a")
+			agent.Agent = "plain"
+			shelf(c).List(agent, scope, catalog.ListTools)
+			agent.Agent = "a"
+			if got := names(t, shelf(c).List(agent, scope, catalog.ListTools)); len(got) != want {
+				t.Errorf("%+v in %+v: %d are listed for the agent, want %d", test, scope, len(got), want)
+			}
+			if _, ok := shelf(c).Meta(agent, scope, catalog.FindTools); ok != (want == 3) {
+				t.Errorf("%+v in %+v: find_tools is there: %v", test, scope, ok)
+			}
+		}
+		// A turn of an agent has a budget of its own.
+		agent := reader("a")
+		agent.Agent = "a"
+		if got := names(t, shelf(c).List(agent, catalog.Scope{Budget: 1000, SearchesTools: true}, catalog.ListTools)); len(got) != 3 && (test.own != junctor.ExposureAll || test.agent != "") {
+			t.Errorf("%+v: %d are listed for a turn", test, len(got))
+		}
+	}
+}
+
+// A client that searches by itself shares the list of the others where nothing is
+// too long.
+func TestShortListsAreShared(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{Exposure: junctor.ExposureAuto})
+	attach(t, c, "few", junctor.ModeBYO, &scripted{offer: manyOffer(128, "few")})
+	a, b := shelf(c).List(reader("r"), catalog.Scope{}, catalog.ListTools), shelf(c).List(reader("r"), catalog.Scope{SearchesTools: true}, catalog.ListTools)
+	if &a[0] != &b[0] {
+		t.Error("the list was rendered twice")
+	}
+}
+
 func TestMetaTools(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, catalog.Options{})

@@ -51,6 +51,9 @@ func (sh *Shelf) List(p *junctor.Principal, scope Scope, kind ListKind) []byte {
 	if kind != ListTools || !sh.hasOlderForms {
 		scope.Older = false // likewise
 	}
+	if kind != ListTools || !sh.exceedsLimits {
+		scope.SearchesTools = false // likewise
+	}
 	key := listKey{sh.permissionSet(p), scope, kind}
 	c := sh.lists
 	c.mu.RLock()
@@ -85,7 +88,7 @@ func (sh *Shelf) renderList(p *junctor.Principal, scope Scope, kind ListKind) []
 	for _, s := range sh.servers {
 		if (scope.Server == "" || s.ID == scope.Server) && sh.Visible(p, scope, s, "", "") == "" {
 			shown = append(shown, s)
-			if size += s.listSize(kind); sh.exposureOf(scope, s) != "" {
+			if size += s.listSize(kind); isSearchable(sh.exposureOf(p, scope, s)) {
 				size = min(size, maxListedBytes)
 			}
 		}

@@ -19,6 +19,10 @@ type Scope struct {
 	Audience Audience // who reads the list: a model, an App or both
 	Older    bool     // the clients speak a protocol version before 2026-07-28
 
+	// SearchesTools is set if the clients search long lists of tools themselves.
+	// ExposureAuto lists every tool for them.
+	SearchesTools bool
+
 	// Budget is the most bytes of tools to list for servers that do not choose their
 	// own way to be shown; the rest is found through search. 0 means no such bound.
 	Budget int

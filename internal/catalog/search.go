@@ -1,28 +1,31 @@
 package catalog
 
 import (
-	"bytes"
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Parameters of the score, which is BM25 over weighted fields: how much a word counts
-// by its field, and how a score grows with repetition and shrinks with length.
+// Parameters of the score. They were chosen with the questions of
+// testdata/search that are not held out.
 const (
-	nameWeight        = 4
-	titleWeight       = 5
-	topicWeight       = 2
-	descriptionWeight = 1
-	saturation        = 1.2
-	lengthShare       = 0.6
-	synonymFactor     = 0.45 // weight of a synonym, relative to the word itself
-	outdatedFactor    = 0.6  // factor for a tool that calls itself legacy or deprecated
-	minCoverage       = 0.2  // factor for a tool whose title has no word of the query
+	saturation         = 1.1  // how fast a word's score grows with its weight
+	lengthShare        = 0.4  // how much a tool's length counts against it
+	synonymFactor      = 0.8  // weight of a synonym, relative to the word itself
+	verbImportance     = 0.45 // of verbs that only tell the action
+	specificImportance = 0.7  // of other verbs
+	minHeadline        = 0.3  // factor for a tool whose name and title have no word of the query
+	headFactor         = 1.1  // for a tool whose main word is that of the query
+	sameVerbFactor     = 1.4  // for a tool with the verb of the query
+	titleActionFactor  = 0.85 // for a tool whose title alone has the action that is asked for
+	groupFactor        = 0.85 // for a tool whose action is only close to the one asked for
+	unknownFactor      = 0.85 // for a tool that does not tell its action
+	otherFactor        = 0.3  // for a tool with another action
+	outdatedFactor     = 0.6  // for a tool that calls itself legacy or deprecated
+	exactFactor        = 10   // for a tool whose name is the query
+	typoFactor         = 0.9  // weight of a word that differs by one letter
 )
 
 // Match is a tool that Search found.
@@ -32,37 +35,36 @@ type Match struct {
 }
 
 // Search returns the tools that p sees in a scope and whose name, title,
-// description or topic match the query, best first, at most most of them. A
-// word of the query counts more the fewer tools have it. Synonyms count less
-// than the word itself. The result is deterministic for a snapshot.
+// description, topic or server match the query, best first, at most most of
+// them. A word of the query counts more the fewer tools have it. Synonyms count
+// less than the word itself. A tool whose action is the one that the query asks
+// for comes before others with the same subject. The result is deterministic
+// for a snapshot.
 func (sh *Shelf) Search(p *junctor.Principal, scope Scope, query string, most int) []Match {
-	var tools []*Tool
-	length := 0.0
-	for _, s := range sh.servers {
-		if scope.Server != "" && s.ID != scope.Server {
-			continue
-		}
-		for _, t := range s.tools {
-			if sh.Visible(p, scope, s, junctor.KindTool, t.Name) == "" {
-				tools = append(tools, t)
-				length += t.Default.terms().length
-			}
-		}
-	}
-	if len(tools) == 0 {
+	if sh.index == nil {
 		return nil
 	}
-	length /= float64(len(tools))
+	ix := sh.index()
+	visible, count, length := sh.searchable(ix, p, scope)
+	if count == 0 {
+		return nil
+	}
+	q := ix.words.parseQuery(query)
+	ix.correctTypos(q, visible)
 	// Rarity is measured among the tools that p sees, so hidden tools do not
 	// influence the order.
-	asked := parseQuery(query)
-	for i := range asked {
-		asked[i].weighRarity(tools)
+	hits := make([][]float32, len(q.words))
+	for i := range q.words {
+		var have int
+		hits[i], have = ix.weighWord(&q.words[i], visible)
+		q.words[i].rarity = q.words[i].importance * math.Log(1+(float64(count)-float64(have)+0.5)/(float64(have)+0.5))
 	}
 	var found []Match
-	for _, t := range tools {
-		if score := t.Default.terms().scoreQuery(asked, length); score > 0 {
-			found = append(found, Match{t, score})
+	for n := range ix.tools {
+		if visible[n] {
+			if score := q.scoreTool(&ix.tools[n], n, hits, length); score > 0 {
+				found = append(found, Match{ix.tools[n].tool, score})
+			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Match) int {
@@ -71,234 +73,164 @@ func (sh *Shelf) Search(p *junctor.Principal, scope Scope, query string, most in
 	return found[:min(len(found), most)]
 }
 
-// toolTerms are the words of a tool, indexed for Search. The index is built
-// when a search first needs it.
-type toolTerms struct {
-	weights    map[string]float64 // by stem: occurrences times the weight of their field
-	titleStems []string           // the stems of its title, or of its name if it has no title
-	length     float64
-	isOutdated bool
-}
-
-// newToolTerms indexes a definition. topic has more words about the tool's
-// subject.
-func newToolTerms(tool []byte, topic string) *toolTerms {
-	t := &toolTerms{weights: map[string]float64{}}
-	title := stringValue(wire.Get(tool, "title"))
-	if title == "" {
-		title = stringValue(wire.Get(wire.Get(tool, "annotations"), "title"))
-	}
-	t.addText(stringValue(wire.Get(tool, "name")), nameWeight)
-	t.addText(title, titleWeight)
-	t.addText(topic, topicWeight)
-	t.addText(stringValue(wire.Get(tool, "description")), descriptionWeight)
-	if title == "" {
-		title = stringValue(wire.Get(tool, "name"))
-	}
-	for w := range splitWords(title) {
-		if !isFiller(w) {
-			t.titleStems = append(t.titleStems, stemWord(w))
+// searchable returns which tools of the index p sees in a scope, how many they
+// are, and their mean length.
+func (sh *Shelf) searchable(ix *searchIndex, p *junctor.Principal, scope Scope) (visible []bool, count int, length float64) {
+	visible = make([]bool, len(ix.tools))
+	for i := range ix.tools {
+		t := &ix.tools[i]
+		if (scope.Server == "" || t.server.ID == scope.Server) && sh.Visible(p, scope, t.server, junctor.KindTool, t.tool.Name) == "" {
+			visible[i] = true
+			count++
+			length += t.terms.length
 		}
 	}
-	t.isOutdated = t.weights["legacy"] > 0 || t.weights[stemWord([]byte("deprecated"))] > 0
-	return t
+	return visible, count, length / float64(max(count, 1))
 }
 
-// addText indexes the words of one field.
-func (t *toolTerms) addText(text string, weight float64) {
-	for w := range splitWords(text) {
-		t.weights[stemWord(w)] += weight
-		t.length += weight
+// correctTypos adds stems that visible tools have to words that none of them
+// has.
+func (ix *searchIndex) correctTypos(q *searchQuery, visible []bool) {
+	isKnown := func(stem string) bool {
+		return slices.ContainsFunc(ix.postings[stem], func(at posting) bool { return visible[at.tool] })
 	}
-}
-
-// queryWord is one word of a query with its synonyms.
-type queryWord struct {
-	stems  []string // the word itself, then its synonyms
-	rarity float64  // the inverse document frequency; set by weighRarity
-}
-
-// parseQuery returns the words of a query, without filler words and
-// repetitions. A query that names only things gets a verb: "list" for a plural,
-// "create" for an action noun such as comment, else "get".
-func parseQuery(query string) []queryWord {
-	var all []queryWord
-	acts, many := false, false
-	for w := range splitWords(query) {
-		if isFiller(w) {
+	for i := range q.words {
+		word := &q.words[i]
+		if slices.ContainsFunc(word.forms, func(f queryForm) bool { return isKnown(f.stem) }) {
 			continue
 		}
-		many = many || len(w) > 3 && w[len(w)-1] == 's'
-		word := newQueryWord(stemWord(w))
-		if slices.ContainsFunc(all, func(o queryWord) bool { return o.stems[0] == word.stems[0] }) {
-			continue
-		}
-		acts = acts || slices.ContainsFunc(stemWords(actionVerbs), func(v string) bool { return slices.Contains(word.stems, v) })
-		all = append(all, word)
-	}
-	if len(all) > 0 && !acts { // the query has no verb
-		verb := "get"
-		switch {
-		case slices.Contains(stemWords(actionNouns), all[0].stems[0]):
-			verb = "create"
-		case many:
-			verb = "list"
-		}
-		all = append(all, newQueryWord(stemWord([]byte(verb))))
-	}
-	return all
-}
-
-// newQueryWord adds the synonyms of a stem.
-func newQueryWord(word string) queryWord {
-	w := queryWord{stems: []string{word}}
-	for line := range strings.Lines(synonymGroups) {
-		if group := stemWords(line); slices.Contains(group, word) {
-			for _, other := range group {
-				if !slices.Contains(w.stems, other) {
-					w.stems = append(w.stems, other)
-				}
+		var near []string
+		for stem := range ix.postings {
+			if isTypo(stem, word.forms[0].stem) && isKnown(stem) {
+				near = append(near, stem)
 			}
 		}
-	}
-	return w
-}
-
-// isFiller reports whether a word says nothing about the tool that is searched.
-func isFiller(w []byte) bool { return strings.Contains(fillerWords, " "+string(w)+" ") }
-
-// weighRarity computes how rare a word is among tools.
-func (w *queryWord) weighRarity(tools []*Tool) {
-	have := 0
-	for _, t := range tools {
-		if t.Default.terms().countWord(w) > 0 {
-			have++
+		slices.Sort(near)
+		for _, stem := range near {
+			word.forms = append(word.forms, queryForm{stem, typoFactor})
 		}
 	}
-	n := float64(len(tools))
-	w.rarity = math.Log(1 + (n-float64(have)+0.5)/(float64(have)+0.5))
 }
 
-// countWord returns the weight of a word, or of its best synonym, in a tool.
-func (t *toolTerms) countWord(w *queryWord) float64 {
-	most := t.weights[w.stems[0]]
-	for _, s := range w.stems[1:] {
-		most = max(most, synonymFactor*t.weights[s])
+// weighWord returns the weight of a word, or of its best synonym, in every
+// visible tool, and how many visible tools have it.
+func (ix *searchIndex) weighWord(word *queryWord, visible []bool) (weights []float32, have int) {
+	weights = make([]float32, len(ix.tools))
+	for _, form := range word.forms {
+		for _, at := range ix.postings[form.stem] {
+			if !visible[at.tool] {
+				continue
+			}
+			if weights[at.tool] == 0 {
+				have++
+			}
+			weights[at.tool] = max(weights[at.tool], at.weight*float32(form.factor))
+		}
 	}
-	return most
+	return weights, have
 }
 
-// scoreQuery rates a tool. length is the mean length over all tools. The score
-// is 0 if no word matches.
-func (t *toolTerms) scoreQuery(asked []queryWord, length float64) float64 {
+// scoreTool rates the tool with index n. hits are the weights of the query's
+// words by tool, and length is the mean length over all tools. The score is 0 if
+// no word matches.
+func (q *searchQuery) scoreTool(t *indexedTool, n int, hits [][]float32, length float64) float64 {
 	score, met, all := 0.0, 0.0, 0.0
-	for i := range asked {
-		w := &asked[i]
+	for i := range q.words {
+		w := &q.words[i]
 		all += w.rarity
-		if n := t.countWord(w); n > 0 {
+		if weight := float64(hits[i][n]); weight > 0 {
 			met += w.rarity
-			score += w.rarity * n * (saturation + 1) / (n + saturation*(1-lengthShare+lengthShare*t.length/length))
+			score += w.rarity * weight * (saturation + 1) / (weight + saturation*(1-lengthShare+lengthShare*t.terms.length/length))
 		}
 	}
 	if score == 0 {
 		return 0
 	}
-	score *= math.Sqrt(met / all) // matching every word once beats matching half of them often
-	score *= minCoverage + t.titleCoverage(asked)
-	if t.isOutdated {
+	score *= met / all // matching every word once beats matching half of them often
+	name, title := &t.terms.name, &t.terms.title
+	share := max(q.coverage(name), q.coverage(title))
+	score *= minHeadline + share*share
+	if q.hasHead(name.head) || q.hasHead(title.head) {
+		score *= headFactor
+	}
+	score *= q.actionFactor(t.terms)
+	if t.terms.isOutdated {
 		score *= outdatedFactor
+	}
+	if q.isName(t) {
+		score *= exactFactor
 	}
 	return score
 }
 
-// titleCoverage returns the share of the title's words that the query has,
-// squared, so that tools whose whole title is asked for come first.
-func (t *toolTerms) titleCoverage(asked []queryWord) float64 {
-	if len(t.titleStems) == 0 {
+// coverage returns the share of a headline's subject that the query has.
+func (q *searchQuery) coverage(h *headline) float64 {
+	met, all := 0.0, 0.0
+	for _, w := range h.subject {
+		all += w.weight
+		met += w.weight * q.factorOf(w.stem)
+	}
+	if all == 0 {
 		return 0
 	}
-	n := 0
-	for _, s := range t.titleStems {
-		if slices.ContainsFunc(asked, func(w queryWord) bool { return slices.Contains(w.stems, s) }) {
-			n++
+	return met / all
+}
+
+// factorOf returns how well the query has a stem: 1 as one of its words, less
+// as a synonym, 0 if it does not have it.
+func (q *searchQuery) factorOf(stem string) float64 {
+	best := 0.0
+	for i := range q.words {
+		for _, form := range q.words[i].forms {
+			if form.stem == stem {
+				best = max(best, form.factor)
+			}
 		}
 	}
-	share := float64(n) / float64(len(t.titleStems))
-	return share * share
+	return best
 }
 
-// stemWord removes the endings of an English word, so that related forms become
-// equal. The result need not be a word.
-func stemWord(w []byte) string {
-	w = trimPlural(w)
-	for _, ending := range []string{"ing", "ed", "ion", "e"} {
-		if rest, ok := bytes.CutSuffix(w, []byte(ending)); ok && len(rest) > 3 && (ending != "ion" || rest[len(rest)-1] == 't') {
-			w = rest
-			break
+// hasHead reports whether the query's main word is the main word of a headline.
+func (q *searchQuery) hasHead(head string) bool {
+	for i := range q.words {
+		if q.words[i].isHead && slices.ContainsFunc(q.words[i].forms, func(f queryForm) bool { return f.stem == head }) {
+			return true
 		}
 	}
-	w = bytes.TrimSuffix(w, []byte("e"))
-	if n := len(w); n > 3 && w[n-1] == w[n-2] { // stopping becomes stop
-		w = w[:n-1]
-	}
-	return string(w)
+	return false
 }
 
-// stemWords returns the stems of words that are separated by spaces.
-func stemWords(words string) []string {
-	all := strings.Fields(words)
-	for i, w := range all {
-		all[i] = stemWord([]byte(w))
+// actionFactor compares what a tool does with what the query asks for.
+func (q *searchQuery) actionFactor(t *toolTerms) float64 {
+	if q.actions == 0 {
+		return 1
 	}
-	return all
+	named, titled := t.name.actions, t.title.actions
+	factor := otherFactor
+	switch {
+	case q.verb != "" && (q.verb == t.name.verb || q.verb == t.title.verb && (named == 0 || named&q.actions != 0)):
+		factor = sameVerbFactor
+	case named&q.actions != 0:
+		factor = 1
+	case titled&q.actions != 0:
+		factor = titleActionFactor
+	case (named|titled)&q.actions.groups() != 0:
+		factor = groupFactor
+	case named|titled == 0:
+		factor = unknownFactor
+	}
+	if !q.isExplicit {
+		factor = (1 + factor) / 2
+	}
+	return factor
 }
 
-// fillerWords say nothing about the tool that is searched. Spaces surround each
-// of them.
-const fillerWords = " a an the of to in on for from with and or is are was were be been by it its this that these those them they i we you do does did has have had can could should would please want need how where when yet much many any some there into under about out up as at if only also "
-
-// actionVerbs name an action; a query without one is a query for something to
-// read.
-const actionVerbs = "create delete update list get search run cancel disable invite approve protect upload lock merge"
-
-// actionNouns name a thing and also the action that creates it.
-const actionNouns = "comment reply fork review react label pin star follow"
-
-// synonymGroups are words that people use for one another, each line a group.
-const synonymGroups = `create new add make write publish register post start
-add invite
-delete remove destroy take off drop erase
-disable off delete turn
-update change edit set modify replace rename patch put
-list all show enumerate browse which who what
-get read fetch retrieve show download load one
-search find lookup query
-run trigger dispatch start execute launch
-cancel stop abort
-authenticated my me mine own current
-user person people someone member account
-repository repo
-organization org company
-pull pr
-cost spend spent bill price charge
-permission access right
-issue ticket bug
-approve accept review
-review reviewer
-ask request
-protect secure
-deploy release
-log output
-message comment reply
-traffic view visit
-email mail
-image picture photo
-file content document
-remain left limit
-follow follower
-star stargazer
-invite invitation
-register registration
-assign assignee
-many count number
-`
+// isName reports whether the query is the name of a tool, with or without that
+// of its server.
+func (q *searchQuery) isName(t *indexedTool) bool {
+	if slices.Equal(q.tokens, t.terms.nameTokens) {
+		return true
+	}
+	extra := len(q.tokens) - len(t.terms.nameTokens)
+	return extra > 0 && slices.Equal(q.tokens[extra:], t.terms.nameTokens) && slices.Equal(q.tokens[:extra], tokensOf(t.server.ID))
+}

@@ -45,8 +45,10 @@ type Shelf struct {
 	joinedExposure  junctor.Exposure   // of servers without an exposure of their own, on endpoints that join servers
 	hasProfileForms bool               // some tools have another form for some profiles
 	hasOlderForms   bool               // some tools have another form for older clients
+	exceedsLimits   bool               // all tools together are too many for one list with ExposureAuto
 	access          *accessRules
 	lists           *listCache
+	index           func() *searchIndex // of all tools, for Search; nil if there are none
 }
 
 // Server is one attached server in a snapshot. Its fields are read-only.
@@ -188,6 +190,7 @@ type snapshotBuilder struct {
 	joinedExposure junctor.Exposure
 	renders        *atomic.Int64
 	rules          func() wordRules
+	searchWords    func() *searchWords
 	log            *slog.Logger
 	schemas        *schemaCache // nil keeps every compiled schema with its tool
 }
@@ -244,7 +247,9 @@ func (sh *Shelf) nextShelf(servers []*Server, who *accessRules, in *snapshotBuil
 		n.hasOlderForms = n.hasOlderForms || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.formatFor != nil || len(t.Default.older.changes) > 0 })
 		n.hasProfileForms = n.hasProfileForms || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.formatFor != nil })
 	}
+	n.exceedsLimits = exceedLimits(servers)
 	n.indexNames(in.log)
+	n.index = sync.OnceValue(func() *searchIndex { return newSearchIndex(servers, in.searchWords()) })
 	return n
 }
 
@@ -348,7 +353,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 		nameJSON:         parts.name,
 		secrets:          sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
 		class:            sync.OnceValue(func() *junctor.Class { return in.rules().classifyTool(server, def.JSON, def.Topic) }),
-		terms:            sync.OnceValue(func() *toolTerms { return newToolTerms(def.JSON, def.Topic) }),
+		terms:            sync.OnceValue(func() *toolTerms { return newToolTerms(def.JSON, def.Topic, in.searchWords()) }),
 	}
 	if def.As != nil {
 		v.formatFor, v.readArguments, v.byProfile = def.As, def.Take, &sync.Map{}

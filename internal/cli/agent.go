@@ -24,6 +24,7 @@ func (c *cli) agentCommand() *cobra.Command {
 // set`.
 type agentFlags struct {
 	title, role, tier string
+	exposure          string
 	publish           bool // by A2A
 
 	// Grants. A single empty one empties the list.
@@ -42,18 +43,20 @@ func (c *cli) addAgentFlags(cmd *cobra.Command, f *agentFlags) {
 	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
 	flags.StringVar(&f.title, "title", "", "its name for people")
 	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
+	flags.StringVar(&f.exposure, "exposure", "", "how endpoints that join servers list its tools: all, search, or auto, which is search above 128 tools or 256 KB unless the client searches by itself; '' follows the servers and the instance")
 	flags.BoolVar(&f.publish, "publish", false, "let other agents reach it by A2A, at /a2a/NAME/")
 	f.limitFlags.addTo(cmd)
 	f.brainFlags.addTo(c, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
+	_ = cmd.RegisterFlagCompletionFunc("exposure", cobra.FixedCompletions([]string{"auto", "all", "search"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // requestBody returns the members of an agent whose flags were given, and no
 // others: a PATCH with it leaves the rest as it is.
 func (f *agentFlags) requestBody(cmd *cobra.Command) map[string]any {
 	body := map[string]any{}
-	for name, value := range map[string]any{"title": f.title, "role": f.role, "tier": f.tier} {
+	for name, value := range map[string]any{"title": f.title, "role": f.role, "tier": f.tier, "exposure": f.exposure} {
 		if cmd.Flags().Changed(name) {
 			body[name] = value
 		}
@@ -188,7 +191,7 @@ func (c *cli) printAgent(a admin.AgentDetails, published string, tools []junctor
 		names[i] = t.Exposed
 	}
 	facts := []string{
-		"name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a.Agent), "endpoint", "/mcp/a/" + a.Name, "published", published,
+		"name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a.Agent), "endpoint", "/mcp/a/" + a.Name, "exposure", string(a.Exposure), "published", published,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
 		"can call", strings.Join(names, ", "),
 	}

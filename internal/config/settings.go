@@ -309,7 +309,7 @@ func commonSettings() []Setting {
 		},
 		{
 			Name: "exposure", Kind: KindText, Default: "auto", Choices: []string{"auto", "all", "search"},
-			Help: "how endpoints that combine servers list tools: all lists every tool; search lists three tools that find, describe and call the others; auto is search above 128 tools or 256 KB",
+			Help: "how endpoints that combine servers list tools: all lists every tool; search lists three tools that find, describe and call the others; auto is search above 128 tools or 256 KB, unless the client searches tools itself",
 			set: func(c *Config, s string) (err error) {
 				c.Exposure, err = parseChoice([]string{"auto", "all", "search"})(s)
 				return err

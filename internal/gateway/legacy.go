@@ -78,8 +78,9 @@ func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id 
 
 // newLegacyExchange makes the exchange for a request of a legacy session.
 func (g *Gateway) newLegacyExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, m *wire.Message, s *session) *exchange {
-	if view.Profile == junctor.ProfileNone {
-		view.Profile = s.clientProfile()
+	profile, searches := s.clientTraits()
+	if view.SearchesTools = searches; view.Profile == junctor.ProfileNone {
+		view.Profile = profile
 	}
 	x := &exchange{gateway: g, principal: p, entryPoint: entryPoint, view: view, message: m, session: s, caller: s.newCaller(m.ProgressToken != nil)}
 	x.view.Audience, x.view.Older = audienceOf(x.caller.Capabilities), true

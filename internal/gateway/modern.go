@@ -111,7 +111,7 @@ func (g *Gateway) newModernExchange(p *junctor.Principal, entryPoint junctor.Ent
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = profileOfClient(m.MetaClientInfo)
 	}
-	view.Audience = audienceOf(m.MetaCapabilities)
+	view.Audience, view.SearchesTools = audienceOf(m.MetaCapabilities), searchesTools(m.MetaClientInfo)
 	return &exchange{
 		gateway: g, principal: p, entryPoint: entryPoint, view: view, message: m, modern: true, sender: out,
 		caller: catalog.Caller{

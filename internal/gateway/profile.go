@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // requestedProfile returns the profile in the query of the URL, such as
@@ -22,7 +21,7 @@ func requestedProfile(r *http.Request) (junctor.Profile, error) {
 // schemas, by the name in their clientInfo. Profiles that would take something away from
 // other clients must be requested.
 func profileOfClient(info []byte) junctor.Profile {
-	name := bytes.Trim(wire.Get(info, "name"), `"`)
+	name := clientName(info)
 	switch {
 	case len(name) == 0:
 	case hasPrefixFold(name, "gemini"):
@@ -38,12 +37,13 @@ func hasPrefixFold(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && bytes.EqualFold(s[:len(prefix)], []byte(prefix))
 }
 
-// clientProfile returns the profile of the session's client.
-func (s *session) clientProfile() junctor.Profile {
+// clientTraits returns what the name of the session's client tells: its profile, and
+// whether it searches tools by itself.
+func (s *session) clientTraits() (p junctor.Profile, searches bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clientInfo == nil {
-		return s.sealed.Profile // the session was reopened from its id, which lacks clientInfo
+		return s.sealed.Profile, s.sealed.SearchesTools // the session was reopened from its id, which lacks clientInfo
 	}
-	return profileOfClient(s.clientInfo)
+	return profileOfClient(s.clientInfo), searchesTools(s.clientInfo)
 }

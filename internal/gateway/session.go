@@ -45,17 +45,19 @@ const (
 // sealedSession is the content of a legacy session id. Any replica with the keys can open
 // it, so a restart ends no session.
 type sealedSession struct {
-	ID           string           `json:"n"`
-	Tenant       junctor.TenantID `json:"t"`
-	Issuer       string           `json:"i"`
-	Subject      string           `json:"s"`
-	Server       string           `json:"w,omitempty"` // server of the endpoint where it was created
-	Agent        string           `json:"a,omitempty"` // agent that the party is, or acts as
-	Version      string           `json:"v"`
-	Profile      junctor.Profile  `json:"p,omitempty"` // from the client's name
-	Capabilities json.RawMessage  `json:"c,omitempty"`
-	Stored       bool             `json:"x,omitempty"` // the capabilities are in the session's row
-	Expires      int64            `json:"e"`           // seconds since 1970
+	ID      string           `json:"n"`
+	Tenant  junctor.TenantID `json:"t"`
+	Issuer  string           `json:"i"`
+	Subject string           `json:"s"`
+	Server  string           `json:"w,omitempty"` // server of the endpoint where it was created
+	Agent   string           `json:"a,omitempty"` // agent that the party is, or acts as
+	Version string           `json:"v"`
+	Profile junctor.Profile  `json:"p,omitempty"` // from the client's name
+	// SearchesTools is set if the client searches tools by itself, from its name too.
+	SearchesTools bool            `json:"st,omitempty"`
+	Capabilities  json.RawMessage `json:"c,omitempty"`
+	Stored        bool            `json:"x,omitempty"` // the capabilities are in the session's row
+	Expires       int64           `json:"e"`           // seconds since 1970
 }
 
 // session is the state of a legacy client: the result of the handshake, and the requests

@@ -97,7 +97,7 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 	s.lastUsed = g.options.Now()
 	s.sealed = sealedSession{
 		ID: g.options.NewID(), Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Server: view.Server, Agent: p.Agent,
-		Version: version, Profile: profileOfClient(info), Expires: s.lastUsed.Add(sessionLifetime).Unix(),
+		Version: version, Profile: profileOfClient(info), SearchesTools: searchesTools(info), Expires: s.lastUsed.Add(sessionLifetime).Unix(),
 	}
 	// The id travels in a header, whose size proxies limit.
 	if len(caps) <= maxSealedCapabilities {

@@ -18,10 +18,11 @@ const agentColumns = `tenant_id, name, role, tier, owner, disabled, config, crea
 // agentConfig is the JSON of the column config: the members of an agent that no query
 // filters by.
 type agentConfig struct {
-	Title    string          `json:"title,omitempty"`
-	Limits   *junctor.Limits `json:"limits,omitempty"`
-	Declared string          `json:"declared,omitempty"`
-	Brain    *junctor.Brain  `json:"brain,omitempty"`
+	Title    string           `json:"title,omitempty"`
+	Limits   *junctor.Limits  `json:"limits,omitempty"`
+	Declared string           `json:"declared,omitempty"`
+	Exposure junctor.Exposure `json:"exposure,omitempty"`
+	Brain    *junctor.Brain   `json:"brain,omitempty"`
 	// Published is also a row of published_agents, for requests that know nothing but the
 	// name.
 	Published bool `json:"published,omitempty"`
@@ -219,7 +220,7 @@ func agentNotFound(name string) error {
 
 // encodeAgentConfig returns the column config of an agent.
 func encodeAgentConfig(a *junctor.Agent) (string, error) {
-	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain, Published: a.Published})
+	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain, Exposure: a.Exposure, Published: a.Published})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be stored: %w", a.Name, err)
 	}
@@ -240,6 +241,6 @@ func scanAgent(row scanner) (junctor.Agent, error) {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return a, fmt.Errorf("the config of the agent %q cannot be read: %w", a.Name, err)
 	}
-	a.Title, a.Limits, a.Declared, a.Brain, a.Published = config.Title, config.Limits, config.Declared, config.Brain, config.Published
+	a.Title, a.Limits, a.Declared, a.Brain, a.Exposure, a.Published = config.Title, config.Limits, config.Declared, config.Brain, config.Exposure, config.Published
 	return a, nil
 }

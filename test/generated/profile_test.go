@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,7 +39,7 @@ components:
 func TestClientsAreShownWhatTheyTake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir})
+	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir, "builtin": ""})
 	var last atomic.Value
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -107,6 +108,100 @@ func TestClientsAreShownWhatTheyTake(t *testing.T) {
 	if tool := list(again, "/mcp", header); strings.Contains(tool, "$") {
 		t.Errorf("after a restart: %s", tool)
 	}
+}
+
+// A client that is known to search tools by itself is listed all of them, by the name
+// that it sends, in a session, after a restart, and without a session. Others are listed
+// three tools. An agent's own exposure holds for every client.
+func TestListsByClient(t *testing.T) {
+	t.Parallel()
+	many := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, nil)
+	for i := range 150 {
+		many.AddTool(&mcp.Tool{Name: fmt.Sprintf("count_%d", i), Description: fmt.Sprintf("Counts to %d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	}
+	upstream := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return many }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(upstream.Close) // after the instances, which hold streams to it
+	dir := t.TempDir()
+	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir, "builtin": ""})
+	addServer(t, instance, fmt.Sprintf(`{"id":"many","url":%q}`, upstream.URL))
+	for name, exposure := range map[string]string{"follows": "", "searching": "search", "listing": "all"} {
+		if r := instance.Do(t, http.MethodPost, "/api/v1/agents", fmt.Sprintf(`{"name":%q,"tools":["many/*"],"exposure":%q}`, name, exposure)); r.Status != http.StatusCreated {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+	}
+	const three = "call_tool describe_tool find_tools"
+	// check reads a list and compares it with what this client is to be listed.
+	check := func(what, body string, searches bool) {
+		t.Helper()
+		names := listedNames(t, body)
+		if text := strings.Join(names, " "); searches && text != three {
+			t.Errorf("%s is listed %d tools: %.200s", what, len(names), text)
+		}
+		if !searches && (len(names) != 150 || slices.Contains(names, "find_tools") || !slices.Contains(names, "many__count_149")) {
+			t.Errorf("%s is listed %d tools: %.200s", what, len(names), strings.Join(names, " "))
+		}
+	}
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	headers := map[string]string{}
+	clients := []struct {
+		info     string
+		searches bool // Junctor searches for it
+	}{
+		{`{"name":"claude-code","version":"2.1.296"}`, false},
+		{`{"name":"claude-ai","version":"0.1.0"}`, false},
+		{`{"name":"claude-ai (via mcp-remote 0.1.37)","version":"0.1.0"}`, false},
+		{`{"name":"Anthropic/ClaudeAI","version":"1.0.0"}`, false},
+		{`{"name":"Anthropic\/ClaudeAI","version":"1.0.0"}`, false},
+		{`{"name":"codex-mcp-client","title":"Codex","version":"0.154.0"}`, false},
+		{`{"name":"Visual Studio Code","version":"1.140.0"}`, false},
+		{`{"name":"Visual Studio Code - Insiders","version":"1.141.0-insider"}`, false},
+		{`{"name":"cursor-vscode","version":"1.0.0"}`, false},
+		{`{"name":"openai-mcp","version":"1.0.0"}`, true},
+		{`{"name":"openai-mcp (ChatGPT)","version":"1.0.0"}`, true},
+		{`{"name":"gemini-cli-mcp-client","version":"1.0.0"}`, true},
+		{`{"name":"Zed","version":"0.1"}`, true},
+		{`{"name":"not-claude-code","version":"1"}`, true},
+		{`{"name":"claude-code-proxy","version":"1"}`, true},
+		{`{"version":"1"}`, true},
+	}
+	for _, c := range clients {
+		hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":` + c.info + `}}`
+		r := instance.Do(t, http.MethodPost, "/mcp", hello)
+		if r.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", c.info, r.Status, r.Body)
+		}
+		headers[c.info] = "Mcp-Session-Id: " + r.Header.Get("Mcp-Session-Id")
+		check(c.info, instance.Do(t, http.MethodPost, "/mcp", list, headers[c.info]).Body, c.searches)
+		modern := `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":` + c.info + `}}}`
+		for path, searches := range map[string]bool{"/mcp": c.searches, "/mcp/a/follows": c.searches, "/mcp/a/searching": true, "/mcp/a/listing": false} {
+			check(path+" "+c.info, instance.Do(t, http.MethodPost, path, modern, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list").Body, searches)
+		}
+	}
+	instance.Stop()
+	again := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "data-dir": dir, "builtin": ""})
+	for _, c := range clients {
+		check("after a restart, "+c.info, again.Do(t, http.MethodPost, "/mcp", list, headers[c.info]).Body, c.searches)
+	}
+}
+
+// listedNames returns the sorted names in the answer to tools/list.
+func listedNames(t *testing.T, body string) []string {
+	t.Helper()
+	var answer struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	if i := strings.Index(body, "{"); i > 0 {
+		body = body[i:] // an event
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%v: %.300s", err, body)
+	}
+	names := make([]string, len(answer.Result.Tools))
+	for i, tool := range answer.Result.Tools {
+		names[i] = tool.Name
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Above 128 tools the endpoints that join servers list three that find the others,
