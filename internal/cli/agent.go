@@ -373,6 +373,7 @@ func (c *cli) agentKey() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
+	setField(cmd, "expires", "expires_at")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

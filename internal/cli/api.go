@@ -106,7 +106,7 @@ func (c *cli) serveAPI(cmd *cobra.Command, where string, in admin.ServerInput, l
 	defer func() { err = errors.Join(err, a.Close()) }()
 	made, err := a.AddAPI(ctx, in)
 	if err != nil {
-		return replaceFieldNames(err, ". Correct the document, or set allow_empty", "") // without a tool there is nothing to serve, so the flag is not offered
+		return rewordError(err, ". Correct the document, or set allow_empty", "") // without a tool there is nothing to serve, so the flag is not offered
 	}
 	c.printServedAPI(where, &made)
 	if listen == "" {

@@ -10,13 +10,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// Every command says what it is for and shows one example of itself, and takes
+// Every command says what it is for and shows an example of itself, and takes
 // --format.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	root := (&cli{}).newRootCommand()
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
+	walkCommands(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" {
 			t.Errorf("%s has no short help", cmd.CommandPath())
 		}
@@ -26,11 +25,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if cmd.Flag("format") == nil {
 			t.Errorf("%s has no --format", cmd.CommandPath())
 		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
-	}
-	walk(root)
+	})
 }
 
 // A setting is a flag of every command that runs or judges an instance.
@@ -64,9 +59,9 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"tol"}, "tool or role?"},
+		{[]string{"tol"}, "did you mean tool?"},
 		{[]string{"tool", "cal"}, "did you mean call"},
-		{[]string{"tool", "show"}, "accepts 1 arg"},
+		{[]string{"tool", "show"}, "requires arguments: junctor tool show NAME"},
 		{[]string{"tool", "ls", "--nope"}, "--nope"},
 		{[]string{"version", "--format", "xml"}, "text or json"},
 		{[]string{"up", "extra"}, "extra"},

@@ -74,6 +74,7 @@ func (c *cli) eventSend() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "`id` of the agent that it concerns")
 	cmd.Flags().StringVar(&data, "data", "", "what there is to say: a JSON object, or `@file`")
 	cmd.Flags().StringVar(&key, "key", "", "what to know it again by")
+	setField(cmd, "key", "dedupe_key")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

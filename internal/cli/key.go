@@ -63,6 +63,7 @@ func (c *cli) keyCreate() *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "", "the agent whose key it is, by `name`")
 	cmd.MarkFlagsMutuallyExclusive("user", "agent")
 	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
+	setField(cmd, "expires", "expires_at")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(strings.Split(scopeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -107,6 +108,7 @@ func (c *cli) keyRotate() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&grace, "grace", "10m", "how long the former token works on")
+	setField(cmd, "grace", "grace_seconds")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -147,7 +147,7 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 		// A preview has no mode, since it is always of a document.
 		s.Mode = ""
 		if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers/preview", s, &p) }); err != nil {
-			return replaceFieldNames(err)
+			return err
 		}
 		if err := c.printPreview(&p); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 	}
 	var added junctor.Server
 	if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
-		return replaceFieldNames(err, "document, line ", name+", line ")
+		return rewordError(err, "document, line ", name+", line ")
 	}
 	if !c.wantsJSON() {
 		c.printNote("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
@@ -197,15 +197,15 @@ func formatProblem(x *junctor.APIProblem) string {
 	return strings.TrimSpace(toCell(x.Message) + " " + toCell(x.Remedy))
 }
 
-// replaceFieldNames replaces names of API fields in an error by the flags that
-// set them. instead has further pairs of texts and their replacements.
-func replaceFieldNames(err error, instead ...string) error {
+// rewordError replaces texts in the message of an error of the instance. pairs
+// alternates texts and their replacements.
+func rewordError(err error, pairs ...string) error {
 	e, ok := errors.AsType[*junctor.Error](err)
 	if !ok {
 		return err
 	}
 	named := *e
-	named.Message = strings.NewReplacer(append(instead, "set allow_empty", "pass --allow-empty", "give base_url", "pass --base-url")...).Replace(e.Message)
+	named.Message = strings.NewReplacer(pairs...).Replace(e.Message)
 	return &named
 }
 
@@ -341,7 +341,7 @@ func (c *cli) serverReimport() *cobra.Command {
 				return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "import"), body, &out)
 			})
 			if err != nil {
-				return replaceFieldNames(err)
+				return err
 			}
 			return c.printImported(&out, dryRun)
 		}),

@@ -86,6 +86,10 @@ func (f *triggerFlags) addTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.disabled, "disabled", false, "add it switched off")
 	cmd.MarkFlagsMutuallyExclusive("server", "agent", "resolve")
 	cmd.MarkFlagsMutuallyExclusive("ready", "file")
+	setField(cmd, "timeout", "timeout_ms")
+	setField(cmd, "batch-wait", "batch_wait_ms")
+	setField(cmd, "include-file", "include_file_content")
+	setField(cmd, "verify-file", "verify_file_hash")
 }
 
 // makeTrigger returns the trigger that the flags describe. It starts with a

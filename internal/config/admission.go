@@ -35,13 +35,13 @@ type RoleRule struct {
 // String returns the rule in the form that parseRole accepts.
 func (r RoleRule) String() string { return r.Claim + "=" + r.Value + ":" + string(r.Role) }
 
-// admissionSettings returns the settings of one Admission. Their names begin
-// with prefix; of returns the Admission in a Config.
-func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
+// admissionSettings returns the settings of one Admission, which belong to
+// group. Their names begin with prefix; of returns the Admission in a Config.
+func admissionSettings(group Group, prefix string, of func(*Config) *Admission) []Setting {
 	return []Setting{
 		{
-			Name: prefix + "-tenant", Kind: KindText, Default: string(junctor.DefaultTenant),
-			Help: "tenant whose users come in this way",
+			Group: group, Name: prefix + "-tenant", Kind: KindText, Default: string(junctor.DefaultTenant),
+			Help: "tenant of users who sign in this way",
 			set: func(c *Config, s string) error {
 				of(c).Tenant = junctor.TenantID(s)
 				if junctor.CheckTenantID(of(c).Tenant) != nil {
@@ -52,8 +52,8 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			show: func(c *Config) string { return string(of(c).Tenant) },
 		},
 		{
-			Name: prefix + "-users", Kind: KindText, Default: UsersLink, Choices: []string{UsersLink, UsersCreate},
-			Help: "whom to let in for the first time: link takes users whose name is the person's e-mail address, create makes new ones too",
+			Group: group, Name: prefix + "-users", Kind: KindText, Default: UsersLink, Choices: []string{UsersLink, UsersCreate},
+			Help: "who may sign in for the first time: link admits users whose name is the e-mail address of the account, create also creates users",
 			set: func(c *Config, s string) (err error) {
 				of(c).Users, err = parseChoice([]string{UsersLink, UsersCreate})(s)
 				return err
@@ -61,20 +61,20 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			show: func(c *Config) string { return of(c).Users },
 		},
 		{
-			Name: prefix + "-domains", Kind: KindList,
-			Help: "e-mail domains of people to let in, such as example.com; * is all",
+			Group: group, Name: prefix + "-domains", Kind: KindList,
+			Help: "e-mail domains whose users may sign in, such as example.com; * is all",
 			set:  func(c *Config, s string) (err error) { of(c).Domains, err = parseList(s, parseDomain); return err },
 			show: func(c *Config) string { return strings.Join(of(c).Domains, ",") },
 		},
 		{
-			Name: prefix + "-roles", Kind: KindList,
-			Help: "roles by what the provider says of a person, each time, as claim=value:role, such as groups=platform:admin",
+			Group: group, Name: prefix + "-roles", Kind: KindList,
+			Help: "rules that set the role at each sign-in from claims of the provider, as claim=value:role, such as groups=platform:admin",
 			set:  func(c *Config, s string) (err error) { of(c).Roles, err = parseList(s, parseRole); return err },
 			show: func(c *Config) string { return showRoles(of(c).Roles) },
 		},
 		{
-			Name: prefix + "-role", Kind: KindText, Choices: roleNames(),
-			Help: "role of people whom no rule of " + prefix + "-roles fits; none lets them not in where there are rules",
+			Group: group, Name: prefix + "-role", Kind: KindText, Choices: roleNames(),
+			Help: "role of users who match no rule in --" + prefix + "-roles; if it is empty and there are rules, such users are rejected",
 			set: func(c *Config, s string) error {
 				role, err := parseChoice(roleNames())(s)
 				of(c).Role = junctor.UserRole(role)

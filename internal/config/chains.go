@@ -126,14 +126,14 @@ func (d *document) durationField(to *time.Duration) func(*yaml.Node, string) {
 func chainSettings() []Setting {
 	return []Setting{
 		{
-			Name: "ipfs-gateways", Kind: KindList, Default: "https://trustless-gateway.link",
-			Help: "IPFS gateways that hand over raw blocks, asked in turn; what they say is checked, so they need not be trusted",
+			Group: GroupChains, Name: "ipfs-gateways", Kind: KindList, Default: "https://trustless-gateway.link",
+			Help: "IPFS gateways that serve raw blocks, tried in order; responses are verified, so gateways need not be trusted",
 			set:  func(c *Config, s string) (err error) { c.IPFSGateways, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.IPFSGateways, ",") },
 		},
 		{
-			Name: "agent-domains", Kind: KindText, Default: "show", Choices: []string{"off", "show", "require"},
-			Help: "whether the domain of an endpoint that was found on a chain must name the agent: off, show (look, and tell) or require",
+			Group: GroupChains, Name: "agent-domains", Kind: KindText, Default: "show", Choices: []string{"off", "show", "require"},
+			Help: "whether the domain of an agent's endpoint must name the agent that a chain lists: off does not check, show reports the result, require rejects the agent otherwise",
 			set: func(c *Config, s string) (err error) {
 				c.AgentDomains, err = parseChoice([]string{"off", "show", "require"})(s)
 				return err

@@ -37,8 +37,8 @@ func (r ScopeRule) String() string {
 func oauthSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
-			Name: "oauth-server", Kind: KindText, Default: serverAuto, Choices: []string{serverAuto, serverOn, serverOff},
-			Help: "let MCP clients log in with OAuth as users of this instance, who sign in and consent; auto does so unless --oauth-issuers names who issues tokens",
+			Group: GroupOAuth, Name: "oauth-server", Kind: KindText, Default: serverAuto, Choices: []string{serverAuto, serverOn, serverOff},
+			Help: "let MCP clients log in with OAuth as users of this instance; auto does so unless --oauth-issuers is set",
 			set: func(c *Config, s string) (err error) {
 				c.OAuth.Server, err = parseChoice([]string{serverAuto, serverOn, serverOff})(s)
 				return err
@@ -46,20 +46,20 @@ func oauthSettings() []Setting {
 			show: func(c *Config) string { return c.OAuth.Server },
 		},
 		{
-			Name: "oauth-issuers", Kind: KindList,
-			Help: "authorization servers whose tokens (JWT) open the MCP endpoints, such as https://idp.example.com",
+			Group: GroupOAuth, Name: "oauth-issuers", Kind: KindList,
+			Help: "authorization servers whose access tokens (JWT) are accepted at the MCP endpoints, such as https://idp.example.com",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Issuers, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Issuers, ",") },
 		},
 		{
-			Name: "oauth-audiences", Kind: KindList,
-			Help: "what tokens have to be for (default the address of the endpoint: the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
+			Group: GroupOAuth, Name: "oauth-audiences", Kind: KindList,
+			Help: "accepted audiences of access tokens (default the URL of the endpoint: the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Audiences, err = parseList(s, parseText); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Audiences, ",") },
 		},
 		{
-			Name: "oauth-scopes", Kind: KindList, Default: "tools:read,tools:call",
-			Help: "scopes that tokens can carry and that clients are asked to request; name=scope if the provider uses another name",
+			Group: GroupOAuth, Name: "oauth-scopes", Kind: KindList, Default: "tools:read,tools:call",
+			Help: "scopes that tokens can have and that clients are asked to request; use name=scope if the provider has another name for a scope",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Scopes, err = parseList(s, parseScope); return err },
 			show: func(c *Config) string {
 				texts := make([]string, len(c.OAuth.Scopes))
@@ -69,7 +69,7 @@ func oauthSettings() []Setting {
 				return strings.Join(texts, ",")
 			},
 		},
-	}, admissionSettings("oauth", func(c *Config) *Admission { return &c.OAuth.Admission }))
+	}, admissionSettings(GroupOAuth, "oauth", func(c *Config) *Admission { return &c.OAuth.Admission }))
 }
 
 // parseScope parses scope or name=scope. The name may contain an equals sign.
