@@ -107,9 +107,9 @@ func writePID(dataDir string) (remove func()) {
 // stopCommand returns `junctor stop`, which ends the instance on a data directory.
 func (c *cli) stopCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stop", Short: "End the instance that runs on the data directory",
-		Long: "End the instance that runs on the data directory, as Ctrl-C does in its terminal, and wait until it has ended.\n" +
-			"Running calls get the time of --drain to finish.",
+		Use: "stop", Short: "Stop the instance on the data directory",
+		Long: "Stop the instance on the data directory as Ctrl-C does, and wait until it has stopped. Running calls can " +
+			"continue for the time of --drain-calls.",
 		Example: "  junctor stop", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)

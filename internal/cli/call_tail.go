@@ -19,9 +19,9 @@ import (
 func (c *cli) callTail() *cobra.Command {
 	var of callFilter
 	cmd := &cobra.Command{
-		Use: "tail", Short: "Follow calls as they happen",
-		Long: "Print calls when they end, or when they are refused, until Ctrl-C. With --format json each line is an object, and\n" +
-			"a call has two: one when it begins, with the status running, and one when it ends.",
+		Use: "tail", Short: "Print calls as they happen",
+		Long: "Print calls when they end or are denied, until Ctrl-C. With --format json each line is an object, and a " +
+			"call has two: one with the status running when it begins, and one when it ends.",
 		Example: "  junctor call tail --server github --format json", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{}

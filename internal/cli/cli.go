@@ -129,7 +129,7 @@ const markdownAnnotation = "markdown"
 // allowMarkdown gives a command the format markdown, and returns the command.
 func (c *cli) allowMarkdown(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{markdownAnnotation: "yes"}
-	cmd.Long += "\n\n--format markdown gives the tables of a document."
+	cmd.Long += "\n\n--format markdown prints Markdown tables."
 	return cmd
 }
 

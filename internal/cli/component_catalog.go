@@ -16,9 +16,9 @@ import (
 // componentCatalogCommand returns the group `junctor component-catalog`: A2UI
 // catalogs of interface components.
 func (c *cli) componentCatalogCommand() *cobra.Command {
-	cmd := newGroupCommand("component-catalog", "Register, list and remove catalogues of interface components that agents answer with", "junctor component-catalog ls")
+	cmd := newGroupCommand("component-catalog", "Manage the UI components that agents can answer with", "junctor component-catalog ls")
 	cmd.AddCommand(c.componentCatalogAdd(), c.componentCatalogList(), c.componentCatalogShow(),
-		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a component catalogue that was registered", "fleet"))
+		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a registered component catalogue", "fleet"))
 	return cmd
 }
 
@@ -27,10 +27,10 @@ func (c *cli) componentCatalogCommand() *cobra.Command {
 func (c *cli) componentCatalogAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add NAME FILE", Short: "Register a component catalogue, or replace it",
-		Long: "Register a catalogue of interface components: a JSON document as A2UI v0.9 writes catalogues, with components by\n" +
-			"their names, each in the namespace of the catalogue, and JSON Schemas of their properties. fallbacks says of each\n" +
-			"which basic components stand for it; clients that do not know the catalogue, and the console, draw these. Agents may\n" +
-			"use the components at once. docs/guides/a2ui.md has an example.",
+		Long: "Register a catalogue of UI components, or replace one. FILE is a JSON document in the form of A2UI v0.9: " +
+			"components by name, each in the namespace of the catalogue, with JSON Schemas of their properties. Its " +
+			"member fallbacks names the basic components that replace each component in the console and in clients that " +
+			"do not know the catalogue. Agents can use the components at once. docs/guides/a2ui.md has an example.",
 		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MaxCatalogBytes {

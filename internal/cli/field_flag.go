@@ -117,9 +117,9 @@ func flagHelp(f junctor.Field) string {
 	}
 	switch f.Type.Kind() {
 	case reflect.Map:
-		return doc + ". The value may be @file, - for standard input, or a reference. May be given several times"
+		return doc + ". The value may be @file, - for standard input, or a reference. Repeatable"
 	case reflect.Slice:
-		return doc + ". May be given several times"
+		return doc + ". Repeatable"
 	default:
 		return doc
 	}

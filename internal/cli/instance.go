@@ -210,10 +210,11 @@ func (c *cli) withInstance(ctx context.Context, cfg *config.Config, use func(*ap
 // streams.
 func (c *cli) stdioCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stdio", Short: "Speak MCP on standard input and output, for hosts that start a process",
-		Long: "Speak MCP on standard input and output. When an instance runs on this data directory, its tools are served\n" +
-			"through it; otherwise this process serves them itself, without listening on the network. With JUNCTOR_KEY the\n" +
-			"client is whom that key names; without it, the operator who started this.",
+		Use: "stdio", Short: "Run as an MCP server on standard input and output",
+		Long: "Run as an MCP server on standard input and output, for MCP clients that start a command. If an instance " +
+			"runs on the data directory, the command forwards to it; otherwise this process serves the tools itself, " +
+			"without listening on the network.\n\n" +
+			"With JUNCTOR_KEY the client acts as the owner of that key; otherwise as the operator.",
 		Example: "  junctor stdio --data-dir ~/.local/share/junctor", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)

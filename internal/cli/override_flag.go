@@ -76,7 +76,7 @@ func (f *overrideFlags) addTo(cmd *cobra.Command) {
 		if field.Type.Kind() == reflect.Bool {
 			undo = "TOOL=false takes it back"
 		}
-		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". May be given several times")
+		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". Repeatable")
 	}
 }
 

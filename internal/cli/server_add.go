@@ -58,24 +58,24 @@ const secretForms = "@file, - for standard input, or where to read it each time:
 func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.bearer, "bearer", "", "token for Authorization: Bearer, as "+secretForms)
-	flags.StringVar(&f.apiKey, "api-key", "", "key for a header of its own, as with --bearer")
+	flags.StringVar(&f.apiKey, "api-key", "", "API key, sent in --api-key-header; given as with --bearer")
 	flags.StringVar(&f.apiKeyHeader, "api-key-header", "", "`header` of --api-key (default X-API-Key)")
-	flags.StringVar(&f.basic, "basic", "", "`user` for HTTP Basic; --password gives the password")
-	flags.StringVar(&f.password, "password", "", "password of --basic, as with --bearer")
-	flags.StringVar(&f.clientID, "oauth-client", "", "OAuth client `id`, for a token by client credentials")
-	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client or --client-id, as with --bearer")
-	flags.StringVar(&f.clientKey, "client-key", "", "private key of --oauth-client or --client-id, in PEM, instead of a secret; as with --bearer")
-	flags.StringVar(&f.issuer, "issuer", "", "the only authorization server that --oauth-client or --oauth goes to, by its `URL`")
-	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
-	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth asks for")
+	flags.StringVar(&f.basic, "basic", "", "`user` of HTTP Basic authentication; --password gives the password")
+	flags.StringVar(&f.password, "password", "", "password of --basic; given as with --bearer")
+	flags.StringVar(&f.clientID, "oauth-client", "", "client `id` for a token by OAuth client credentials")
+	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client or --client-id; given as with --bearer")
+	flags.StringVar(&f.clientKey, "client-key", "", "PEM private key of --oauth-client or --client-id, instead of a secret; given as with --bearer")
+	flags.StringVar(&f.issuer, "issuer", "", "`URL` of the only authorization server that --oauth-client or --oauth may use")
+	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` of the token endpoint for --oauth-client")
+	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth requests")
 	f.grant.addTo(cmd)
 }
 
 // addLogin adds the flags that say how users log in.
 func (f *serverFlags) addLogin(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.oauth, "oauth", false, "people log in to it: junctor server login NAME")
-	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that was registered by hand")
+	flags.BoolVar(&f.oauth, "oauth", false, "users log in to the server with OAuth: junctor server login NAME")
+	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that you registered at the server")
 }
 
 // addConnection adds the flags of the fields of a connection, but for those that are left
@@ -84,8 +84,8 @@ func (f *serverFlags) addConnection(cmd *cobra.Command, leftOut func(flag string
 	f.fields.addTo(cmd, &f.connection, leftOut)
 	f.overrides.addTo(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.title, "title", "", "what people call it")
-	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
+	flags.StringVar(&f.title, "title", "", "display name")
+	flags.BoolVar(&f.private, "private", false, "show the server only to the user who adds it")
 }
 
 // addTo adds all flags to a command.
@@ -94,7 +94,7 @@ func (f *serverFlags) addTo(cmd *cobra.Command) {
 	f.addLogin(cmd)
 	f.addConnection(cmd, func(flag string) bool { return flag == "url" }) // which is an argument
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking")
+	flags.BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking for confirmation")
 }
 
 // resolveSecret returns the secret that a flag refers to, or the reference
@@ -302,11 +302,11 @@ func (c *cli) serverAdd() *cobra.Command {
 	var f serverFlags
 	var d documentFlags
 	cmd := &cobra.Command{
-		Use: "add NAME URL | NAME -- COMMAND [ARG...] | NAME DOCUMENT", Short: "Add an MCP server, once it has been reached, or make one of an API's documentation",
-		Long: "Add an MCP server: one at a URL, or a command that is run on the machine of the instance. It is reached first;\n" +
-			"what cannot be reached is not added, and the error says which step broke. Or make a server of an API: of a file\n" +
-			"with its documentation, or of what --openapi, --graphql or --docs name. Credentials are stored encrypted and\n" +
-			"sent to the address they were given for, and to no other.",
+		Use: "add NAME URL | NAME -- COMMAND [ARG...] | NAME DOCUMENT", Short: "Add an MCP server, or generate one from an API document",
+		Long: "Add an MCP server at a URL, or a command that runs on the machine of the instance. Junctor connects to it " +
+			"first; if that fails, the server is not added, and the error names the step that failed.\n\n" +
+			"Or generate a server from an API document: a file, or the document of --openapi, --graphql or --docs.\n\n" +
+			"Credentials are stored encrypted and sent only to the address that they were given for.",
 		Example: "  junctor server add notes https://notes.example.com/mcp --bearer @token.txt\n" +
 			"  junctor server add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files\n" +
 			"  junctor server add pets openapi.yaml --base-url https://pets.example.com/v1 --dry-run",
@@ -356,7 +356,7 @@ func (c *cli) serverAdd() *cobra.Command {
 func (c *cli) serverProbe() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
-		Use: "probe URL | -- COMMAND [ARG...]", Short: "Reach an MCP server without adding it",
+		Use: "probe URL | -- COMMAND [ARG...]", Short: "Connect to an MCP server without adding it",
 		Example: "  junctor server probe https://notes.example.com/mcp", Args: cobra.MinimumNArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			url, command, err := splitTarget(cmd, args, 0)
@@ -389,10 +389,10 @@ func (c *cli) serverProbe() *cobra.Command {
 // stored credentials.
 func (c *cli) serverTest() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes",
-		Long: "Reach a server as it is stored. A server that is made of an API's documentation is sent a request that changes\n" +
-			"nothing: a GET or a query without arguments. If its API has none, the command says so and sends nothing. The exit\n" +
-			"code is 5 if the server could not be reached, and 1 if it was reached and failed.",
+		Use: "test ID", Short: "Connect to a stored server and test it", Example: "  junctor server test notes",
+		Long: "Connect to a stored server and test it. A generated server is tested with a request that changes nothing: a " +
+			"GET or a query without arguments. If its API has none, the command says so and sends nothing. The exit code " +
+			"is 5 if the server is unreachable, and 1 if it fails otherwise.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var p junctor.Probe

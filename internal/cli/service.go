@@ -34,7 +34,7 @@ const serviceWait = time.Minute
 
 // serviceCommand returns the group `junctor service`.
 func (c *cli) serviceCommand() *cobra.Command {
-	cmd := newGroupCommand("service", "Start Junctor when you log in", "junctor service install")
+	cmd := newGroupCommand("service", "Start an instance whenever you log in", "junctor service install")
 	cmd.AddCommand(c.serviceInstall(), c.serviceUninstall())
 	return cmd
 }
@@ -52,11 +52,12 @@ type userService struct {
 func (c *cli) serviceInstall() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use: "install", Short: "Have an instance started when you log in",
-		Long: "Write a unit for systemd that runs junctor up as you, and have systemd start it now and whenever you log in. If\n" +
-			"there is no systemctl, only the file is written. On macOS a job for launchd is written and not loaded; it has not\n" +
-			"been tested. Settings come from the file that --config names and from ~/.config/junctor/environment, which may\n" +
-			"have lines such as JUNCTOR_LISTEN=127.0.0.1:9000. The variables of this terminal do not count, except PATH.",
+		Use: "install", Short: "Install a service that starts an instance when you log in",
+		Long: "Write a systemd unit of the user that runs junctor up, enable it and start it now. If there is no " +
+			"systemctl, only the file is written. On macOS the command writes a launchd job without loading it; this is " +
+			"untested.\n\n" +
+			"Settings come from the file of --config and from ~/.config/junctor/environment, which can have lines such " +
+			"as JUNCTOR_LISTEN=127.0.0.1:9000. Variables of this terminal are not used, except PATH.",
 		Example: "  junctor service install\n  junctor service install --print", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			s, err := c.newUserService(cmd, runtime.GOOS)
@@ -70,7 +71,7 @@ func (c *cli) serviceInstall() *cobra.Command {
 			return c.installService(cmd, s)
 		}),
 	}
-	cmd.Flags().BoolVar(&show, "print", false, "print the file, and change nothing")
+	cmd.Flags().BoolVar(&show, "print", false, "print the service file without installing it")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -78,7 +79,7 @@ func (c *cli) serviceInstall() *cobra.Command {
 // serviceUninstall returns `service uninstall`.
 func (c *cli) serviceUninstall() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "uninstall", Short: "End the service and remove its file; the data directory stays",
+		Use: "uninstall", Short: "Stop the service and remove its file; the data directory stays",
 		Example: "  junctor service uninstall", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			s, err := c.newUserService(cmd, runtime.GOOS)
