@@ -254,7 +254,7 @@ func (c *cli) agentSet() *cobra.Command {
 			}
 			if noLimits {
 				if f.anyLimitGiven(cmd) {
-					return usageErrorf("--no-limits goes with no limit")
+					return usageErrorf("--no-limits removes all limits and cannot be combined with a flag that sets one, such as --per-day")
 				}
 				body["limits"] = nil
 			}
@@ -276,7 +276,7 @@ func (c *cli) agentSet() *cobra.Command {
 				body["tools"] = tools
 			}
 			if len(body) == 0 {
-				return usageErrorf("nothing is to be changed: name at least one flag")
+				return usageErrorf("no change given: use at least one flag, such as --tool or --role")
 			}
 			var a admin.AgentDetails
 			if err := c.patchIfUnchanged(cmd, had.UpdatedAt, apiPath("agents", args[0]), body, &a); err != nil {
@@ -329,7 +329,7 @@ func editTools(a *junctor.Agent, add, drop []string) ([]string, error) {
 	for _, d := range drop {
 		i := slices.Index(tools, d)
 		if i < 0 {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "%q is not on the list of %s, which is %s", d, a.Name, joinGrants(a.Tools))
+			return nil, junctor.Errorf(junctor.CodeNotFound, "--drop-tool %q: the agent %s does not have it; its tools are %s", d, a.Name, joinGrants(a.Tools))
 		}
 		tools = slices.Delete(tools, i, i+1)
 	}

@@ -46,7 +46,7 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 			// other text as the token itself.
 			case reference != "":
 				if !junctor.IsReference("", reference) {
-					return usageErrorf("--reference: %q names no place to read a token from: use env:NAME, file:/path or cmd:program", reference)
+					return usageErrorf("--reference %q is not a reference: use env:NAME, file:/path or cmd:program", reference)
 				}
 				body["token"] = reference
 			// rotate --sign without --file replaces only the signing secret.

@@ -71,7 +71,7 @@ func documentAddress(where string) (string, error) {
 		return where, nil
 	}
 	if !isFile(where) {
-		return "", usageErrorf("%s is neither a file nor a URL", where)
+		return "", usageErrorf("%s is not a file or URL: name an API document, such as openapi.yaml", where)
 	}
 	path, err := filepath.Abs(where)
 	if err != nil {

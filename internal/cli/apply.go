@@ -79,7 +79,7 @@ func (c *cli) readDeclared(name string) (config.Declared, error) {
 	case err != nil:
 		return config.Declared{}, usageErrorf("%s cannot be read: %v", shown, err)
 	case len(text) > maxApplyFile:
-		return config.Declared{}, usageErrorf("%s is too large", shown)
+		return config.Declared{}, usageErrorf("%s is too large for a settings file", shown)
 	}
 	return config.ParseIn(folder, shown, text)
 }

@@ -40,7 +40,7 @@ func (c *cli) journalFolder(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
-		return "", junctor.Errorf(junctor.CodeNotFound, "there is no journal, since there is no data directory at %s: name another with --data-dir", cfg.DataDir)
+		return "", junctor.Errorf(junctor.CodeNotFound, "no journal found: the data directory %s does not exist; name another one with --data-dir", cfg.DataDir)
 	}
 	return journalPath(cfg.DataDir), nil
 }
@@ -65,7 +65,7 @@ func checkJournalFilter(ctx context.Context, dir string, f *audit.Filter, tool s
 			return err
 		}
 		if len(records) == 0 {
-			return usageErrorf("--%s %q: the journal has no record of it", one.flag, one.value)
+			return usageErrorf("--%s %q: the journal has no such record", one.flag, one.value)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (c *cli) auditList() *cobra.Command {
 				return err
 			}
 			if status != "" && !slices.Contains(junctor.Statuses(), junctor.Status(status)) {
-				return usageErrorf("--status %q: it is one of %s", status, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(junctor.Statuses())), ", "), "[]"))
+				return usageErrorf("--status %q: use one of %s", status, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(junctor.Statuses())), ", "), "[]"))
 			}
 			f.Status, f.Name = junctor.Status(status), tool
 			// An exposed name consists of the server and the server's own name.
@@ -103,7 +103,7 @@ func (c *cli) auditList() *cobra.Command {
 			}
 			limit := f.Limit
 			if limit < 1 {
-				return usageErrorf("--limit %d: it is 1 or more", limit)
+				return usageErrorf("--limit %d: must be 1 or more", limit)
 			}
 			// One record more than is printed tells whether there are further
 			// ones.
@@ -261,7 +261,7 @@ func readHeads(file string) ([]audit.Head, error) {
 	for lines.Scan() {
 		var line struct{ Head *audit.Head }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			return nil, usageErrorf("--against: %s is not an export of the journal: %v", file, err)
+			return nil, usageErrorf("--against: %s is not an output of junctor audit export: %v", file, err)
 		}
 		if line.Head != nil {
 			heads = append(heads, *line.Head)
@@ -271,7 +271,7 @@ func readHeads(file string) ([]audit.Head, error) {
 		return nil, usageErrorf("--against: %s cannot be read: %v", file, err)
 	}
 	if len(heads) == 0 {
-		return nil, usageErrorf("--against: %s has no signed head; its last line should hold one", file)
+		return nil, usageErrorf("--against: %s has no signed head in its last line: use a complete output of junctor audit export", file)
 	}
 	return heads, nil
 }

@@ -136,7 +136,7 @@ func (c *cli) stopInstance(cmd *cobra.Command, cfg *config.Config) error {
 	text, err := os.ReadFile(path)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && perr != nil {
-		return junctor.Errorf(junctor.CodeNotFound, "the process of the instance is not known: %s does not have it", path)
+		return junctor.Errorf(junctor.CodeNotFound, "the process of the instance cannot be determined: %s does not name it; stop it in the way that you started it", path)
 	}
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be read: %w", path, err)
@@ -155,5 +155,5 @@ func (c *cli) stopInstance(cmd *cobra.Command, cfg *config.Config) error {
 		case <-time.After(backgroundPause):
 		}
 	}
-	return junctor.Errorf(junctor.CodeUnavailable, "the process %d was asked to end and still runs after %s", pid, backgroundStop)
+	return junctor.Errorf(junctor.CodeUnavailable, "process %d still runs %s after the request to stop; check its log", pid, backgroundStop)
 }

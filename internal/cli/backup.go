@@ -145,7 +145,7 @@ func (c *cli) writeNewFile(file string, write func(io.Writer) error) error {
 	}
 	// Checked before the backup is made, which may take long.
 	if _, err := os.Lstat(file); err == nil {
-		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
+		return junctor.Errorf(junctor.CodeConflict, "%s already exists; choose another name", file)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".junctor-*") // 0600
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *cli) writeNewFile(file string, write func(io.Writer) error) error {
 	// Unlike a rename, a link fails if the file has appeared meanwhile.
 	err = os.Link(f.Name(), file)
 	if errors.Is(err, fs.ErrExist) {
-		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
+		return junctor.Errorf(junctor.CodeConflict, "%s already exists; choose another name", file)
 	}
 	if err != nil { // some file systems do not support links
 		err = os.Rename(f.Name(), file)

@@ -65,7 +65,7 @@ func savedReport(path string) (*bench.Report, error) {
 	}
 	var r bench.Report
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, usageErrorf("--from: %s holds no report of junctor bench --format json: %s", path, err)
+		return nil, usageErrorf("--from: %s is no report of junctor bench --format json: %s", path, err)
 	}
 	return &r, nil
 }

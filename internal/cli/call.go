@@ -160,7 +160,7 @@ func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 	}
 	span, err := parseSpan(s)
 	if err != nil || span < 0 {
-		return time.Time{}, usageErrorf("--%s %q: write a span before now such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", flag, s)
+		return time.Time{}, usageErrorf("--%s %q: use a time span before now, such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", flag, s)
 	}
 	return now.Add(-span), nil
 }

@@ -52,7 +52,7 @@ func (c *cli) callExport() *cobra.Command {
 		Example: "  junctor call export --since 7d --format csv > calls.csv", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if format != "jsonl" && format != "csv" {
-				return usageErrorf("--format %q: an export is jsonl or csv", format)
+				return usageErrorf("--format %q: use jsonl or csv", format)
 			}
 			query := url.Values{"format": {format}}
 			for name, value := range filter {

@@ -69,7 +69,7 @@ func (c *cli) followCalls(cmd *cobra.Command, query url.Values) error {
 		case name == "data":
 			var part admin.TailPart
 			if err := json.Unmarshal([]byte(value), &part); err != nil {
-				return junctor.Errorf(junctor.CodeUpstream, "%s sent what is no event: %w", client.name, err)
+				return junctor.Errorf(junctor.CodeUpstream, "%s sent an invalid event: %w", client.name, err)
 			}
 			if err := c.printTailPart(&part, names); err != nil {
 				return err
@@ -82,7 +82,7 @@ func (c *cli) followCalls(cmd *cobra.Command, query url.Values) error {
 	if err := lines.Err(); err != nil {
 		return client.connectionError(ctx, err)
 	}
-	return junctor.Errorf(junctor.CodeUnreachable, "%s has ended the stream; call tail follows it again", client.name)
+	return junctor.Errorf(junctor.CodeUnreachable, "%s ended the stream; run junctor call tail again", client.name)
 }
 
 // printTailPart prints the calls of a part: as JSON all, for people those that have ended.

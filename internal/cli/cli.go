@@ -139,9 +139,9 @@ func (c *cli) checkFormat(cmd *cobra.Command) error {
 	case c.format == formatText, c.format == formatJSON, c.format == formatMarkdown && cmd.Annotations[markdownAnnotation] != "":
 		return nil
 	case cmd.Annotations[markdownAnnotation] != "":
-		return usageErrorf("--format %q: it is text, json or markdown", c.format)
+		return usageErrorf("--format %q: use text, json or markdown", c.format)
 	}
-	return usageErrorf("--format %q: it is text or json", c.format)
+	return usageErrorf("--format %q: use text or json", c.format)
 }
 
 // wantsJSON reports whether the answer must be JSON, for programs.

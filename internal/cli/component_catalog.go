@@ -34,14 +34,14 @@ func (c *cli) componentCatalogAdd() *cobra.Command {
 		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MaxCatalogBytes {
-				return usageErrorf("%s is too large for a component catalogue: %d KiB are the most", args[1], a2ui.MaxCatalogBytes>>10)
+				return usageErrorf("%s is too large for a component catalogue: the maximum is %d KiB", args[1], a2ui.MaxCatalogBytes>>10)
 			}
 			text, err := os.ReadFile(args[1])
 			if err != nil {
 				return usageErrorf("%s cannot be read: %v", args[1], err)
 			}
 			if !json.Valid(text) {
-				return usageErrorf("%s is no JSON: a component catalogue is a JSON document", args[1])
+				return usageErrorf("%s is invalid JSON: a component catalogue is a JSON document", args[1])
 			}
 			var added admin.ComponentCatalog
 			if err := c.requestAPI(cmd, http.MethodPut, apiPath("component-catalogs", args[0]), map[string]any{"document": json.RawMessage(text)}, &added); err != nil {

@@ -34,13 +34,13 @@ func (c *cli) connectCommand() *cobra.Command {
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case list && len(args) > 0:
-				return usageErrorf("--list takes no CLIENT")
+				return usageErrorf("--list cannot be combined with a CLIENT: it lists all clients")
 			case list:
 				return c.listConnections(cmd)
 			case len(args) == 0:
 				return usageErrorf("name a CLIENT: %s; or use --list", strings.Join(clients.Names(), ", "))
 			case len(as.patterns) > 0 && as.name == "":
-				return usageErrorf("--tool narrows the tools of an agent: name it with --agent")
+				return usageErrorf("--tool requires --agent, the name of the agent that gets the tools")
 			}
 			client, err := clients.Find(args[0])
 			if err != nil {

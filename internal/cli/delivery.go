@@ -66,7 +66,7 @@ func (f *deliveryFlags) readValues() (map[string]string, error) {
 		if err != nil {
 			span, err := parseSpan(value)
 			if err != nil || span < 0 {
-				return nil, usageErrorf("--%s %q: write a span such as 24h or 7d, or a time such as 2030-01-31T00:00:00Z", name, value)
+				return nil, usageErrorf("--%s %q: use a time span such as 24h or 7d, or a time such as 2030-01-31T00:00:00Z", name, value)
 			}
 			at = time.Now().Add(-span).UTC().Truncate(time.Second)
 		}
@@ -183,7 +183,7 @@ func (c *cli) deliveryChange(what, short, example string) *cobra.Command {
 				return err
 			}
 			if len(values) == 0 && len(args) == 0 {
-				return usageErrorf("name deliveries, or choose them with --state, --event, --trigger, --agent, --tool, --endpoint, --since or --until")
+				return usageErrorf("name deliveries by id, or select them with --state, --event, --trigger, --agent, --tool, --endpoint, --since or --until")
 			}
 			body := map[string]any{"action": what}
 			if len(args) > 0 {

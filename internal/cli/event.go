@@ -35,7 +35,7 @@ func readJSON(flag, value string) (json.RawMessage, error) {
 		value = string(text)
 	}
 	if !json.Valid([]byte(value)) {
-		return nil, usageErrorf("--%s: it is no JSON; write it in quotes, or as @file", flag)
+		return nil, usageErrorf("--%s: invalid JSON; quote it, or give it as @file", flag)
 	}
 	return json.RawMessage(value), nil
 }

@@ -25,7 +25,7 @@ func (c *cli) exportCommand() *cobra.Command {
 		Example: "  junctor export > servers.yaml", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if form != "yaml" && form != "json" {
-				return usageErrorf("--format %q: it is yaml or json", form)
+				return usageErrorf("--format %q: use yaml or json", form)
 			}
 			var made admin.Exported
 			if err := c.requestAPI(cmd, http.MethodGet, "/export?format="+form, nil, &made); err != nil {

@@ -145,8 +145,11 @@ func explainArgs(root *cobra.Command) {
 				return usageErrorf("%s takes no arguments, and received %q", cmd.CommandPath(), args[0])
 			case len(args) == 0:
 				return usageErrorf("%s requires arguments: %s %s", cmd.CommandPath(), cmd.CommandPath(), takes)
+			case len(cmd.ValidArgs) > 0 && len(args) == 1:
+				return usageErrorf("unknown argument %q; use %s", args[0], strings.Join(cmd.ValidArgs, ", "))
 			default:
-				return usageErrorf("the arguments %s do not fit: %s %s", quoteArguments(args), cmd.CommandPath(), takes)
+				// An argument can be a secret that does not belong here.
+				return usageErrorf("%s received %d arguments, which do not fit: %s %s", cmd.CommandPath(), len(args), cmd.CommandPath(), takes)
 			}
 		}
 	})
@@ -156,15 +159,6 @@ func explainArgs(root *cobra.Command) {
 func isMade(err error) bool {
 	_, ok := errors.AsType[*usageError](err)
 	return ok
-}
-
-// quoteArguments returns arguments in the form in which a shell takes them.
-func quoteArguments(args []string) string {
-	out := make([]string, len(args))
-	for i, a := range args {
-		out[i] = quoteShellWord(a)
-	}
-	return strings.Join(out, " ")
 }
 
 // explainFlagGroupError rewords what cobra says of flags that are missing or

@@ -170,7 +170,7 @@ func TestArgumentErrors(t *testing.T) {
 	}{
 		{[]string{"tool", "show"}, "error: junctor tool show requires arguments: junctor tool show NAME\nSee junctor tool show --help\n"},
 		{[]string{"stop", "now"}, `error: junctor stop takes no arguments, and received "now"`},
-		{[]string{"tool", "show", "a", "b c"}, "error: the arguments a 'b c' do not fit: junctor tool show NAME"},
+		{[]string{"tool", "show", "a", "b c"}, "error: junctor tool show received 2 arguments, which do not fit: junctor tool show NAME"},
 		{[]string{"agent", "token", "set", "x"}, "error: missing flag: --url\n"},
 		{[]string{"tool", "call", "x", "--arg", "a=1", "--json", "{}"}, "error: --arg and --json exclude each other\n"},
 		{[]string{"call", "ls", "--limit", "x"}, `error: --limit "x": must be a whole number`},

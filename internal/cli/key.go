@@ -94,7 +94,7 @@ func (c *cli) keyRotate() *cobra.Command {
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			span, err := parseSpan(grace)
 			if err != nil || span < 0 {
-				return usageErrorf("--grace %q: write a span such as 10m or 1d, or 0", grace)
+				return usageErrorf("--grace %q: use a time span such as 10m or 1d, or 0", grace)
 			}
 			var key admin.CreatedKey
 			body := map[string]any{"grace_seconds": int64(span / time.Second)}
@@ -121,7 +121,7 @@ func parseExpiry(s string, now time.Time) (time.Time, error) {
 	}
 	span, err := parseSpan(s)
 	if err != nil || span <= 0 {
-		return time.Time{}, usageErrorf("--expires %q: write a span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z", s)
+		return time.Time{}, usageErrorf("--expires %q: use a time span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z", s)
 	}
 	return now.Add(span).UTC().Truncate(time.Second), nil
 }
@@ -132,7 +132,7 @@ func parseSpan(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.Atoi(days)
 		if err != nil || n < 0 || n > 100_000 {
-			return 0, fmt.Errorf("%q is no number of days", days)
+			return 0, fmt.Errorf("%q is not a number of days", days)
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}

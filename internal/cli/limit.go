@@ -124,7 +124,7 @@ func (c *cli) limitSet() *cobra.Command {
 		Example: "  junctor limit set free --per-second 5 --per-day 2000\n  junctor limit set demo/echo --concurrent 2 --over-limit queue --max-wait 5s", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if !f.anyLimitGiven(cmd) {
-				return usageErrorf("nothing is to be changed: name at least one limit, such as --per-day")
+				return usageErrorf("no change given: use at least one flag, such as --per-day")
 			}
 			return c.changeLimits(cmd, args[0], new(f.makePatch(cmd)))
 		}),

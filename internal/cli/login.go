@@ -36,7 +36,7 @@ func (c *cli) loginCommand() *cobra.Command {
 			// With a single user there is nothing to choose.
 			switch len(users.Items) {
 			case 0:
-				return usageErrorf("there are no users yet; junctor user add NAME --role admin adds one")
+				return usageErrorf("no users exist; add one with junctor user add NAME --role admin")
 			case 1:
 				return c.printSignInLink(cmd, users.Items[0].Name)
 			}
@@ -69,7 +69,7 @@ func (c *cli) chooseUser(users []junctor.User) (string, error) {
 		if len(users) > shown {
 			more = "; junctor user ls lists all"
 		}
-		return "", usageErrorf("there are %d users: name one with --user (%s%s)", len(users), strings.Join(names, ", "), more)
+		return "", usageErrorf("%d users exist: name one with --user (%s%s)", len(users), strings.Join(names, ", "), more)
 	}
 	for i, u := range users {
 		c.printNote("%3d  %s (%s)", i+1, stripControls(u.Name), u.Role)
@@ -86,7 +86,7 @@ func (c *cli) chooseUser(users []junctor.User) (string, error) {
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(users) {
 		return users[n-1].Name, nil
 	}
-	return "", usageErrorf("%q is neither a number of the list nor the name of a user", stripControls(answer))
+	return "", usageErrorf("%q is not a number of the list or the name of a user", stripControls(answer))
 }
 
 // loginList returns `login ls`.

@@ -119,7 +119,7 @@ func (c *cli) modelSet() *cobra.Command {
 				return err
 			}
 			if len(body) == 0 {
-				return usageErrorf("nothing is to be changed: name at least one flag")
+				return usageErrorf("no change given: use at least one flag, such as --url or --key-file")
 			}
 			var m junctor.Model
 			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("models", args[0]), body, &m); err != nil {

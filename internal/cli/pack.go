@@ -164,7 +164,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 		return err
 	}
 	if len(plan.Missing) > 0 {
-		return usageErrorf("the pack %s asks for %s: give it with --answer %s=…", plan.ID, strings.Join(plan.Missing, ", "), plan.Missing[0])
+		return usageErrorf("the pack %s requires answers to %s: give each with --answer, such as --answer %s=VALUE", plan.ID, strings.Join(plan.Missing, ", "), plan.Missing[0])
 	}
 	// agreed are the commands that the user has seen. The instance refuses to
 	// run others, such as those of a pack that has changed meanwhile.

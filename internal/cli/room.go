@@ -90,13 +90,13 @@ func (c *cli) roomID(cmd *cobra.Command, name string) (string, error) {
 		}
 		if w.Name == name {
 			if found != "" {
-				return "", junctor.Errorf(junctor.CodeInvalid, "several rooms are called %q: name one by its id; junctor room ls lists them", name)
+				return "", junctor.Errorf(junctor.CodeInvalid, "several rooms have the name %q: use the id of one; junctor room ls lists them", name)
 			}
 			found = w.ID
 		}
 	}
 	if found == "" {
-		return "", junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", name)
+		return "", junctor.Errorf(junctor.CodeNotFound, "room %q does not exist, or you are not in it; junctor room ls lists your rooms", name)
 	}
 	return found, nil
 }
@@ -213,7 +213,7 @@ func (c *cli) followRun(from io.Reader) error {
 		}
 		var e agui.Event
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
-			return junctor.Errorf(junctor.CodeUpstream, "the instance sent what is no event: %w", err)
+			return junctor.Errorf(junctor.CodeUpstream, "the instance sent an invalid event: %w", err)
 		}
 		out := ""
 		switch e.Type { //nolint:exhaustive // the other events are for graphical clients
@@ -248,9 +248,9 @@ func outcomeError(o *agui.Outcome) error {
 	case o == nil || o.Type == agui.OutcomeSuccess:
 		return nil
 	case o.Type == agui.OutcomeInterrupt:
-		return junctor.Errorf(junctor.CodeDenied, "%s, which a person must allow: answer in the console", o.Interrupts[0].Message)
+		return junctor.Errorf(junctor.CodeDenied, "%s: a user must approve it in the console", o.Interrupts[0].Message)
 	}
-	return junctor.Errorf(junctor.CodeCanceled, "it was stopped")
+	return junctor.Errorf(junctor.CodeCanceled, "the run was stopped")
 }
 
 // roomExport returns `room export`. The form of the file has a flag of its own,
@@ -261,7 +261,7 @@ func (c *cli) roomExport() *cobra.Command {
 		Use: "export ROOM", Short: "Write a room with all its messages to standard output", Example: "  junctor room export Kitchen > kitchen.md", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeRooms,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if form != "markdown" && form != "json" {
-				return usageErrorf("--as %q: a room is exported as markdown or json", form)
+				return usageErrorf("--as %q: use markdown or json", form)
 			}
 			id, err := c.roomID(cmd, args[0])
 			if err != nil {

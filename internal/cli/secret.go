@@ -77,11 +77,11 @@ func (c *cli) readSecret(flag, file string) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", usageErrorf("%sthere is no secret in %s", blamed, from)
+		return "", usageErrorf("%s%s is empty; it must contain the secret", blamed, from)
 	case len(value) > seal.MaxSecret:
-		return "", usageErrorf("%swhat is in %s is too long for a secret: the most is %d bytes", blamed, from, seal.MaxSecret)
+		return "", usageErrorf("%s%s is too long for a secret: the maximum is %d bytes", blamed, from, seal.MaxSecret)
 	case !utf8.ValidString(value):
-		return "", usageErrorf("%swhat is in %s is not text: encode it, as base64 does, if what uses it takes that", blamed, from)
+		return "", usageErrorf("%s%s is not text: a secret must be UTF-8 text; encode it, such as with base64, if its user accepts that", blamed, from)
 	}
 	return value, nil
 }

@@ -109,7 +109,7 @@ func (c *cli) resolveSecret(flag, value string) (string, error) {
 	case isReference(value):
 		return value, nil
 	}
-	return "", usageErrorf("--%s: give the secret as %s; on the command line others could see it", flag, secretForms)
+	return "", usageErrorf("--%s: do not write the secret on the command line, where other users of this machine could see it; give it as %s", flag, secretForms)
 }
 
 // isReference reports whether a value says where the instance reads a secret.
@@ -128,7 +128,7 @@ func (c *cli) readPairs(flag, sep string, lines []string) (map[string]string, er
 		name, value, ok := strings.Cut(line, sep)
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" {
-			return nil, usageErrorf("--%s: write it as name%svalue", flag, sep)
+			return nil, usageErrorf("--%s: write it as NAME%sVALUE", flag, sep)
 		}
 		// Any other value is sent as it is: most headers and variables are no
 		// secrets, and references are resolved by the instance.
@@ -190,15 +190,15 @@ func (c *cli) makeAuthBody(f *serverFlags) (*junctor.Auth, error) {
 	}
 	switch {
 	case len(ways) > 1:
-		return nil, usageErrorf("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other")
+		return nil, usageErrorf("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other: use one of them")
 	case f.clientKey != "" && f.clientSecret != "":
 		return nil, usageErrorf("--client-secret and --client-key exclude each other")
 	case !f.oauth && f.oauthID != "":
-		return nil, usageErrorf("--client-id goes with --oauth")
+		return nil, usageErrorf("--client-id requires --oauth")
 	case f.grant.name == "" && f.grant != (grantFlags{}):
-		return nil, usageErrorf("--subject, --subject-type, --audience and --idp-… go with --grant")
-	case f.hasStrayFlag(secret):
-		return nil, usageErrorf("--api-key-header goes with --api-key, --password with --basic, --token-url with --oauth-client, --client-secret, --client-key, --issuer and --oauth-scope with --oauth-client or --oauth")
+		return nil, usageErrorf("--subject, --subject-type, --audience, --idp-client-id, --idp-secret and --idp-token-url require --grant")
+	case f.findStrayFlag(secret) != "":
+		return nil, usageErrorf("%s", f.findStrayFlag(secret))
 	// A public client has no secret.
 	case len(ways) == 1 && f.oauth && secret == "":
 		return ways[0], nil
@@ -215,12 +215,32 @@ func (c *cli) makeAuthBody(f *serverFlags) (*junctor.Auth, error) {
 	return ways[0], c.addGrant(&f.grant, ways[0])
 }
 
-// hasStrayFlag reports whether a flag was given without the method that it belongs to.
-// It would have no effect, and a secret that somebody gave would not be used.
-func (f *serverFlags) hasStrayFlag(clientSecret string) bool {
+// findStrayFlag returns an error text if a flag was given without the method that it
+// belongs to; "" if none was. Such a flag would have no effect, and a secret that somebody
+// gave would not be used.
+func (f *serverFlags) findStrayFlag(clientSecret string) string {
 	ownToken := f.clientID != "" || f.grant.name != "" // not a user's
-	return f.apiKeyHeader != "" && f.apiKey == "" || f.password != "" && f.basic == "" || f.tokenURL != "" && !ownToken ||
-		!ownToken && !f.oauth && (clientSecret != "" || f.issuer != "" || f.scope != "")
+	secretFlag := "--client-secret"
+	if f.clientKey != "" {
+		secretFlag = "--client-key"
+	}
+	const oauth = "--oauth-client, --oauth or --grant"
+	for _, one := range []struct {
+		isStray         bool
+		flag, belongsTo string
+	}{
+		{f.apiKeyHeader != "" && f.apiKey == "", "--api-key-header", "--api-key"},
+		{f.password != "" && f.basic == "", "--password", "--basic"},
+		{f.tokenURL != "" && !ownToken, "--token-url", "--oauth-client or --grant"},
+		{clientSecret != "" && !ownToken && !f.oauth, secretFlag, oauth},
+		{f.issuer != "" && !ownToken && !f.oauth, "--issuer", oauth},
+		{f.scope != "" && !ownToken && !f.oauth, "--oauth-scope", oauth},
+	} {
+		if one.isStray {
+			return one.flag + " requires " + one.belongsTo
+		}
+	}
+	return ""
 }
 
 // splitTarget returns the URL of a command line, or the command after two
@@ -233,7 +253,7 @@ func splitTarget(cmd *cobra.Command, args []string, names int) (url string, comm
 	case dash < 0 && len(args) == names+1:
 		return args[names], nil, nil
 	}
-	return "", nil, usageErrorf("name a URL, or a command behind two dashes: -- command args")
+	return "", nil, usageErrorf("name a URL, or a command after two dashes: -- COMMAND ARG...")
 }
 
 // askConsent shows commands in full, but for the parts that look like secrets, and asks whether they may be run. yes
@@ -249,7 +269,7 @@ func (c *cli) askConsent(yes bool, commands ...[]string) error {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usageErrorf("a command needs consent: look at it, and say --yes")
+		return usageErrorf("the command needs your consent: check it, then run this again with --yes")
 	}
 	fmt.Fprint(c.err, "Run it? [y/N] ")
 	answer, err := readLine(c.in)
@@ -318,7 +338,7 @@ func (c *cli) serverAdd() *cobra.Command {
 				return c.addDocument(cmd, &f, &d, args)
 			}
 			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (isFile(args[0]) || isURL(args[0])) {
-				return usageErrorf("give the server a name first: junctor server add NAME %s", quoteShellWord(args[0]))
+				return usageErrorf("name the server: junctor server add NAME %s", quoteShellWord(args[0]))
 			}
 			url, command, err := splitTarget(cmd, args, 1)
 			if err != nil {
@@ -436,7 +456,7 @@ func (c *cli) printProbe(p junctor.Probe) error {
 	case "":
 		return nil
 	case "address", "tls":
-		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server was not reached"), silent: true}
+		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server is unreachable"), silent: true}
 	}
 	return silentFailure("the server did not do")
 }

@@ -36,7 +36,7 @@ func (c *cli) credentialSet() *cobra.Command {
 			}
 			headers := f.connection.Headers
 			if auth == nil && headers == nil {
-				return usageErrorf("give the credential: --bearer, --api-key, --basic, --oauth-client or --header")
+				return usageErrorf("no credential given: use --bearer, --api-key, --basic, --oauth-client or --header")
 			}
 			body := struct {
 				Auth    *junctor.Auth     `json:"auth,omitempty"`

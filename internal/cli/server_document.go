@@ -86,7 +86,7 @@ func (c *cli) makeDocumentBody(ctx context.Context, d *documentFlags, words []st
 	}
 	// A document may be named by a flag or by the argument, and only once.
 	if len(words) != 1 {
-		return out, usageErrorf("name one document: a file, or one of --openapi, --graphql and --docs")
+		return out, usageErrorf("name exactly one document: a file, --openapi, --graphql or --docs")
 	}
 	where = words[0]
 	if isURL(where) {

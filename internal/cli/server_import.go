@@ -40,7 +40,7 @@ func (c *cli) serverImport() *cobra.Command {
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if !isFile(projectFile) {
-					return usageErrorf("there is no %s in this folder: name a file or a client", projectFile)
+					return usageErrorf("this folder has no %s: name a file or a client", projectFile)
 				}
 				args = []string{projectFile}
 			}
@@ -205,7 +205,7 @@ func (c *cli) askAddServers(yes bool, commands [][]string, servers int) error {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usageErrorf("look at the list, and say --yes to add %d servers", servers)
+		return usageErrorf("check the list, then run this again with --yes to add %d servers", servers)
 	}
 	fmt.Fprintf(c.err, "Add %d servers? [y/N] ", servers)
 	if answer, _ := readLine(c.in); !strings.EqualFold(strings.TrimSpace(answer), "y") {

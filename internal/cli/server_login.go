@@ -132,7 +132,7 @@ func listenForBrowser(ctx context.Context) (net.Listener, error) {
 	}
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "no port on this machine can be listened on for the browser: use --paste: %w", err)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "no local port is available for the browser to return to: use --paste: %w", err)
 	}
 	return l, nil
 }

@@ -43,7 +43,7 @@ func (c *cli) serverSet() *cobra.Command {
 				}
 			}
 			if len(change) == 0 {
-				return usageErrorf("say what is to be changed")
+				return usageErrorf("no change given: use at least one flag, such as --title or --url")
 			}
 			var changed junctor.Server
 			err = c.runWithProgress("waiting for the server to answer", func() error {
@@ -92,7 +92,7 @@ func (c *cli) makeServerChange(cmd *cobra.Command, f *serverFlags, command []str
 		return change, nil
 	}
 	if cmd.ArgsLenAtDash() != 1 {
-		return nil, usageErrorf("give a URL with --url, and a command behind two dashes: -- command args")
+		return nil, usageErrorf("give a URL with --url, or a command after two dashes: -- COMMAND ARG...")
 	}
 	change["command"] = command
 	return change, c.askConsent(f.assumeYes, command)
@@ -141,7 +141,7 @@ func mergeStored(ctx context.Context, client *adminClient, id string, f *serverF
 			before := len(merged)
 			maps.DeleteFunc(merged, func(has, _ string) bool { return m.same(has, name) })
 			if len(merged) == before {
-				return usageErrorf("%s %s: the server has none of this name", m.flag, name)
+				return usageErrorf("%s %s: the server has none with this name", m.flag, name)
 			}
 		}
 		for name, value := range m.given {

@@ -105,7 +105,7 @@ func (c *cli) decideSuggestions(cmd *cobra.Command, at, word string, there []jun
 			}
 		}
 		if len(ids) == before {
-			return junctor.Errorf(junctor.CodeNotFound, "nothing is suggested for %q", name)
+			return junctor.Errorf(junctor.CodeNotFound, "no suggestion exists for the tool %q", name)
 		}
 	}
 	if len(ids) == 0 {

@@ -106,7 +106,7 @@ func (c *cli) newUserService(cmd *cobra.Command, goos string) (*userService, err
 	}
 	home := c.getenv("HOME")
 	if home == "" {
-		return nil, usageErrorf("HOME is not set, so the folder of your services is not known")
+		return nil, usageErrorf("the folder for services cannot be determined: set HOME")
 	}
 	argv := []string{self, "up", "--data-dir", absolutePath(cfg.DataDir)}
 	if file := c.configSources(cmd).File; file != "" {
@@ -123,7 +123,7 @@ func (c *cli) newUserService(cmd *cobra.Command, goos string) (*userService, err
 		log := filepath.Join(absolutePath(cfg.DataDir), logFile)
 		return &userService{File: filepath.Join(home, "Library", "LaunchAgents", serviceLabel+".plist"), text: launchdJob(argv, c.getenv("PATH"), log)}, nil
 	}
-	return nil, junctor.Errorf(junctor.CodeInvalid, "services are supported on Linux (systemd) and macOS (launchd), and this is %s: have your system run junctor up", goos)
+	return nil, junctor.Errorf(junctor.CodeInvalid, "services are supported on Linux (systemd) and macOS (launchd), and not on %s: run junctor up from the service manager of your system", goos)
 }
 
 // systemdUnit returns a unit that runs a program as the user who installs it. Servers
@@ -215,7 +215,7 @@ func (s *userService) isOurs() (exists bool, err error) {
 	case err != nil:
 		return false, junctor.Errorf(junctor.CodeUnavailable, "%s cannot be read: %w", s.File, err)
 	case !strings.Contains(string(text), serviceMark):
-		return false, junctor.Errorf(junctor.CodeConflict, "%s was not written by junctor service install: move it away first", s.File)
+		return false, junctor.Errorf(junctor.CodeConflict, "%s was not written by junctor service install: move it to another place first", s.File)
 	}
 	return true, nil
 }
@@ -236,7 +236,7 @@ func (c *cli) installService(cmd *cobra.Command, s *userService) error {
 	manager := s.systemd && proc.HasProgram("systemctl")
 	own := exists && manager && c.runSystemctl(ctx, "is-active", "--quiet", serviceUnit) == nil
 	if _, err := c.probeInstance(ctx, cfg.DataDir); err == nil && !own {
-		return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s: end it with junctor stop%s, then run junctor service install again", cfg.DataDir, c.dataDirFlagIfGiven(cmd, absolutePath(cfg.DataDir)))
+		return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s: stop it with junctor stop%s, then run junctor service install again", cfg.DataDir, c.dataDirFlagIfGiven(cmd, absolutePath(cfg.DataDir)))
 	}
 	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be created: %w", filepath.Dir(s.File), err)
@@ -290,7 +290,7 @@ func (c *cli) uninstallService(ctx context.Context, s *userService) error {
 		return err
 	}
 	if !exists {
-		return junctor.Errorf(junctor.CodeNotFound, "there is no service: %s does not exist", s.File)
+		return junctor.Errorf(junctor.CodeNotFound, "no service is installed: %s does not exist", s.File)
 	}
 	manager := s.systemd && proc.HasProgram("systemctl")
 	if manager {

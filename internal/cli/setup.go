@@ -392,7 +392,7 @@ func (c *cli) askSetup(p *setupPlan, yes bool) error {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usageErrorf("setup needs a yes: read the list, then run junctor setup --yes")
+		return usageErrorf("setup needs your consent: check the list, then run junctor setup --yes")
 	}
 	fmt.Fprint(c.err, "Move these servers to Junctor? [y/N] ")
 	if answer, _ := readLine(c.in); !strings.EqualFold(strings.TrimSpace(answer), "y") && !strings.EqualFold(strings.TrimSpace(answer), "yes") {
@@ -553,7 +553,7 @@ func (c *cli) changeClientFile(cmd *cobra.Command, p *setupPlan, file clients.Co
 	}
 	// The client may have changed its file while servers were added.
 	if now, _, err := clients.ReadFile(file.Path); err != nil || string(now) != string(file.Text) {
-		return giveUp(junctor.Errorf(junctor.CodeConflict, "it changed meanwhile: run junctor setup again"))
+		return giveUp(junctor.Errorf(junctor.CodeConflict, "the file changed in the meantime: run junctor setup again"))
 	}
 	if err := ch.Write(next, keyID != ""); err != nil {
 		return giveUp(err)

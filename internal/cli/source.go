@@ -72,7 +72,7 @@ func (c *cli) readPlainSecret(flag, value string) (string, error) {
 	case strings.HasPrefix(value, "@") && value != "@":
 		return c.readSecret(flag, value[1:])
 	}
-	return "", usageErrorf("--%s: give the secret as @file, or - for standard input; on the command line others could see it", flag)
+	return "", usageErrorf("--%s: do not write the secret on the command line, where other users of this machine could see it; give it as @file, or - for standard input", flag)
 }
 
 // sourceList returns `source ls`.

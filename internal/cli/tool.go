@@ -188,7 +188,7 @@ func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, tex
 		return nil, usageErrorf("--json %s cannot be read: %v", text, err)
 	}
 	if !isJSON(string(data), '{') {
-		return nil, usageErrorf("--json wants a JSON object, such as '{\"text\":\"hello\"}'")
+		return nil, usageErrorf("--json must be a JSON object, such as '{\"text\":\"hello\"}'")
 	}
 	return data, nil
 }
@@ -198,7 +198,7 @@ func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, tex
 func (c *cli) printResult(raw json.RawMessage) error {
 	var r toolResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return junctor.Errorf(junctor.CodeUpstream, "the tool's answer is not an MCP result: %w", err)
+		return junctor.Errorf(junctor.CodeUpstream, "the response of the tool is not an MCP result: %w", err)
 	}
 	if c.wantsJSON() {
 		if err := c.printJSON(raw); err != nil {
@@ -209,12 +209,12 @@ func (c *cli) printResult(raw json.RawMessage) error {
 	}
 	switch {
 	case len(r.InputRequests) > 0:
-		return junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client; the command line gives arguments only")
+		return junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which junctor tool call does not support: call it from an MCP client")
 	// The printed result already says that the tool failed.
 	case r.IsError && c.wantsJSON():
 		return silentFailure("the tool failed")
 	case r.IsError:
-		return junctor.Errorf(junctor.CodeUpstream, "the tool ran and failed")
+		return junctor.Errorf(junctor.CodeUpstream, "the tool returned an error")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (c *cli) toolTag() *cobra.Command {
 			case clean:
 				err = c.requestAPI(cmd, http.MethodDelete, apiPath("tools", args[0], "tag"), nil, &t)
 			case len(roles) == 0 && category == "":
-				return usageErrorf("say what the tool is for with --role or --category, or --clear it")
+				return usageErrorf("no change given: use --role, --category or --clear")
 			default:
 				err = c.requestAPI(cmd, http.MethodPut, apiPath("tools", args[0], "tag"), map[string]any{"roles": roles, "category": category}, &t)
 			}

@@ -103,7 +103,7 @@ func (f *triggerFlags) makeTrigger(cmd *cobra.Command, name string) (junctor.Tri
 		}
 	}
 	if f.ready != "" && t.Name == "" {
-		return t, usageErrorf("--ready %q: there is none; junctor trigger ls --ready lists them", f.ready)
+		return t, usageErrorf("--ready %q: no ready-made trigger has this name; junctor trigger ls --ready lists them", f.ready)
 	}
 	if f.file != "" {
 		text, err := readJSON("file", "@"+f.file)
@@ -111,7 +111,7 @@ func (f *triggerFlags) makeTrigger(cmd *cobra.Command, name string) (junctor.Tri
 			return t, err
 		}
 		if err := json.Unmarshal(text, &t); err != nil {
-			return t, usageErrorf("--file: it describes no trigger: %v", err)
+			return t, usageErrorf("--file: the file does not describe a trigger: %v", err)
 		}
 	}
 	t.Name = name

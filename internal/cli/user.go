@@ -138,7 +138,7 @@ func (c *cli) userSet() *cobra.Command {
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := f.requestBody(cmd)
 			if len(body) == 0 {
-				return usageErrorf("say what is to be changed, such as --role or --disabled")
+				return usageErrorf("no change given: use at least one flag, such as --role or --disabled")
 			}
 			var u junctor.User
 			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("users", args[0]), body, &u); err != nil {
