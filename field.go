@@ -159,7 +159,7 @@ func (f Field) checkDuration(d Duration) error {
 		return err
 	}
 	if d < least || d > most {
-		return Errorf(CodeInvalid, "%s is between %s and %s", f.Name, least, most)
+		return Errorf(CodeInvalid, "%s must be between %s and %s", f.Name, least, most)
 	}
 	return nil
 }
@@ -171,9 +171,9 @@ func (f Field) checkBounds(n float64) error {
 	most, err := strconv.ParseFloat(f.tag.Get("maximum"), 64)
 	switch {
 	case bounded && err == nil && !(n >= least && n <= most): // NaN is neither
-		return Errorf(CodeInvalid, "%s is between %s and %s", f.Name, f.tag.Get("minimum"), f.tag.Get("maximum"))
+		return Errorf(CodeInvalid, "%s must be between %s and %s", f.Name, f.tag.Get("minimum"), f.tag.Get("maximum"))
 	case bounded && !(n >= least):
-		return Errorf(CodeInvalid, "%s is at least %s", f.Name, f.tag.Get("minimum"))
+		return Errorf(CodeInvalid, "%s must be at least %s", f.Name, f.tag.Get("minimum"))
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (l *Limits) Wait() time.Duration {
 func (l *Limits) Check() error {
 	switch {
 	case !(l.PerSecond >= 0 && l.PerSecond <= 1e6):
-		return Errorf(CodeInvalid, "per_second is between 0 (no limit) and 1000000, not %v", l.PerSecond)
+		return Errorf(CodeInvalid, "per_second must be between 0 (no limit) and 1000000, not %v", l.PerSecond)
 	case l.Burst < 0 || l.PerDay < 0 || l.Concurrent < 0 || l.MaxWaitMS < 0:
 		return Errorf(CodeInvalid, "a limit cannot be below zero; 0 is none")
 	case l.Burst > 0 && l.PerSecond == 0:

@@ -146,7 +146,7 @@ func (l TurnLimits) Check() error {
 		{"tokens", l.Tokens, most.Tokens},
 	} {
 		if x.have < 0 || x.have > x.max {
-			return Errorf(CodeInvalid, "limits: %s is between 1 and %d, or left out", x.name, x.max)
+			return Errorf(CodeInvalid, "limits: %s must be between 1 and %d, or left out", x.name, x.max)
 		}
 	}
 	return nil

@@ -138,7 +138,7 @@ func newTaskFilter(c *caller, in *a2a.ListTasksRequest) (f store.AgentTaskFilter
 	}
 	switch {
 	case in.PageSize < 0 || in.PageSize > 100:
-		return f, newProblem(a2a.ErrInvalidParams, "pageSize is between 1 and 100")
+		return f, newProblem(a2a.ErrInvalidParams, "pageSize must be between 1 and 100")
 	case !slices.Contains(states, in.Status):
 		return f, newProblem(a2a.ErrInvalidParams, fmt.Sprintf("status: %q is no state of a task", string(in.Status)))
 	}

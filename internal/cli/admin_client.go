@@ -64,7 +64,7 @@ func (c *adminClient) exchange(ctx context.Context, method, path string, in, out
 		return c.connectionError(ctx, err)
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return junctor.Errorf(junctor.CodeUpstream, "%s answered something that is not of this API; is it a Junctor of another version? %w", c.name, err)
+		return junctor.Errorf(junctor.CodeUpstream, "%s sent a response that is not of this API; check that it is a Junctor of the same version: %w", c.name, err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (c *adminClient) copyTo(ctx context.Context, path string, w io.Writer) erro
 		if out.err != nil {
 			return out.err
 		}
-		return junctor.Errorf(junctor.CodeUpstream, "%s broke off in the middle of its answer; what was written is not whole: %w", c.name, err)
+		return junctor.Errorf(junctor.CodeUpstream, "%s ended its response early; the output is incomplete: %w", c.name, err)
 	}
 	return nil
 }
@@ -109,13 +109,13 @@ func (c *adminClient) send(ctx context.Context, method, path string, in any) (*h
 	if in != nil {
 		data, err := json.Marshal(in)
 		if err != nil {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the request cannot be written as JSON: %w", err)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the request cannot be encoded as JSON: %w", err)
 		}
 		body = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.baseURL+"/api/v1"+path, body)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%s cannot be asked: %w", c.name, err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%s cannot be requested: %w", c.name, err)
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -172,7 +172,7 @@ func (c *adminClient) readRefusal(res *http.Response, data []byte) error {
 		Errors []struct{ In, Pointer, Message string }
 	}
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
-		return junctor.Errorf(junctor.CodeUpstream, "%s answered %s, and not as Junctor does", c.name, res.Status)
+		return junctor.Errorf(junctor.CodeUpstream, "%s responded with %s, and is not a Junctor; check JUNCTOR_URL", c.name, res.Status)
 	}
 	e := &junctor.Error{Code: p.Code, Message: p.Detail}
 	for _, f := range p.Errors {

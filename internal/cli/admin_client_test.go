@@ -47,7 +47,7 @@ func TestClientErrors(t *testing.T) {
 		{"limited", 429, `{"code":"limited","detail":"too many"}`, junctor.CodeLimited, exitFailed, "try again in 3s"},
 		{"invalid", 422, `{"code":"invalid","detail":"wrong","errors":[{"in":"arguments","pointer":"/a","message":"odd"},{"in":"body","pointer":"/b","message":"no"}]}`, junctor.CodeInvalid, exitUsage, "\n  /a: odd"},
 		{"server unreachable", 502, `{"code":"unreachable","detail":"cannot dial"}`, junctor.CodeUnreachable, exitUnreachable, "cannot dial"},
-		{"somebody else", 404, `<html>nginx</html>`, junctor.CodeUpstream, exitFailed, "not as Junctor does"},
+		{"somebody else", 404, `<html>nginx</html>`, junctor.CodeUpstream, exitFailed, "is not a Junctor"},
 		{"not JSON", 200, `hello`, junctor.CodeUpstream, exitFailed, "not of this API"},
 	}
 	for _, tt := range tests {
@@ -122,7 +122,7 @@ func TestCopyNoticesTheEnd(t *testing.T) {
 	if err := c.copyTo(t.Context(), "/whole", &out); err != nil || out.Len() != 1<<16 {
 		t.Errorf("%v, %d bytes", err, out.Len())
 	}
-	if err := c.copyTo(t.Context(), "/cut", io.Discard); junctor.CodeOf(err) != junctor.CodeUpstream || !strings.Contains(err.Error(), "not whole") {
+	if err := c.copyTo(t.Context(), "/cut", io.Discard); junctor.CodeOf(err) != junctor.CodeUpstream || !strings.Contains(err.Error(), "incomplete") {
 		t.Errorf("%v", err)
 	}
 	full := errors.New("disk full")

@@ -15,7 +15,7 @@ import (
 
 // agentCommand returns the group `junctor agent`.
 func (c *cli) agentCommand() *cobra.Command {
-	cmd := newGroupCommand("agent", "Add, list, show, change and remove agents", "junctor agent ls")
+	cmd := newGroupCommand("agent", "Add and manage agents, their tools and endpoints", "junctor agent ls")
 	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey(), c.agentToken(), c.agentRun())
 	return cmd
 }
@@ -37,14 +37,14 @@ type agentFlags struct {
 // addAgentFlags adds the flags of f to a command, with their completions.
 func (c *cli) addAgentFlags(cmd *cobra.Command, f *agentFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.role, "role", "", "the work it does, such as QA: tools of this role and those for all are suggested for it; by default General")
-	flags.StringArrayVar(&f.tools, "tool", nil, "what it may call: `server/tool`, or server/* for all that the server has now and later; may be given several times")
-	flags.StringArrayVar(&f.resources, "resource", nil, "what it may read: `server/uri` or server/*; may be given several times")
-	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
-	flags.StringVar(&f.title, "title", "", "its name for people")
-	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
-	flags.StringVar(&f.exposure, "exposure", "", "how endpoints that join servers list its tools: all, search, or auto, which is search above 128 tools or 256 KB unless the client searches by itself; '' follows the servers and the instance")
-	flags.BoolVar(&f.publish, "publish", false, "let other agents reach it by A2A, at /a2a/NAME/")
+	flags.StringVar(&f.role, "role", "", "kind of work, such as QA: tools of this role are suggested for it (default General)")
+	flags.StringArrayVar(&f.tools, "tool", nil, "what it may call: `server/tool`, or server/* for all that the server has now and later; repeatable")
+	flags.StringArrayVar(&f.resources, "resource", nil, "what it may read: `server/uri` or server/*; repeatable")
+	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; repeatable")
+	flags.StringVar(&f.title, "title", "", "display name")
+	flags.StringVar(&f.tier, "tier", "", "tier with its limits: free, pro, unlimited or your own (default the tier of its owner)")
+	flags.StringVar(&f.exposure, "exposure", "", "how endpoints that join servers list its tools: all, search, or auto, which is search above 128 tools or 256 KB unless the client searches by itself; empty follows the servers and the instance")
+	flags.BoolVar(&f.publish, "publish", false, "publish it for other agents by A2A, at /a2a/NAME/")
 	f.limitFlags.addTo(cmd)
 	f.brainFlags.addTo(c, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
@@ -81,9 +81,10 @@ func (f *agentFlags) requestBody(cmd *cobra.Command) map[string]any {
 func (c *cli) agentAdd() *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Add an agent; its key is shown once",
-		Long: "Add an agent and make its key, which goes to standard output, once.\n\n" +
-			"An agent sees what its lists name and nothing else, through every endpoint; /mcp/a/NAME is its own.",
+		Use: "add NAME", Short: "Add an agent and print its key",
+		Long: "Add an agent and print its key once on standard output.\n\n" +
+			"An agent sees only the tools, resources and prompts that its flags allow, at every endpoint. Its own " +
+			"endpoint is /mcp/a/NAME.",
 		Example: "  junctor agent add qa-bot --role QA --tool notes/search --tool 'pets/*'", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := f.requestBody(cmd)
@@ -243,8 +244,8 @@ func (c *cli) agentSet() *cobra.Command {
 	var on, off, noLimits, noBrain, unpublish bool
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change an agent",
-		Long: "Change what is named of an agent. --tool, --resource and --prompt replace the whole list ('' empties it);\n" +
-			"--add-tool and --drop-tool change the list of tools.",
+		Long: "Change an agent. Values without a flag stay as they are. --tool, --resource and --prompt replace the whole " +
+			"list, and '' empties it; --add-tool and --drop-tool change the list of tools.",
 		Example: "  junctor agent set qa-bot --add-tool notes/read --drop-tool 'pets/*'", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := f.requestBody(cmd)
@@ -256,7 +257,7 @@ func (c *cli) agentSet() *cobra.Command {
 			}
 			if noLimits {
 				if f.anyLimitGiven(cmd) {
-					return usageErrorf("--no-limits goes with no limit")
+					return usageErrorf("--no-limits removes all limits and cannot be combined with a flag that sets one, such as --per-day")
 				}
 				body["limits"] = nil
 			}
@@ -278,7 +279,7 @@ func (c *cli) agentSet() *cobra.Command {
 				body["tools"] = tools
 			}
 			if len(body) == 0 {
-				return usageErrorf("nothing is to be changed: name at least one flag")
+				return usageErrorf("no change given: use at least one flag, such as --tool or --role")
 			}
 			var a admin.AgentDetails
 			if err := c.patchIfUnchanged(cmd, had.UpdatedAt, apiPath("agents", args[0]), body, &a); err != nil {
@@ -289,13 +290,13 @@ func (c *cli) agentSet() *cobra.Command {
 		}),
 	}
 	c.addAgentFlags(cmd, &f)
-	cmd.Flags().StringArrayVar(&add, "add-tool", nil, "a tool more: `server/tool` or server/*; may be given several times")
-	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "a tool less, as the list has it; may be given several times")
-	cmd.Flags().BoolVar(&on, "on", false, "switch it on")
-	cmd.Flags().BoolVar(&off, "off", false, "switch it off: no endpoint accepts its keys")
-	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "take its own limits away: those of its tier hold again")
-	cmd.Flags().BoolVar(&noBrain, "no-brain", false, "take away what it thinks with")
-	cmd.Flags().BoolVar(&unpublish, "no-publish", false, "let no other agent reach it")
+	cmd.Flags().StringArrayVar(&add, "add-tool", nil, "a tool more: `server/tool` or server/*; repeatable")
+	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "a tool less, as the list has it; repeatable")
+	cmd.Flags().BoolVar(&on, "on", false, "enable it")
+	cmd.Flags().BoolVar(&off, "off", false, "disable it: no endpoint accepts its keys")
+	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "remove its own limits, so that those of its tier apply")
+	cmd.Flags().BoolVar(&noBrain, "no-brain", false, "remove its model or rules")
+	cmd.Flags().BoolVar(&unpublish, "no-publish", false, "stop publishing it by A2A")
 	cmd.MarkFlagsMutuallyExclusive("on", "off")
 	cmd.MarkFlagsMutuallyExclusive("publish", "no-publish")
 	cmd.MarkFlagsMutuallyExclusive("no-brain", "model")
@@ -331,7 +332,7 @@ func editTools(a *junctor.Agent, add, drop []string) ([]string, error) {
 	for _, d := range drop {
 		i := slices.Index(tools, d)
 		if i < 0 {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "%q is not on the list of %s, which is %s", d, a.Name, joinGrants(a.Tools))
+			return nil, junctor.Errorf(junctor.CodeNotFound, "--drop-tool %q: the agent %s does not have it; its tools are %s", d, a.Name, joinGrants(a.Tools))
 		}
 		tools = slices.Delete(tools, i, i+1)
 	}
@@ -341,7 +342,7 @@ func editTools(a *junctor.Agent, add, drop []string) ([]string, error) {
 // agentRemove returns `agent rm`.
 func (c *cli) agentRemove() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "rm NAME", short: "Remove an agent: its keys and sessions end, its records stay", example: "agent rm qa-bot",
+		use: "rm NAME", short: "Remove an agent, its keys and sessions; its records stay", example: "agent rm qa-bot",
 		collection: "agents", key: "name", state: "removed", complete: c.completeAgents,
 	})
 }
@@ -351,8 +352,9 @@ func (c *cli) agentRemove() *cobra.Command {
 func (c *cli) agentKey() *cobra.Command {
 	var expires string
 	cmd := &cobra.Command{
-		Use: "key NAME", Short: "Make another key for an agent; it is shown once",
-		Long:    "Make another key for an agent. Those it has go on to work: junctor key ls lists them, junctor key revoke ends one.",
+		Use: "key NAME", Short: "Create another key for an agent",
+		Long: "Create another key for an agent and print it once. Existing keys stay valid: junctor key ls lists them, and " +
+			"junctor key revoke revokes one.",
 		Example: "  junctor agent key qa-bot --expires 90d", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"name": args[0], "agent": args[0], "scopes": []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall}}
@@ -375,7 +377,8 @@ func (c *cli) agentKey() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&expires, "expires", "", "when it expires: a time span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z (default never)")
+	setField(cmd, "expires", "expires_at")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

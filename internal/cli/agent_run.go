@@ -24,7 +24,7 @@ type brainFlags struct {
 // addTo adds the flags to a command.
 func (f *brainFlags) addTo(c *cli, cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", "", "what it thinks with when somebody talks to it, by `name` (junctor model ls)")
+	flags.StringVar(&f.model, "model", "", "`name` of the model that it answers with (junctor model ls)")
 	flags.StringVar(&f.instructions, "instructions", "", "system prompt of the model; `@file` reads it from a file")
 	flags.StringVar(&f.rules, "rules", "", "`file` with rules to answer by, without a model")
 	cmd.MarkFlagsMutuallyExclusive("model", "rules")
@@ -96,8 +96,8 @@ func (f *brainFlags) changesBrain(cmd *cobra.Command) bool {
 func (c *cli) agentRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run NAME MESSAGE...", Short: "Send an agent a message and print its answer",
-		Long: "Run one turn of an agent: it asks its model or follows its rules, calls its allowed tools, and answers. Its calls\n" +
-			"are listed on standard error; the answer goes to standard output.",
+		Long: "Run one turn of an agent: it asks its model or follows its rules, calls its allowed tools, and answers. " +
+			"Calls are listed on standard error, and the answer goes to standard output.",
 		Example: "  junctor agent run qa-bot 'Which notes are about the release?'", Args: cobra.MinimumNArgs(2), ValidArgsFunction: c.completeAgents,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var end admin.TurnEnd

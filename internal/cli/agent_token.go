@@ -15,9 +15,9 @@ import (
 // agentToken returns the group `agent token`: endpoints of remote agents, and
 // the tokens that Junctor sends there.
 func (c *cli) agentToken() *cobra.Command {
-	cmd := newGroupCommand("token", "Enter, list, rotate and remove agents' own endpoints and the tokens for them", "junctor agent token ls")
-	cmd.AddCommand(c.agentTokenSet("set", "Enter an agent's own MCP endpoint and its token, read from standard input"), c.agentTokenList(),
-		c.agentTokenSet("rotate", "Replace the token of an agent's endpoint, or with --sign the secret to sign with"), c.agentTokenRemove())
+	cmd := newGroupCommand("token", "Manage the delivery endpoints of agents and their tokens", "junctor agent token ls")
+	cmd.AddCommand(c.agentTokenSet("set", "Store a delivery endpoint of an agent and its token"), c.agentTokenList(),
+		c.agentTokenSet("rotate", "Replace the token of a delivery endpoint, or with --sign its signing secret"), c.agentTokenRemove())
 	return cmd
 }
 
@@ -29,10 +29,10 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 	var sign, none bool
 	cmd := &cobra.Command{
 		Use: what + " AGENT", Short: short, Args: cobra.ExactArgs(1),
-		Long: short + ".\n\nThe token is stored encrypted and goes to the origin of --url alone: as a bearer token in Authorization, as it is in\n" +
-			"X-Agent-Token and X-API-Key. By default, the agent's registration on its chain decides between them. Instead of the\n" +
-			"token, --reference names where the instance reads it whenever it sends it: env:NAME, file:/path or cmd:program.\n" +
-			"Deliveries that were held for the want of it go on.",
+		Long: short + ".\n\nThe token is read from standard input, from --file, or by the instance from --reference at each call. It is " +
+			"stored encrypted and sent only to the origin of --url: in Authorization as a bearer token, or unchanged in " +
+			"X-Agent-Token or X-API-Key. By default, the agent's registration on its chain names the header. " +
+			"Deliveries that were held because of a missing token continue.",
 		Example: "  junctor agent token " + what + " 42 --url https://agent.example/mcp --header X-Agent-Token < token.txt",
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"url": address, "sign": sign}
@@ -46,7 +46,7 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 			// other text as the token itself.
 			case reference != "":
 				if !junctor.IsReference("", reference) {
-					return usageErrorf("--reference: %q names no place to read a token from: use env:NAME, file:/path or cmd:program", reference)
+					return usageErrorf("--reference %q is not a reference: use env:NAME, file:/path or cmd:program", reference)
 				}
 				body["token"] = reference
 			// rotate --sign without --file replaces only the signing secret.
@@ -74,13 +74,13 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&address, "url", "", "the agent's own MCP `address`")
-	flags.StringVar(&header, "header", "", "where the token is sent: Authorization, X-Agent-Token, X-API-Key, or auto for what the agent's registration says (default auto)")
+	flags.StringVar(&address, "url", "", "`URL` of the agent's MCP endpoint")
+	flags.StringVar(&header, "header", "", "header that carries the token: Authorization, X-Agent-Token, X-API-Key, or auto for the one in the agent's registration (default auto)")
 	flags.StringVar(&transport, "transport", "", "http or sse")
 	flags.StringVar(&file, "file", "", "read the token from a file instead of standard input")
-	flags.StringVar(&reference, "reference", "", "have the instance read the token whenever it is sent: env:NAME, file:/path or cmd:program, on its machine")
-	flags.BoolVar(&sign, "sign", false, "make a secret that deliveries are signed with, as Standard Webhooks says; it is shown once")
-	flags.BoolVar(&none, "no-token", false, "the endpoint takes calls without a token")
+	flags.StringVar(&reference, "reference", "", "reference that the instance reads the token from at each call: env:NAME, file:/path or cmd:program")
+	flags.BoolVar(&sign, "sign", false, "create a secret and sign deliveries with it (Standard Webhooks); the secret is shown once")
+	flags.BoolVar(&none, "no-token", false, "call the endpoint without a token")
 	_ = cmd.MarkFlagRequired("url")
 	cmd.MarkFlagsMutuallyExclusive("file", "reference", "no-token")
 	_ = cmd.RegisterFlagCompletionFunc("header", cobra.FixedCompletions(append(junctor.TokenHeaders(), junctor.TokenHeaderAuto), cobra.ShellCompDirectiveNoFileComp))
@@ -92,7 +92,7 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 // they are read from.
 func (c *cli) agentTokenList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls [AGENT]", Short: "List agents' own endpoints, without their tokens", Example: "  junctor agent token ls", Args: cobra.MaximumNArgs(1),
+		Use: "ls [AGENT]", Short: "List the delivery endpoints of agents, without their tokens", Example: "  junctor agent token ls", Args: cobra.MaximumNArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := ""
 			if len(args) == 1 {
@@ -115,7 +115,7 @@ func (c *cli) agentTokenList() *cobra.Command {
 func (c *cli) agentTokenRemove() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use: "rm AGENT", Short: "Forget an agent's own endpoint and its token", Example: "  junctor agent token rm 42 --url https://agent.example/mcp", Args: cobra.ExactArgs(1),
+		Use: "rm AGENT", Short: "Remove a delivery endpoint of an agent and its token", Example: "  junctor agent token rm 42 --url https://agent.example/mcp", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return completeFrom(c, "/agent-tokens", func(e junctor.AgentEndpoint) (string, string) { return e.Agent, e.URL })(cmd, args, prefix)
 		},
@@ -130,7 +130,7 @@ func (c *cli) agentTokenRemove() *cobra.Command {
 			return c.printIfJSON(map[string]string{"agent": args[0], "state": "removed"})
 		}),
 	}
-	cmd.Flags().StringVar(&address, "url", "", "which of the agent's endpoints, where there are several")
+	cmd.Flags().StringVar(&address, "url", "", "the endpoint, if the agent has several")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

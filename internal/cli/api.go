@@ -24,11 +24,12 @@ func (c *cli) apiCommand() *cobra.Command {
 	var baseURL, mode, listen string
 	var headers, include []string
 	cmd := &cobra.Command{
-		Use: "api DOCUMENT", Short: "Serve one API's documentation as an MCP server, with nothing to set up",
-		Long: "Make an MCP server of an API's documentation, a file or URL (OpenAPI, GraphQL, Postman and others). On a terminal, or with\n" +
-			"--listen, it is served over HTTP; an MCP client that starts the command gets it on standard input and output. Nothing is\n" +
-			"kept: for a server that stays, with records and limits, use junctor server add. Files that the document refers to are\n" +
-			"read from its own folder or origin.",
+		Use: "api DOCUMENT", Short: "Serve an API as an MCP server, without an instance",
+		Long: "Generate an MCP server from an API document: a file or URL with OpenAPI, GraphQL, a Postman collection or " +
+			"another form. On a terminal, or with --listen, it is served over HTTP; an MCP client that starts the " +
+			"command is served on standard input and output.\n\n" +
+			"Nothing is stored. For a permanent server with records and limits, use junctor server add. Files that the " +
+			"document refers to are read from its own folder or origin only.",
 		Example: "  junctor api openapi.yaml --base-url https://pets.example.com/v1 --header 'X-API-Key: env:PETS_KEY'\n" +
 			"  junctor api https://pets.example.com/openapi.json --listen 127.0.0.1:9000",
 		Args: cobra.ExactArgs(1),
@@ -52,9 +53,9 @@ func (c *cli) apiCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&baseURL, "base-url", "", "`URL` where the API is called (default where its documentation says)")
-	flags.StringArrayVar(&headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference such as env:NAME; may be given several times")
-	flags.StringArrayVar(&include, "include", nil, "operations that become tools: GET, /pets/**, 'GET /pets/*', tag:pets, op:list*, ~expression; with ! before it, that do not; may be given several times")
+	flags.StringVar(&baseURL, "base-url", "", "`URL` of the API (default the one in the document)")
+	flags.StringArrayVar(&headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference such as env:NAME; repeatable")
+	flags.StringArrayVar(&include, "include", nil, "operations that become tools: GET, /pets/**, 'GET /pets/*', tag:pets, op:list*, ~expression; with ! before it, that do not; repeatable")
 	flags.StringVar(&mode, "mode", "", "how tools are listed: all, search (three tools that find, describe and call them) or auto (default auto)")
 	flags.StringVar(&listen, "listen", "", "serve over HTTP at this `address` of this machine, without a key (default on a terminal: a free port)")
 	return cmd
@@ -70,7 +71,7 @@ func documentAddress(where string) (string, error) {
 		return where, nil
 	}
 	if !isFile(where) {
-		return "", usageErrorf("%s is neither a file nor a URL", where)
+		return "", usageErrorf("%s is not a file or URL: name an API document, such as openapi.yaml", where)
 	}
 	path, err := filepath.Abs(where)
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *cli) serveAPI(cmd *cobra.Command, where string, in admin.ServerInput, l
 	defer func() { err = errors.Join(err, a.Close()) }()
 	made, err := a.AddAPI(ctx, in)
 	if err != nil {
-		return replaceFieldNames(err, ". Correct the document, or set allow_empty", "") // without a tool there is nothing to serve, so the flag is not offered
+		return rewordError(err, ". Correct the document, or set allow_empty", "") // without a tool there is nothing to serve, so the flag is not offered
 	}
 	c.printServedAPI(where, &made)
 	if listen == "" {

@@ -13,7 +13,7 @@ import (
 // appCommand returns the group `junctor app`: MCP Apps and the approval of
 // their pages.
 func (c *cli) appCommand() *cobra.Command {
-	cmd := newGroupCommand("app", "List the Apps that tools bring, and approve pages that need eval", "junctor app ls")
+	cmd := newGroupCommand("app", "List MCP Apps, and approve pages that need eval", "junctor app ls")
 	cmd.AddCommand(c.appList(), c.appApprove(), c.appRevoke())
 	return cmd
 }
@@ -42,7 +42,7 @@ func (c *cli) appList() *cobra.Command {
 func (c *cli) appApprove() *cobra.Command {
 	var digest string
 	cmd := &cobra.Command{
-		Use: "approve NAME", Short: "Let an App's page, as it is now, make code of text (eval)",
+		Use: "approve NAME", Short: "Approve the current page of an App to use eval",
 		Example: "  junctor app approve map__show-map", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeApps,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			in := map[string]string{"digest": digest}
@@ -64,7 +64,7 @@ func (c *cli) appApprove() *cobra.Command {
 			return c.printJSON(app)
 		}),
 	}
-	cmd.Flags().StringVar(&digest, "digest", "", "approve this page and no other, by its `SHA-256`")
+	cmd.Flags().StringVar(&digest, "digest", "", "approve only the page with this `SHA-256`")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -72,7 +72,7 @@ func (c *cli) appApprove() *cobra.Command {
 // appRevoke returns `app revoke`.
 func (c *cli) appRevoke() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "revoke NAME", short: "Take the approval of an App's page back", example: "app revoke map__show-map",
+		use: "revoke NAME", short: "Revoke the approval of an App's page", example: "app revoke map__show-map",
 		collection: "apps", below: []string{"approval"}, key: "name", state: string(junctor.ApprovalNone), complete: c.completeApps,
 	})
 }

@@ -32,15 +32,16 @@ type applyOptions struct {
 func (c *cli) applyCommand() *cobra.Command {
 	var o applyOptions
 	cmd := &cobra.Command{
-		Use: "apply FILE|-", Short: "Make an instance have what a file declares, and show what differs",
-		Long: "Make an instance have what a file declares under servers, agents, sources, triggers and schedules, as a settings\n" +
-			"file has them and export writes them; - is standard input. What differs is shown first, credentials not. A server that is added, or whose\n" +
-			"connection changes, is reached before it is stored, and stored whole or not at all; one that fails keeps no other\n" +
-			"away. What is as the file says is not touched, so a second apply changes nothing. What the file does not have\n" +
-			"stays, unless --prune is given; kinds that the file does not speak of stay in any case. An agent that is added has no\n" +
-			"key until `junctor agent key` makes one. Settings in the file are checked and not used.\n\n" +
-			"Exits 0 when the instance is as the file says, also with --dry-run when it would be; 1 when something could not be\n" +
-			"done; 2 when the file is wrong.",
+		Use: "apply FILE|-", Short: "Apply a file that declares servers, agents and events",
+		Long: "Apply a file that declares servers, agents, sources, triggers and schedules, in the form of a settings file " +
+			"or of junctor export; - is standard input. The differences are shown first, without credentials.\n\n" +
+			"A server that is new, or whose connection changes, must be reachable, and is stored completely or not at " +
+			"all. If one server fails, the others are still applied. Objects that match the file are not changed, so a " +
+			"second apply changes nothing. Objects that the file lacks stay, unless --prune is given; kinds that the " +
+			"file does not have always stay. A new agent has no key until junctor agent key creates one. Settings in the " +
+			"file are checked and not used.\n\n" +
+			"The exit code is 0 if the instance matches the file, or would with --dry-run; 1 if a change failed; 2 if " +
+			"the file is invalid.",
 		Example: "  junctor apply servers.yaml --dry-run\n  junctor export | junctor apply - --data-dir /srv/other", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			d, err := c.readDeclared(args[0])
@@ -50,10 +51,10 @@ func (c *cli) applyCommand() *cobra.Command {
 			return c.applyDeclared(cmd, d, o)
 		}),
 	}
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what differs, and change nothing")
-	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove what the file does not have, of the kinds that it speaks of")
-	cmd.Flags().BoolVar(&o.skipCheck, "no-check", false, "store servers without reaching them first")
-	cmd.Flags().BoolVarP(&o.assumeYes, "yes", "y", false, "run commands without asking")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the differences without changing anything")
+	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove objects that the file lacks, of the kinds that the file has")
+	cmd.Flags().BoolVar(&o.skipCheck, "no-check", false, "store servers without connecting to them first")
+	cmd.Flags().BoolVarP(&o.assumeYes, "yes", "y", false, "run commands without asking for confirmation")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -78,7 +79,7 @@ func (c *cli) readDeclared(name string) (config.Declared, error) {
 	case err != nil:
 		return config.Declared{}, usageErrorf("%s cannot be read: %v", shown, err)
 	case len(text) > maxApplyFile:
-		return config.Declared{}, usageErrorf("%s is too large", shown)
+		return config.Declared{}, usageErrorf("%s is too large for a settings file", shown)
 	}
 	return config.ParseIn(folder, shown, text)
 }

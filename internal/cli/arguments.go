@@ -90,7 +90,7 @@ func (a *argument) parseValues(name string, values []string) (json.RawMessage, e
 		return json.Marshal(items)
 	}
 	if len(values) > 1 {
-		return nil, usageErrorf("--arg %s is given %d times, and the tool takes it once", name, len(values))
+		return nil, usageErrorf("--arg %s is given %d times, and is not a list: give it once", name, len(values))
 	}
 	return a.parseValue(name, values[0])
 }
@@ -116,7 +116,7 @@ func (a *argument) parseValue(name, value string) (json.RawMessage, error) {
 			return text, nil
 		}
 	case !json.Valid([]byte(value)):
-		return nil, usageErrorf("--arg %s: the tool wants %s", name, strings.Join(a.Types, " or "))
+		return nil, usageErrorf("--arg %s: the tool requires %s", name, strings.Join(a.Types, " or "))
 	}
 	return json.RawMessage(value), nil
 }

@@ -27,7 +27,7 @@ import (
 //
 // auditCommand returns the group `junctor audit`.
 func (c *cli) auditCommand() *cobra.Command {
-	cmd := newGroupCommand("audit", "Read and verify the journal of calls", "junctor audit verify")
+	cmd := newGroupCommand("audit", "List, verify and export the journal of calls", "junctor audit verify")
 	cmd.AddCommand(c.auditList(), c.auditVerify(), c.auditExport(), c.auditShip())
 	return cmd
 }
@@ -40,7 +40,7 @@ func (c *cli) journalFolder(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
-		return "", junctor.Errorf(junctor.CodeNotFound, "there is no journal, since there is no data directory at %s: name another with --data-dir", cfg.DataDir)
+		return "", junctor.Errorf(junctor.CodeNotFound, "no journal found: the data directory %s does not exist; name another one with --data-dir", cfg.DataDir)
 	}
 	return journalPath(cfg.DataDir), nil
 }
@@ -65,7 +65,7 @@ func checkJournalFilter(ctx context.Context, dir string, f *audit.Filter, tool s
 			return err
 		}
 		if len(records) == 0 {
-			return usageErrorf("--%s %q: the journal has no record of it", one.flag, one.value)
+			return usageErrorf("--%s %q: the journal has no such record", one.flag, one.value)
 		}
 	}
 	return nil
@@ -78,8 +78,8 @@ func (c *cli) auditList() *cobra.Command {
 	var tool, status, since, until string
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the records of the journal, newest first",
-		Long: "List the records of the journal, newest first. A call has one when it starts and one when it ends; a refused\n" +
-			"call has one. Records are not verified: junctor audit verify does that.",
+		Long: "List the records of the journal, newest first. A call has one record when it starts and one when it ends; a " +
+			"denied call has one. The command does not verify the records: use junctor audit verify.",
 		Example: "  junctor audit ls --status denied --since 24h", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			dir, err := c.journalFolder(cmd)
@@ -94,7 +94,7 @@ func (c *cli) auditList() *cobra.Command {
 				return err
 			}
 			if status != "" && !slices.Contains(junctor.Statuses(), junctor.Status(status)) {
-				return usageErrorf("--status %q: it is one of %s", status, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(junctor.Statuses())), ", "), "[]"))
+				return usageErrorf("--status %q: use one of %s", status, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(junctor.Statuses())), ", "), "[]"))
 			}
 			f.Status, f.Name = junctor.Status(status), tool
 			// An exposed name consists of the server and the server's own name.
@@ -103,7 +103,7 @@ func (c *cli) auditList() *cobra.Command {
 			}
 			limit := f.Limit
 			if limit < 1 {
-				return usageErrorf("--limit %d: it is 1 or more", limit)
+				return usageErrorf("--limit %d: must be 1 or more", limit)
 			}
 			// One record more than is printed tells whether there are further
 			// ones.
@@ -121,14 +121,14 @@ func (c *cli) auditList() *cobra.Command {
 			return c.printRecords(records, limit)
 		}),
 	}
-	cmd.Flags().StringVar(&tool, "tool", "", "only records of this tool: server__name, or a server's own name")
-	cmd.Flags().StringVar(&f.Subject, "agent", "", "only records of this caller: a key's id, or an agent's name")
+	cmd.Flags().StringVar(&tool, "tool", "", "only records of this tool, as server__name or by its name at the server")
+	cmd.Flags().StringVar(&f.Subject, "agent", "", "only records of this caller: the name of an agent, or the id of a key")
 	cmd.Flags().StringVar(&f.Call, "call", "", "only the records of this call")
 	cmd.Flags().StringVar(&status, "status", "", "only records with this status, such as success, error or denied")
-	cmd.Flags().StringVar(&since, "since", "", "only records since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
-	cmd.Flags().StringVar(&until, "until", "", "only records before then, in the same forms")
-	cmd.Flags().Uint64Var(&f.Before, "before", 0, "only records with a lower number than this")
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "at most this many")
+	cmd.Flags().StringVar(&since, "since", "", "only records since a time span such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&until, "until", "", "only records before this, in the same forms")
+	cmd.Flags().Uint64Var(&f.Before, "before", 0, "only records with a lower number")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "maximum number of results")
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -178,14 +178,15 @@ func (c *cli) auditVerify() *cobra.Command {
 	var exports []string
 	var inDatabase, filesOnly, all bool
 	cmd := &cobra.Command{
-		Use: "verify", Short: "Verify that no record of the journal was changed, moved or removed",
-		Long: "Read the whole journal against its chain of hashes, against what was signed, and against what the database\n" +
-			"knows: the last copied record and the highest signed head. Records that the database knows and the journal does\n" +
-			"not have are named, so a journal that was put back to an older state is found. The first record that does not\n" +
-			"hold is named, and the exit code is 1. If the database and the data directory were put back together, nothing\n" +
-			"here shows it. An earlier export that you kept on another machine does, even against a party that could sign.\n" +
-			"With --all, the journals of all replicas that share the database: this one's, and the copy of each, which must\n" +
-			"have all records that its replica once reported.",
+		Use: "verify", Short: "Verify that no journal record was changed, moved or removed",
+		Long: "Verify the whole journal: its hash chain, its signatures, and the last record and the highest signed head " +
+			"that the database knows. The command names the first record that does not match, and records that the " +
+			"database knows and the journal lacks, such as after the journal was restored to an older state. The exit " +
+			"code is then 1.\n\n" +
+			"If the database and the data directory were restored together, only an earlier export that you kept on " +
+			"another machine shows it: give it with --against.\n\n" +
+			"With --all, the command verifies the journals of all replicas that share the database: the local one, and " +
+			"the copy of each other one, which must have all records that its replica reported.",
 		Example: "  junctor audit verify --against audit-2026-01.jsonl", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if _, err := c.journalFolder(cmd); err != nil {
@@ -209,11 +210,11 @@ func (c *cli) auditVerify() *cobra.Command {
 			return c.printReport(report)
 		}),
 	}
-	cmd.Flags().StringSliceVar(&exports, "against", nil, "an export from earlier, whose signed head must hold; may be given several times")
+	cmd.Flags().StringSliceVar(&exports, "against", nil, "earlier export whose signed head must match; repeatable")
 	_ = cmd.MarkFlagFilename("against", "jsonl")
-	cmd.Flags().BoolVar(&inDatabase, "copy", false, "verify the copy in the database instead, against the journal")
-	cmd.Flags().BoolVar(&all, "all", false, "verify the journal here, and the copies of all replicas in the database")
-	cmd.Flags().BoolVar(&filesOnly, "files-only", false, "verify the files alone, when the database cannot be reached: a journal that was put back to an older state is then not found")
+	cmd.Flags().BoolVar(&inDatabase, "copy", false, "verify the copy in the database against the journal")
+	cmd.Flags().BoolVar(&all, "all", false, "verify the local journal and the copies of all replicas in the database")
+	cmd.Flags().BoolVar(&filesOnly, "files-only", false, "verify only the files, if the database is unreachable; does not detect a journal that was restored to an older state")
 	cmd.MarkFlagsMutuallyExclusive("all", "copy", "files-only")
 	cmd.MarkFlagsMutuallyExclusive("all", "against")
 	c.addSettings(cmd, "data-dir", "db")
@@ -260,7 +261,7 @@ func readHeads(file string) ([]audit.Head, error) {
 	for lines.Scan() {
 		var line struct{ Head *audit.Head }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			return nil, usageErrorf("--against: %s is not an export of the journal: %v", file, err)
+			return nil, usageErrorf("--against: %s is not an output of junctor audit export: %v", file, err)
 		}
 		if line.Head != nil {
 			heads = append(heads, *line.Head)
@@ -270,7 +271,7 @@ func readHeads(file string) ([]audit.Head, error) {
 		return nil, usageErrorf("--against: %s cannot be read: %v", file, err)
 	}
 	if len(heads) == 0 {
-		return nil, usageErrorf("--against: %s has no signed head; its last line should hold one", file)
+		return nil, usageErrorf("--against: %s has no signed head in its last line: use a complete output of junctor audit export", file)
 	}
 	return heads, nil
 }
@@ -280,8 +281,9 @@ func (c *cli) auditExport() *cobra.Command {
 	var since, until string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write the journal to standard output, with its signed head",
-		Long: "Write the records of the journal, oldest first, an object a line: the hash, and the exact record that it is of.\n" +
-			"The last line is the signed head. If you keep it on another machine, it shows later whether the journal was cut or rewritten.",
+		Long: "Write the records of the journal, oldest first, as one JSON object per line with the hash and the exact " +
+			"record. The last line is the signed head. Keep exports on another machine: they prove later whether the " +
+			"journal was cut or rewritten.",
 		Example: "  junctor audit export --since 30d > audit-2026-01.jsonl", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			dir, err := c.journalFolder(cmd)
@@ -300,8 +302,8 @@ func (c *cli) auditExport() *cobra.Command {
 			return audit.ExportRecords(cmd.Context(), c.out, dir, from, to)
 		}),
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only records since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
-	cmd.Flags().StringVar(&until, "until", "", "only records before then, in the same forms")
+	cmd.Flags().StringVar(&since, "since", "", "only records since a time span such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&until, "until", "", "only records before this, in the same forms")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -63,9 +63,9 @@ func (c *cli) printReports(reports []instance.JournalReport) error {
 // longer runs to the database.
 func (c *cli) auditShip() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ship", Short: "Copy the journal of a replica that does not run any more to the database",
-		Long: "Copy what the database lacks of the journal in a data directory: that of a replica that died, whose disk is back.\n" +
-			"To start the replica again there does the same.",
+		Use: "ship", Short: "Copy the journal of a stopped replica to the database",
+		Long: "Copy the records that the database lacks from the journal in a data directory. Use it for a replica that " +
+			"died and whose disk is available again. Starting the replica there does the same.",
 		Example: "  junctor audit ship --data-dir /mnt/rescued --db postgres://…", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if _, err := c.journalFolder(cmd); err != nil {

@@ -107,9 +107,9 @@ func writePID(dataDir string) (remove func()) {
 // stopCommand returns `junctor stop`, which ends the instance on a data directory.
 func (c *cli) stopCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stop", Short: "End the instance that runs on the data directory",
-		Long: "End the instance that runs on the data directory, as Ctrl-C does in its terminal, and wait until it has ended.\n" +
-			"Running calls get the time of --drain to finish.",
+		Use: "stop", Short: "Stop the instance on the data directory",
+		Long: "Stop the instance on the data directory as Ctrl-C does, and wait until it has stopped. Running calls can " +
+			"continue for the time of --drain-calls.",
 		Example: "  junctor stop", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -136,7 +136,7 @@ func (c *cli) stopInstance(cmd *cobra.Command, cfg *config.Config) error {
 	text, err := os.ReadFile(path)
 	pid, perr := strconv.Atoi(strings.TrimSpace(string(text)))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && perr != nil {
-		return junctor.Errorf(junctor.CodeNotFound, "the process of the instance is not known: %s does not have it", path)
+		return junctor.Errorf(junctor.CodeNotFound, "the process of the instance cannot be determined: %s does not name it; stop it in the way that you started it", path)
 	}
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be read: %w", path, err)
@@ -155,5 +155,5 @@ func (c *cli) stopInstance(cmd *cobra.Command, cfg *config.Config) error {
 		case <-time.After(backgroundPause):
 		}
 	}
-	return junctor.Errorf(junctor.CodeUnavailable, "the process %d was asked to end and still runs after %s", pid, backgroundStop)
+	return junctor.Errorf(junctor.CodeUnavailable, "process %d still runs %s after the request to stop; check its log", pid, backgroundStop)
 }

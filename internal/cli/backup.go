@@ -20,12 +20,13 @@ import (
 // running instance.
 func (c *cli) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "backup FILE", Short: "Copy an instance, which may be running, into one file",
-		Long: "Copy the databases, the journal and its signed heads into one archive; - is standard output. The instance may go\n" +
-			"on running. Key files are not in it: keep copies of seal.key and heads/signing.key in another place. Without the first,\n" +
-			"the secrets in a backup cannot be opened.\n" +
-			"The backup is authenticated with the sealing key, so restore notices any change. If the key is not in the data\n" +
-			"directory, name it as the instance does: --seal-key-file, or JUNCTOR_SEAL_KEY.",
+		Use: "backup FILE", Short: "Back up an instance, also a running one, to one file",
+		Long: "Write the databases, the journal and its signed heads to one archive; - is standard output. The instance " +
+			"can keep running.\n\n" +
+			"The archive has no key files. Keep copies of seal.key and heads/signing.key in another place: without " +
+			"seal.key, the secrets in a backup cannot be decrypted. The backup is authenticated with the sealing key, so " +
+			"restore detects any change. If the key is not in the data directory, give it with --seal-key-file or " +
+			"JUNCTOR_SEAL_KEY.",
 		Example: "  junctor backup junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -55,8 +56,9 @@ func (c *cli) backupCommand() *cobra.Command {
 func (c *cli) backupVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "verify FILE", Short: "Check that a backup is whole and authentic, without restoring it",
-		Long: "Read the whole backup; - is standard input. Every file must be what the manifest says, and the manifest must be\n" +
-			"authenticated by a sealing key that is known here. Otherwise the command says why, and the exit code is 1.",
+		Long: "Verify a backup without restoring it; - is standard input. Every file must match the manifest, and the " +
+			"manifest must be authenticated by a known sealing key. Otherwise the command says why, and the exit code is " +
+			"1.",
 		Example: "  junctor backup verify junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -98,11 +100,13 @@ func (c *cli) openArchive(file string) (in io.Reader, done func(), err error) {
 func (c *cli) restoreCommand() *cobra.Command {
 	var unverified bool
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Make an instance of a backup",
-		Long: "Make an instance of a backup, in a data directory or database where nothing is but key files; - is standard\n" +
-			"input. The backup may be of the other database engine, or of an older Junctor. Everything is checked before\n" +
-			"anything is written. First put seal.key and heads/signing.key into the data directory from where you keep them:\n" +
-			"the sealing key also shows that nobody changed the backup. After a rotation, the key from before is needed.",
+		Use: "restore FILE", Short: "Restore an instance from a backup",
+		Long: "Restore a backup to a data directory or database that is empty except for key files; - is standard input. " +
+			"The backup can come from the other database engine, or from an older version. Everything is checked before " +
+			"anything is written.\n\n" +
+			"First copy seal.key and heads/signing.key to the data directory from the place where you keep them. The " +
+			"sealing key also proves that nobody changed the backup. After a rotation of the key, use the key from the " +
+			"time of the backup.",
 		Example: "  junctor restore junctor-2026-01-31.tar.gz --data-dir /var/lib/junctor", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -127,7 +131,7 @@ func (c *cli) restoreCommand() *cobra.Command {
 			return c.printManifest(absolutePath(cfg.DataDir), m)
 		}),
 	}
-	cmd.Flags().BoolVar(&unverified, "unverified", false, "restore a backup although nothing shows who made it: one of an older Junctor, or whose sealing key is lost")
+	cmd.Flags().BoolVar(&unverified, "unverified", false, "restore a backup that cannot be authenticated, because its sealing key is lost or it is from an older version")
 	c.addSettings(cmd, "data-dir", "db", "seal-key-file")
 	return cmd
 }
@@ -141,7 +145,7 @@ func (c *cli) writeNewFile(file string, write func(io.Writer) error) error {
 	}
 	// Checked before the backup is made, which may take long.
 	if _, err := os.Lstat(file); err == nil {
-		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
+		return junctor.Errorf(junctor.CodeConflict, "%s already exists; choose another name", file)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".junctor-*") // 0600
 	if err != nil {
@@ -158,7 +162,7 @@ func (c *cli) writeNewFile(file string, write func(io.Writer) error) error {
 	// Unlike a rename, a link fails if the file has appeared meanwhile.
 	err = os.Link(f.Name(), file)
 	if errors.Is(err, fs.ErrExist) {
-		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
+		return junctor.Errorf(junctor.CodeConflict, "%s already exists; choose another name", file)
 	}
 	if err != nil { // some file systems do not support links
 		err = os.Rename(f.Name(), file)

@@ -17,12 +17,13 @@ func (c *cli) benchCommand() *cobra.Command {
 	var opt bench.Options
 	var from string
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure what the gateway costs on this machine",
-		Long: "Measure calls through Junctor, with every gate on, to a server behind it: beside that server itself, a plain\n" +
-			"reverse proxy before it, and a Junctor without gates; long lists, starts and memory too. Everything runs in a\n" +
-			"process of its own, and each figure stands with its goal. All of it takes a quarter of an hour or more.\n\n" +
-			"It exits 0 when nothing is unbearable, with --strict when every goal is reached; 1 when that is not so or\n" +
-			"something could not be measured; 2 when the command line is wrong.\n\nWhat is measured: " + strings.Join(bench.MeasurementNames(), ", ") + ".",
+		Use: "bench", Short: "Measure the overhead of the gateway on this machine",
+		Long: "Measure calls through Junctor with all checks on, and compare them with direct calls, with a plain reverse " +
+			"proxy, and with a Junctor without checks. Long tool lists, starts and memory are measured too. Each program runs " +
+			"in its own process. A full run takes 15 minutes or more.\n\n" +
+			"The exit code is 0 if no result is far worse than its goal (with --strict: if all goals are reached), 1 if one is " +
+			"or a measurement failed, and 2 if the command line is invalid.\n\n" +
+			"Measured points: " + strings.Join(bench.MeasurementNames(), ", ") + ".",
 		Example: "  junctor bench --short\n  junctor bench --only stdio --only 'C=32 modern' --rounds 5\n  junctor bench --format json >report.json && junctor bench --from report.json --format markdown",
 		Args:    cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
@@ -44,14 +45,14 @@ func (c *cli) benchCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&opt.Only, "only", nil, "measure only what has this `word` in its name; may be given several times")
-	flags.IntVar(&opt.Rounds, "rounds", 0, "rounds at each point; 0 for the usual number")
-	flags.DurationVar(&opt.Duration, "duration", 0, "length of one reading; 0 for the usual one")
-	flags.IntVar(&opt.Starts, "starts", 0, "how often a start is timed; 0 for the usual number")
-	flags.IntVar(&opt.Tries, "tries", 0, "how often a round is measured while other work disturbs it; 0 for the usual number")
-	flags.BoolVar(&opt.Short, "short", false, "a quick look: too few rounds to settle small differences")
-	flags.BoolVar(&opt.Strict, "strict", false, "fail at the goals, and where they could not be judged, instead of where it is unbearable")
-	flags.StringVar(&from, "from", "", "measure nothing, and print the report in this `file`, which --format json wrote")
+	flags.StringSliceVar(&opt.Only, "only", nil, "measure only points with this `word` in their names; repeatable")
+	flags.IntVar(&opt.Rounds, "rounds", 0, "rounds at each point; 0 is the default")
+	flags.DurationVar(&opt.Duration, "duration", 0, "length of one measurement; 0 is the default")
+	flags.IntVar(&opt.Starts, "starts", 0, "number of timed starts; 0 is the default")
+	flags.IntVar(&opt.Tries, "tries", 0, "how often a disturbed round is measured again; 0 is the default")
+	flags.BoolVar(&opt.Short, "short", false, "measure with few rounds; small differences are not significant")
+	flags.BoolVar(&opt.Strict, "strict", false, "exit 1 if a goal is missed or could not be judged; by default only far worse results fail")
+	flags.StringVar(&from, "from", "", "print the report in this `file`, written with --format json, instead of measuring")
 	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(bench.MeasurementNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c.allowMarkdown(cmd)
 }
@@ -64,7 +65,7 @@ func savedReport(path string) (*bench.Report, error) {
 	}
 	var r bench.Report
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, usageErrorf("--from: %s holds no report of junctor bench --format json: %s", path, err)
+		return nil, usageErrorf("--from: %s is no report of junctor bench --format json: %s", path, err)
 	}
 	return &r, nil
 }

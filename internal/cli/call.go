@@ -13,7 +13,7 @@ import (
 
 // callCommand returns the group `junctor call`: the history of calls.
 func (c *cli) callCommand() *cobra.Command {
-	cmd := newGroupCommand("call", "Look at calls", "junctor call ls")
+	cmd := newGroupCommand("call", "List, show, follow and export calls", "junctor call ls")
 	cmd.AddCommand(c.callList(), c.callShow(), c.callTail(), c.callExport())
 	return cmd
 }
@@ -43,10 +43,10 @@ func (c *cli) callList() *cobra.Command {
 		}),
 	}
 	c.addCallFilter(cmd, &of)
-	cmd.Flags().StringVar(&view, "view", "", "only calls that this View made, by its `id`")
-	cmd.Flags().StringVar(&status, "status", "", "only calls that ended so, such as success, error or denied")
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
-	cmd.Flags().StringVar(&cursor, "cursor", "", "go on where the page before ended")
+	cmd.Flags().StringVar(&view, "view", "", "only calls that this App view made, by its `id`")
+	cmd.Flags().StringVar(&status, "status", "", "only calls with this status, such as success, error or denied")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of results")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "cursor of the next page")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -65,11 +65,11 @@ func (c *cli) addCallFilter(cmd *cobra.Command, f *callFilter) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.tool, "tool", "", "only calls of this tool")
 	flags.StringVar(&f.server, "server", "", "only calls of this server")
-	flags.StringVar(&f.user, "user", "", "only calls by this user or for them, by agents of theirs too: a `name` or an id")
-	flags.StringVar(&f.agent, "agent", "", "only calls by this agent, or by somebody who acted as it")
-	flags.StringVar(&f.caller, "caller", "", "only calls by this caller: a user, an agent or the key of a service, by `name` or id")
-	flags.StringVar(&f.entryPoint, "entry-point", "", "only calls through this `entry point`: mcp, sse, stdio, plain, call, admin or view")
-	flags.StringVar(&f.since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z; sums are of whole days")
+	flags.StringVar(&f.user, "user", "", "only calls by this user and the agents that act for them, by `name` or id")
+	flags.StringVar(&f.agent, "agent", "", "only calls by this agent, or by users who act as it")
+	flags.StringVar(&f.caller, "caller", "", "only calls by this caller: `name` or id of a user, an agent or a service key")
+	flags.StringVar(&f.entryPoint, "entry-point", "", "only calls that came in through this `entry point`: mcp, sse, stdio, plain, call, admin or view")
+	flags.StringVar(&f.since, "since", "", "only calls since a time span such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z; sums cover whole days")
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
 	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
 }
@@ -160,7 +160,7 @@ func parseMoment(flag, s string, now time.Time) (time.Time, error) {
 	}
 	span, err := parseSpan(s)
 	if err != nil || span < 0 {
-		return time.Time{}, usageErrorf("--%s %q: write a span before now such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", flag, s)
+		return time.Time{}, usageErrorf("--%s %q: use a time span before now, such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", flag, s)
 	}
 	return now.Add(-span), nil
 }

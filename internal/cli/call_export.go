@@ -14,7 +14,8 @@ import (
 func (c *cli) callShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID|last", Short: "Show a call with its payloads",
-		Long:    "Show a call, by its id or a short id of call ls; last is the newest. It has its parameters and its result, as the history keeps them: secrets are taken out, and long\ntexts are cut.",
+		Long: "Show a call by its id, or by a short id of junctor call ls; last is the newest. Parameters and results are " +
+			"shown as stored in the history: secrets are removed, and long texts are cut.",
 		Example: "  junctor call show last\n  junctor call show 18b1c7a2f0", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var e history.Entry
@@ -45,12 +46,13 @@ func (c *cli) callExport() *cobra.Command {
 	var until, format string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write calls with their payloads to standard output",
-		Long: "Write the calls that match, newest first, with their parameters and results as the history keeps them: secrets\n" +
-			"are taken out, and long texts are cut. As jsonl each line is an object; csv has a heading.",
+		Long: "Write the calls that match, newest first, with their parameters and results as stored in the history: " +
+			"secrets are removed, and long texts are cut. With --format jsonl each line is an object; --format csv has a " +
+			"heading.",
 		Example: "  junctor call export --since 7d --format csv > calls.csv", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if format != "jsonl" && format != "csv" {
-				return usageErrorf("--format %q: an export is jsonl or csv", format)
+				return usageErrorf("--format %q: use jsonl or csv", format)
 			}
 			query := url.Values{"format": {format}}
 			for name, value := range filter {
@@ -70,12 +72,12 @@ func (c *cli) callExport() *cobra.Command {
 	}
 	// These filters are only for the export; the others are in callFilter.
 	for name, help := range map[string]string{
-		"view": "only calls that this View made, by its `id`", "status": "only calls that ended so, such as success, error or denied", "text": "only calls that have this text in parameters, result or reason",
+		"view": "only calls that this App view made, by its `id`", "status": "only calls with this status, such as success, error or denied", "text": "only calls with this text in parameters, result or reason",
 	} {
 		filter[name] = cmd.Flags().String(name, "", help)
 	}
 	c.addCallFilter(cmd, &of)
-	cmd.Flags().StringVar(&until, "until", "", "only calls before then, in the same forms")
+	cmd.Flags().StringVar(&until, "until", "", "only calls before this, in the same forms")
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`jsonl` or csv")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "csv"}, cobra.ShellCompDirectiveNoFileComp))
 	c.addInstanceFlags(cmd)

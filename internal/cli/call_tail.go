@@ -19,9 +19,9 @@ import (
 func (c *cli) callTail() *cobra.Command {
 	var of callFilter
 	cmd := &cobra.Command{
-		Use: "tail", Short: "Follow calls as they happen",
-		Long: "Print calls when they end, or when they are refused, until Ctrl-C. With --format json each line is an object, and\n" +
-			"a call has two: one when it begins, with the status running, and one when it ends.",
+		Use: "tail", Short: "Print calls as they happen",
+		Long: "Print calls when they end or are denied, until Ctrl-C. With --format json each line is an object, and a " +
+			"call has two: one with the status running when it begins, and one when it ends.",
 		Example: "  junctor call tail --server github --format json", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{}
@@ -69,7 +69,7 @@ func (c *cli) followCalls(cmd *cobra.Command, query url.Values) error {
 		case name == "data":
 			var part admin.TailPart
 			if err := json.Unmarshal([]byte(value), &part); err != nil {
-				return junctor.Errorf(junctor.CodeUpstream, "%s sent what is no event: %w", client.name, err)
+				return junctor.Errorf(junctor.CodeUpstream, "%s sent an invalid event: %w", client.name, err)
 			}
 			if err := c.printTailPart(&part, names); err != nil {
 				return err
@@ -82,7 +82,7 @@ func (c *cli) followCalls(cmd *cobra.Command, query url.Values) error {
 	if err := lines.Err(); err != nil {
 		return client.connectionError(ctx, err)
 	}
-	return junctor.Errorf(junctor.CodeUnreachable, "%s has ended the stream; call tail follows it again", client.name)
+	return junctor.Errorf(junctor.CodeUnreachable, "%s ended the stream; run junctor call tail again", client.name)
 }
 
 // printTailPart prints the calls of a part: as JSON all, for people those that have ended.

@@ -15,7 +15,7 @@ import (
 
 // chainCommand returns the group `junctor chain`: agent registries on chains.
 func (c *cli) chainCommand() *cobra.Command {
-	cmd := newGroupCommand("chain", "See what is read of chains: registries, events, agents", "junctor chain ls")
+	cmd := newGroupCommand("chain", "Show chains, their registries, events and agents", "junctor chain ls")
 	cmd.AddCommand(c.chainList(), c.chainEvents(), c.chainAgents(), c.chainFind(), c.chainRewind())
 	return cmd
 }
@@ -23,8 +23,8 @@ func (c *cli) chainCommand() *cobra.Command {
 // chainList returns `chain ls`.
 func (c *cli) chainList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the chains that are followed, and how far they were read",
-		Long:    "List the chains that are followed, and how far they were read. Chains are declared in the file, below chains.",
+		Use: "ls", Short: "List the followed chains and their progress",
+		Long:    "List the followed chains and their progress. The settings file declares chains, below chains.",
 		Example: "  junctor chain ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/chains", []string{"NAME", "ID", "NODE", "HEAD", "READ", "COUNTS TO", "REORGS", "PROBLEM"}, func(s junctor.ChainStatus) []string {
@@ -63,8 +63,8 @@ func (c *cli) chainEvents() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&chain, "chain", "", "only events of this chain, by `name`")
 	cmd.Flags().StringVar(&agent, "agent", "", "only events about this agent, as eip155:CHAIN:REGISTRY/ID")
-	cmd.Flags().StringVar(&state, "state", "", "only events that are seen, counted or orphaned")
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	cmd.Flags().StringVar(&state, "state", "", "only events with this state: seen, counted or orphaned")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of results")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -72,7 +72,7 @@ func (c *cli) chainEvents() *cobra.Command {
 // chainAgents returns `chain agents`.
 func (c *cli) chainAgents() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "agents", Short: "List agents on chains, with what was found of them",
+		Use: "agents", Short: "List discovered agents on chains",
 		Example: "  junctor chain agents", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/chains/agents", []string{"AGENT", "NAME", "ENDPOINT", "DOMAIN", "WHY NOT"}, func(a junctor.ChainAgent) []string {
@@ -89,8 +89,9 @@ func (c *cli) chainAgents() *cobra.Command {
 func (c *cli) chainRewind() *cobra.Command {
 	var to uint64
 	cmd := &cobra.Command{
-		Use: "rewind NAME --to BLOCK", Short: "Read a chain again above a block",
-		Long:    "Read a chain again above a block. Missed events are delivered, events that were delivered before are not delivered again, and delivered events that the chain does not hold are retracted.",
+		Use: "rewind NAME --to BLOCK", Short: "Read a chain again from a block",
+		Long: "Read a chain again from the block after --to. Missed events are delivered, events that were already " +
+			"delivered are not repeated, and delivered events that the chain no longer has are retracted.",
 		Example: "  junctor chain rewind base --to 41000000", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if err := c.requestAPI(cmd, http.MethodPost, "/chains/"+url.PathEscape(args[0])+"/rewind", map[string]uint64{"to": to}, nil); err != nil {
@@ -103,7 +104,7 @@ func (c *cli) chainRewind() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().Uint64Var(&to, "to", 0, "the last `block` that counts as read (required)")
+	cmd.Flags().Uint64Var(&to, "to", 0, "number of the last `block` to keep as read; required")
 	_ = cmd.MarkFlagRequired("to") // the flag is there
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -114,8 +115,9 @@ func (c *cli) chainRewind() *cobra.Command {
 // gives exit code 3.
 func (c *cli) chainFind() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "find AGENT", Short: "Look for an agent's MCP endpoint now, and say what stands in the way",
-		Long:    "Look for an agent's MCP endpoint now, and say what stands in the way. The exit code is 3 where there is none.",
+		Use: "find AGENT", Short: "Look up an agent's MCP endpoint now, and explain a failure",
+		Long: "Look up an agent's MCP endpoint now, and explain a failure. The exit code is 3 if no endpoint was " +
+			"discovered.",
 		Example: "  junctor chain find eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/42", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var found junctor.ChainAgent

@@ -17,11 +17,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/config"
 )
 
 // cli is one run of the command line: its environment, its streams and its
@@ -59,9 +61,18 @@ func (c *cli) printError(cmd *cobra.Command, err error) {
 	if f, ok := err.(*failure); err == nil || ok && f.silent { //nolint:errorlint // a failure is never wrapped
 		return
 	}
-	c.printNote("error: %s", formatError(err))
+	text := formatError(err)
+	if _, ran := errors.AsType[*failure](err); ran {
+		text = nameFlags(cmd, text)
+		if settings := explainSettings(cmd, text); settings != "" {
+			text += "\n" + settings
+		}
+	} else {
+		text = explainFlagGroupError(text)
+	}
+	c.printNote("error: %s", text)
 	if isUsageError(err) {
-		c.printNote("%s --help says more", cmd.CommandPath())
+		c.printNote("See %s --help", cmd.CommandPath())
 	}
 }
 
@@ -71,9 +82,8 @@ func (c *cli) newRootCommand() *cobra.Command {
 	up := c.upCommand()
 	root := &cobra.Command{
 		Use:   "junctor",
-		Short: "One gateway between AI agents and everything they may act on",
-		Long: "Junctor is an MCP gateway in one binary: clients of every protocol version on one side, servers on the\n" +
-			"other, and one pipeline of checks and records between them.\n\nWithout a command it starts, as junctor up does.",
+		Short: "Run and manage an MCP gateway between AI agents and their tools",
+		// printRootHelp prints the long help.
 		Example: "  junctor demo\n  junctor up\n  junctor tool call demo__add --arg a=2 --arg b=40",
 		Version: version(),
 		Args:    rejectUnknownCommand,
@@ -89,12 +99,19 @@ func (c *cli) newRootCommand() *cobra.Command {
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.PersistentFlags().StringVar(&c.format, "format", formatText, "`text` for people or json for programs")
+	root.PersistentFlags().StringVar(&c.format, "format", formatText, "`text` or json")
 	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formatText, formatJSON}, cobra.ShellCompDirectiveNoFileComp))
 	c.addSettings(root)
 	root.AddCommand(up, c.demoCommand(), c.setupCommand(), c.stopCommand(), c.toolCommand(), c.appCommand(), c.serverCommand(), c.packCommand(), c.exportCommand(), c.applyCommand(), c.connectCommand(), c.serviceCommand(), c.agentCommand(), c.roomCommand(), c.modelCommand(), c.componentCatalogCommand(), c.roleCommand(), c.keyCommand(), c.userCommand(), c.loginCommand(), c.consentCommand(), c.chainCommand(), c.tenantCommand(), c.callCommand(), c.deliveryCommand(), c.usageCommand(), c.eventCommand(), c.triggerCommand(), c.sourceCommand(), c.scheduleCommand(), c.limitCommand(),
 		c.secretCommand(), c.auditCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(),
 		c.configCommand(), c.stdioCommand(), c.apiCommand(), c.benchCommand(), c.benchChildCommand(), c.bankCommand(), c.reapCommand(), c.completionCommand(), c.versionCommand())
+	help := c.helpCommand()
+	root.AddCommand(help)
+	root.SetHelpCommand(help)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { c.printHelp(cmd) })
+	root.SetFlagErrorFunc(explainFlagError)
+	groupCommands(root)
+	explainArgs(root)
 	return root
 }
 
@@ -112,7 +129,7 @@ const markdownAnnotation = "markdown"
 // allowMarkdown gives a command the format markdown, and returns the command.
 func (c *cli) allowMarkdown(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{markdownAnnotation: "yes"}
-	cmd.Long += "\n\n--format markdown gives the tables of a document."
+	cmd.Long += "\n\n--format markdown prints Markdown tables."
 	return cmd
 }
 
@@ -122,9 +139,9 @@ func (c *cli) checkFormat(cmd *cobra.Command) error {
 	case c.format == formatText, c.format == formatJSON, c.format == formatMarkdown && cmd.Annotations[markdownAnnotation] != "":
 		return nil
 	case cmd.Annotations[markdownAnnotation] != "":
-		return usageErrorf("--format %q: it is text, json or markdown", c.format)
+		return usageErrorf("--format %q: use text, json or markdown", c.format)
 	}
-	return usageErrorf("--format %q: it is text or json", c.format)
+	return usageErrorf("--format %q: use text or json", c.format)
 }
 
 // wantsJSON reports whether the answer must be JSON, for programs.
@@ -164,18 +181,20 @@ func newGroupCommand(name, short, example string) *cobra.Command {
 	}
 }
 
-// rejectUnknownCommand refuses a word that is no command, and suggests similar
-// ones. It is the Args function of commands with subcommands.
+// rejectUnknownCommand refuses a word that is no command, and suggests the
+// nearest one. It is the Args function of commands with subcommands.
 func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
-	if cmd.SuggestionsMinimumDistance <= 0 {
-		cmd.SuggestionsMinimumDistance = 2
+	subs := listedCommands(cmd)
+	names := make([]string, len(subs))
+	for i, sub := range subs {
+		names[i] = sub.Name()
 	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	if nearest, _ := config.FindNearest(args[0], names); nearest >= 0 {
+		text += "; did you mean " + names[nearest] + "?"
 	}
 	return usageErrorf("%s", text)
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// Every command says what it is for and shows one example of itself, and takes
+// Every command says what it is for and shows an example of itself, and takes
 // --format.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	root := (&cli{}).newRootCommand()
-	var walk func(*cobra.Command)
-	walk = func(cmd *cobra.Command) {
+	walkCommands(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" {
 			t.Errorf("%s has no short help", cmd.CommandPath())
 		}
@@ -26,11 +25,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if cmd.Flag("format") == nil {
 			t.Errorf("%s has no --format", cmd.CommandPath())
 		}
-		for _, sub := range cmd.Commands() {
-			walk(sub)
-		}
-	}
-	walk(root)
+	})
 }
 
 // A setting is a flag of every command that runs or judges an instance.
@@ -64,9 +59,9 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"tol"}, "tool or role?"},
+		{[]string{"tol"}, "did you mean tool?"},
 		{[]string{"tool", "cal"}, "did you mean call"},
-		{[]string{"tool", "show"}, "accepts 1 arg"},
+		{[]string{"tool", "show"}, "requires arguments: junctor tool show NAME"},
 		{[]string{"tool", "ls", "--nope"}, "--nope"},
 		{[]string{"version", "--format", "xml"}, "text or json"},
 		{[]string{"up", "extra"}, "extra"},
@@ -80,21 +75,21 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"call", "ls", "--since", "soon"}, "--since"},
 		{[]string{"server", "add", "x"}, "a URL, or a command"},
 		{[]string{"server", "add", "x", "https://x", "more"}, "a URL, or a command"},
-		{[]string{"server", "add", "x", "https://x", "--bearer", "secret"}, "others could see it"},
-		{[]string{"server", "add", "x", "https://x", "--bearer", "@"}, "--bearer: give the secret as"},
-		{[]string{"server", "add", "x", "https://x", "--bearer", "@-"}, "--bearer: there is no secret in standard input"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "secret"}, "other users of this machine could see it"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "@"}, "give it as @file"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "@-"}, "--bearer: standard input is empty"},
 		{[]string{"server", "add", "x", "https://x", "--bearer", "@/no/such/file"}, "--bearer: /no/such/file cannot be read"},
-		{[]string{"server", "add", "x", "https://x", "--bearer", "@/dev/null"}, "--bearer: there is no secret in /dev/null"},
-		{[]string{"secret", "set", "x", "y", "--file", "/dev/null"}, "--file: there is no secret in /dev/null"},
-		{[]string{"secret", "set", "x", "y"}, "error: there is no secret in standard input"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "@/dev/null"}, "--bearer: /dev/null is empty"},
+		{[]string{"secret", "set", "x", "y", "--file", "/dev/null"}, "--file: /dev/null is empty"},
+		{[]string{"secret", "set", "x", "y"}, "error: standard input is empty"},
 		{[]string{"server", "add", "x", "https://x", "--header", "X: @/no/such/file"}, "--header X: /no/such/file cannot be read"},
 		{[]string{"source", "add", "x", "--style", "github", "--secret", "@/no/such/file"}, "--secret: /no/such/file cannot be read"},
 		{[]string{"model", "add", "x", "--kind", "openai", "--key-file", "/no/such/file"}, "--key-file: /no/such/file cannot be read"},
 		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--basic", "u"}, "exclude each other"},
-		{[]string{"server", "add", "x", "https://x", "--basic", "u", "--password", "env:A", "--client-secret", "@-"}, "--client-secret, --client-key, --issuer and --oauth-scope with --oauth-client or --oauth"},
-		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--api-key-header", "X-Key"}, "--api-key-header goes with --api-key"},
-		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--password", "env:B"}, "--password with --basic"},
-		{[]string{"server", "add", "x", "https://x", "--oauth", "--token-url", "https://x/token"}, "--token-url with --oauth-client"},
+		{[]string{"server", "add", "x", "https://x", "--basic", "u", "--password", "env:A", "--client-secret", "@-"}, "--client-secret requires --oauth-client, --oauth or --grant"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--api-key-header", "X-Key"}, "--api-key-header requires --api-key"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--password", "env:B"}, "--password requires --basic"},
+		{[]string{"server", "add", "x", "https://x", "--oauth", "--token-url", "https://x/token"}, "--token-url requires --oauth-client"},
 		{[]string{"server", "add", "x", "https://x", "--password", "env:A"}, "--basic"},
 		{[]string{"server", "add", "x", "https://x", "--header", "odd"}, "--header"},
 		{[]string{"server", "add", "x", "--", "run", "me"}, "--yes"},

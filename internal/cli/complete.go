@@ -97,10 +97,11 @@ func (c *cli) completeArguments(cmd *cobra.Command, args []string, prefix string
 // script of a shell. The root command disables cobra's own one.
 func (c *cli) completionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "completion bash|zsh|fish|powershell", Short: "Print the completion script of a shell",
-		Long: "Print the script that completes commands, flags and the names of live tools, servers and keys.\n\n" +
-			"bash: source <(junctor completion bash)\nzsh:  junctor completion zsh > \"${fpath[1]}/_junctor\"\n" +
-			"fish: junctor completion fish > ~/.config/fish/completions/junctor.fish",
+		Use: "completion bash|zsh|fish|powershell", Short: "Print the completion script for a shell",
+		Long: "Print the script that completes commands, flags and the names of tools, servers and keys:\n\n" +
+			"  bash: source <(junctor completion bash)\n" +
+			"  zsh:  junctor completion zsh > \"${fpath[1]}/_junctor\"\n" +
+			"  fish: junctor completion fish > ~/.config/fish/completions/junctor.fish",
 		Example: "  source <(junctor completion bash)", Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {

@@ -16,9 +16,9 @@ import (
 // componentCatalogCommand returns the group `junctor component-catalog`: A2UI
 // catalogs of interface components.
 func (c *cli) componentCatalogCommand() *cobra.Command {
-	cmd := newGroupCommand("component-catalog", "Register, list and remove catalogs of interface components that agents answer with", "junctor component-catalog ls")
+	cmd := newGroupCommand("component-catalog", "Manage the UI components that agents can answer with", "junctor component-catalog ls")
 	cmd.AddCommand(c.componentCatalogAdd(), c.componentCatalogList(), c.componentCatalogShow(),
-		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a component catalog that was registered", "fleet"))
+		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a registered component catalog", "fleet"))
 	return cmd
 }
 
@@ -27,21 +27,21 @@ func (c *cli) componentCatalogCommand() *cobra.Command {
 func (c *cli) componentCatalogAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add NAME FILE", Short: "Register a component catalog, or replace it",
-		Long: "Register a catalog of interface components: a JSON document as A2UI v0.9 writes catalogs, with components by\n" +
-			"their names, each in the namespace of the catalog, and JSON Schemas of their properties. fallbacks says of each\n" +
-			"which basic components stand for it; clients that do not know the catalog, and the console, draw these. Agents may\n" +
-			"use the components at once. docs/guides/a2ui.md has an example.",
+		Long: "Register a catalog of UI components, or replace one. FILE is a JSON document in the form of A2UI v0.9: " +
+			"components by name, each in the namespace of the catalog, with JSON Schemas of their properties. Its " +
+			"member fallbacks names the basic components that replace each component in the console and in clients that " +
+			"do not know the catalog. Agents can use the components at once. docs/guides/a2ui.md has an example.",
 		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MaxCatalogBytes {
-				return usageErrorf("%s is too large for a component catalog: %d KiB are the most", args[1], a2ui.MaxCatalogBytes>>10)
+				return usageErrorf("%s is too large for a component catalog: the maximum is %d KiB", args[1], a2ui.MaxCatalogBytes>>10)
 			}
 			text, err := os.ReadFile(args[1])
 			if err != nil {
 				return usageErrorf("%s cannot be read: %v", args[1], err)
 			}
 			if !json.Valid(text) {
-				return usageErrorf("%s is no JSON: a component catalog is a JSON document", args[1])
+				return usageErrorf("%s is invalid JSON: a component catalog is a JSON document", args[1])
 			}
 			var added admin.ComponentCatalog
 			if err := c.requestAPI(cmd, http.MethodPut, apiPath("component-catalogs", args[0]), map[string]any{"document": json.RawMessage(text)}, &added); err != nil {

@@ -11,7 +11,7 @@ import (
 // configCommand returns the group `junctor config`. Its commands read the
 // settings of this command line and ask no instance.
 func (c *cli) configCommand() *cobra.Command {
-	cmd := newGroupCommand("config", "Look at the settings of an instance", "junctor config print")
+	cmd := newGroupCommand("config", "Print and check the settings of an instance", "junctor config print")
 	cmd.AddCommand(c.configPrint(), c.configCheck())
 	return cmd
 }
@@ -19,7 +19,7 @@ func (c *cli) configCommand() *cobra.Command {
 // configPrint returns `config print`.
 func (c *cli) configPrint() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "print", Short: "Print each setting with its value and where that comes from",
+		Use: "print", Short: "Print each setting with its value and its source",
 		Example: "  junctor config print --config junctor.yaml", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -45,7 +45,7 @@ func (c *cli) configPrint() *cobra.Command {
 // settings and declarations at once.
 func (c *cli) configCheck() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check the settings and name every problem; exits 1 if there is one",
+		Use: "check", Short: "Check the settings and list every problem",
 		Example: "  junctor config check --config junctor.yaml", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			warnings := config.UnknownEnv(c.env)

@@ -21,24 +21,26 @@ func (c *cli) connectCommand() *cobra.Command {
 	var file string
 	var as agentConnection
 	cmd := &cobra.Command{
-		Use: "connect [CLIENT]", Short: "Put Junctor into the configuration of an MCP client, or take it out",
-		Long: "Put Junctor into the configuration of an MCP client:\n" + strings.Join(clients.Names(), ", ") + ".\n" +
-			"The client gets a key of its own, which may list and call tools, so that its calls can be\n" +
-			"distinguished and its access revoked. With --agent it is connected as an agent, with the tools of --tool alone:\n" +
-			"a new agent is added with them. --list shows which clients are connected. A copy of the file is kept beside it. --undo removes the entry again\n" +
-			"and revokes the key.",
+		Use: "connect [CLIENT]", Short: "Add Junctor to the configuration of an MCP client",
+		Long: "Add Junctor to the configuration of an MCP client: " +
+			strings.Join(clients.Names(), ", ") +
+			".\n\n" +
+			"The client gets its own key, which can list and call tools, so that its calls can be distinguished and its " +
+			"access revoked. With --agent it connects as an agent; a new agent is added with the tools of --tool. --list " +
+			"shows which clients are connected. --undo removes Junctor again and revokes the key. A copy of the client's " +
+			"file is kept beside it.",
 		Example: "  junctor connect cursor\n  junctor connect cursor --agent laptop --tool 'notes/*' --tool 'github/get_*'\n  junctor connect --list\n  junctor connect cursor --undo",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: completeClients,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case list && len(args) > 0:
-				return usageErrorf("--list takes no CLIENT")
+				return usageErrorf("--list cannot be combined with a CLIENT: it lists all clients")
 			case list:
 				return c.listConnections(cmd)
 			case len(args) == 0:
 				return usageErrorf("name a CLIENT: %s; or use --list", strings.Join(clients.Names(), ", "))
 			case len(as.patterns) > 0 && as.name == "":
-				return usageErrorf("--tool narrows the tools of an agent: name it with --agent")
+				return usageErrorf("--tool requires --agent, the name of the agent that gets the tools")
 			}
 			client, err := clients.Find(args[0])
 			if err != nil {
@@ -55,14 +57,14 @@ func (c *cli) connectCommand() *cobra.Command {
 			return c.connectClient(cmd, client, file, as)
 		}),
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "take Junctor out again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "remove Junctor from the client's configuration and revoke its key")
 	cmd.Flags().BoolVar(&list, "list", false, "list the connected clients, with their keys and when they were last seen")
-	cmd.Flags().StringVar(&as.name, "agent", "", "connect the client as the agent of this `name`, and add the agent if it is new")
-	cmd.Flags().StringArrayVar(&as.patterns, "tool", nil, "with --agent: a tool that a new agent may call, as a `pattern`: server/tool, server/* for all that the server has now and later, or server/get_* for those that match now; may be given several times")
+	cmd.Flags().StringVar(&as.name, "agent", "", "connect the client as the agent with this `name`; a new agent is added")
+	cmd.Flags().StringArrayVar(&as.patterns, "tool", nil, "with --agent: `pattern` of tools that a new agent may call: server/tool, server/* for all current and future tools, or server/get_* for current tools that match; repeatable")
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
 	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents)
 	cmd.MarkFlagsMutuallyExclusive("undo", "agent", "list")
-	cmd.Flags().StringVar(&file, "file", "", "the client's `file`, where it is not the usual one")
+	cmd.Flags().StringVar(&file, "file", "", "configuration `file` of the client (default its usual one)")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

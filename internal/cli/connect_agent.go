@@ -35,7 +35,7 @@ func (c *cli) provideAgent(cmd *cobra.Command, as agentConnection) error {
 	if err == nil {
 		texts := strings.Split(joinGrants(had.Tools), ", ")
 		if slices.Sort(texts); len(grants) > 0 && !slices.Equal(texts, grants) {
-			return usageErrorf("the agent %s exists with other tools (%s). To use it as it is, leave --tool out; to change it: junctor agent set %s --tool %s",
+			return usageErrorf("the agent %s already has other tools (%s). To use these, omit --tool; to change them: junctor agent set %s --tool %s",
 				as.name, joinGrants(had.Tools), as.name, strings.Join(grants, " --tool "))
 		}
 		c.warnWithheld(had)
@@ -45,7 +45,7 @@ func (c *cli) provideAgent(cmd *cobra.Command, as agentConnection) error {
 		return err
 	}
 	if len(grants) == 0 {
-		return usageErrorf("there is no agent %s: name the tools that it may call with --tool, such as --tool 'notes/*'", as.name)
+		return usageErrorf("the agent %s does not exist: to add it, name its tools with --tool, such as --tool 'notes/*'", as.name)
 	}
 	var made admin.CreatedAgent
 	if err := c.requestAPI(cmd, http.MethodPost, "/agents", map[string]any{"name": as.name, "tools": grants}, &made); err != nil {
@@ -82,7 +82,7 @@ func (c *cli) expandPatterns(cmd *cobra.Command, patterns []string) ([]string, e
 		for _, t := range tools.Items {
 			matches, err := path.Match(pattern, t.Server+"/"+t.Name)
 			if err != nil {
-				return nil, usageErrorf("--tool %q is not a pattern: %v", pattern, err)
+				return nil, usageErrorf("--tool %q is an invalid pattern: %v", pattern, err)
 			}
 			if matches {
 				grants, found = append(grants, t.Server+"/"+t.Name), true

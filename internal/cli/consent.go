@@ -12,7 +12,7 @@ import (
 // consentCommand returns the group `junctor consent`: OAuth consents of users
 // to MCP clients.
 func (c *cli) consentCommand() *cobra.Command {
-	cmd := newGroupCommand("consent", "List and revoke what people let MCP clients do for them, by OAuth", "junctor consent ls")
+	cmd := newGroupCommand("consent", "List and revoke the OAuth consents of users", "junctor consent ls")
 	cmd.AddCommand(c.consentList(), c.consentRevoke())
 	return cmd
 }
@@ -47,7 +47,7 @@ func (c *cli) consentList() *cobra.Command {
 // consentRevoke returns `consent revoke`.
 func (c *cli) consentRevoke() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "revoke ID", short: "Revoke a consent: the program's tokens end", example: "consent revoke 5hq2k7wz3n4x6b2a",
+		use: "revoke ID", short: "Revoke a consent and its tokens", example: "consent revoke 5hq2k7wz3n4x6b2a",
 		collection: "consents", key: "id", state: "revoked",
 		complete: completeFrom(c, "/consents", func(n junctor.Consent) (string, string) { return n.ID, n.ClientName }),
 	})

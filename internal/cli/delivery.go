@@ -17,13 +17,13 @@ import (
 // deliveryCommand returns the group `junctor delivery`: calls that triggers
 // make of events.
 func (c *cli) deliveryCommand() *cobra.Command {
-	cmd := newGroupCommand("delivery", "List, show, replay, hold, release and drop deliveries of events", "junctor delivery ls --state dead")
+	cmd := newGroupCommand("delivery", "List, replay, hold, release and drop deliveries", "junctor delivery ls --state dead")
 	cmd.AddCommand(c.deliveryList(), c.deliveryShow(),
-		c.deliveryChange("replay", "Make deliveries again, under the ids that they have", "  junctor delivery replay --state dead --trigger on-feedback --since 24h"),
-		c.deliveryChange("hold", "Keep deliveries from being attempted, and what is behind them in order", "  junctor delivery hold --agent 42"),
-		c.deliveryChange("release", "Let held deliveries go on", "  junctor delivery release --agent 42"),
-		c.deliveryChange("drop", "End deliveries without a further attempt", "  junctor delivery drop 18ac773d48a53400551d805bb5637803"),
-		c.deliveryEndpoints(), c.deliverySwitch("stop", "Leave an endpoint alone: its deliveries are held"), c.deliverySwitch("start", "Call an endpoint again, at once"))
+		c.deliveryChange("replay", "Attempt deliveries again, with the same ids", "  junctor delivery replay --state dead --trigger on-feedback --since 24h"),
+		c.deliveryChange("hold", "Hold deliveries and those that are ordered behind them", "  junctor delivery hold --agent 42"),
+		c.deliveryChange("release", "Release held deliveries", "  junctor delivery release --agent 42"),
+		c.deliveryChange("drop", "Drop deliveries without another attempt", "  junctor delivery drop 18ac773d48a53400551d805bb5637803"),
+		c.deliveryEndpoints(), c.deliverySwitch("stop", "Stop deliveries to a delivery endpoint; they are held"), c.deliverySwitch("start", "Resume deliveries to a delivery endpoint"))
 	return cmd
 }
 
@@ -38,14 +38,14 @@ type deliveryFlags struct {
 // addTo adds the flags to a command.
 func (f *deliveryFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.state, "state", "", "waiting, ready, leased, held, done, dead or dropped")
-	flags.StringVar(&f.event, "event", "", "of this event, by `id`")
-	flags.StringVar(&f.trigger, "trigger", "", "of this trigger, by `name`")
-	flags.StringVar(&f.agent, "agent", "", "that concern this `agent`")
-	flags.StringVar(&f.tool, "tool", "", "of this `tool`")
-	flags.StringVar(&f.endpoint, "endpoint", "", "to this `endpoint`, as delivery endpoints lists it")
-	flags.StringVar(&f.since, "since", "", "made within a span such as 24h or 7d, or since a time such as 2030-01-31T00:00:00Z")
-	flags.StringVar(&f.until, "until", "", "made before: a span ago, or a time")
+	flags.StringVar(&f.state, "state", "", "only deliveries in this state: waiting, ready, leased, held, done, dead or dropped")
+	flags.StringVar(&f.event, "event", "", "only deliveries of the event with this `id`")
+	flags.StringVar(&f.trigger, "trigger", "", "only deliveries of the trigger with this `name`")
+	flags.StringVar(&f.agent, "agent", "", "only deliveries that concern this `agent`")
+	flags.StringVar(&f.tool, "tool", "", "only deliveries to this `tool`")
+	flags.StringVar(&f.endpoint, "endpoint", "", "only deliveries to this `endpoint` (junctor delivery endpoints)")
+	flags.StringVar(&f.since, "since", "", "only deliveries created within a time span such as 24h or 7d, or since a time such as 2030-01-31T00:00:00Z")
+	flags.StringVar(&f.until, "until", "", "only deliveries created before this, in the same forms")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"waiting", "ready", "leased", "held", "done", "dead", "dropped"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -66,7 +66,7 @@ func (f *deliveryFlags) readValues() (map[string]string, error) {
 		if err != nil {
 			span, err := parseSpan(value)
 			if err != nil || span < 0 {
-				return nil, usageErrorf("--%s %q: write a span such as 24h or 7d, or a time such as 2030-01-31T00:00:00Z", name, value)
+				return nil, usageErrorf("--%s %q: use a time span such as 24h or 7d, or a time such as 2030-01-31T00:00:00Z", name, value)
 			}
 			at = time.Now().Add(-span).UTC().Truncate(time.Second)
 		}
@@ -96,7 +96,7 @@ func (c *cli) deliveryList() *cobra.Command {
 		}),
 	}
 	f.addTo(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
+	cmd.Flags().IntVar(&limit, "limit", 100, "maximum number of results")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -176,14 +176,14 @@ func (c *cli) deliveryChange(what, short, example string) *cobra.Command {
 	var f deliveryFlags
 	cmd := &cobra.Command{
 		Use: what + " [ID...]", Short: short, Example: example, ValidArgsFunction: c.completeDeliveries,
-		Long: short + ": those that are named, or all that the flags choose.",
+		Long: short + ". Name deliveries by id, or select them with flags.",
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			values, err := f.readValues()
 			if err != nil {
 				return err
 			}
 			if len(values) == 0 && len(args) == 0 {
-				return usageErrorf("name deliveries, or choose them with --state, --event, --trigger, --agent, --tool, --endpoint, --since or --until")
+				return usageErrorf("name deliveries by id, or select them with --state, --event, --trigger, --agent, --tool, --endpoint, --since or --until")
 			}
 			body := map[string]any{"action": what}
 			if len(args) > 0 {
@@ -212,7 +212,7 @@ func (c *cli) deliveryChange(what, short, example string) *cobra.Command {
 // queue.
 func (c *cli) deliveryEndpoints() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "endpoints", Short: "List the endpoints that deliveries wait for, or that are left alone", Example: "  junctor delivery endpoints", Args: cobra.NoArgs,
+		Use: "endpoints", Short: "List delivery endpoints that have waiting deliveries or are stopped", Example: "  junctor delivery endpoints", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/endpoints", []string{"ENDPOINT", "STATE", "DELIVERIES", "UNTIL", "WHY"}, func(l queue.Lane) []string {
 				return []string{l.Name, string(l.State), strconv.Itoa(l.Jobs), formatTime(l.Until), l.Reason}

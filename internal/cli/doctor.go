@@ -69,14 +69,15 @@ type instanceChecks struct {
 // doctorCommand returns `junctor doctor`.
 func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check that an instance can run here, or does", Example: "  junctor doctor --format json", Args: cobra.NoArgs,
-		Long: "Check settings, data directory, files, database, port, address, clock and disk, whether the running\n" +
-			"instance answers, and what is unsafe about it: its own settings count where one runs. Of an instance on\n" +
-			"PostgreSQL, all that share the database are looked at: whether they reach each other, their versions,\n" +
-			"clocks, sealing keys, Redis, journals and leases. Every check is printed, with what to do; the command\n" +
-			"exits 1 if any fails.\n" +
-			"Each server of a running instance that is switched on is reached as junctor server test does it: commands are\n" +
-			"started, and APIs are sent a request that changes nothing. A server that clients cannot use fails.",
+		Use: "doctor", Short: "Check the settings, the machine and the running instance", Example: "  junctor doctor --format json", Args: cobra.NoArgs,
+		Long: "Check the settings, the data directory, files, database, port, address, clock and disk, and whether the " +
+			"running instance answers and is exposed safely. If an instance runs, its own settings are checked. With " +
+			"PostgreSQL, all replicas are checked: whether they reach each other, and their versions, clocks, sealing " +
+			"keys, Redis, journals and leases.\n\n" +
+			"The command also connects to each enabled server of a running instance, as junctor server test does: it " +
+			"starts commands, and sends APIs a request that changes nothing. A server that clients cannot use is a " +
+			"failure.\n\n" +
+			"Each check is printed with its remedy. The exit code is 1 if a check fails.",
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			findings := []finding{}
 			i, first := c.newInstanceChecks(cmd)

@@ -15,7 +15,7 @@ import (
 
 // eventCommand returns the group `junctor event`.
 func (c *cli) eventCommand() *cobra.Command {
-	cmd := newGroupCommand("event", "Send events, and see which were taken", "junctor event ls")
+	cmd := newGroupCommand("event", "Send, list and replay events", "junctor event ls")
 	cmd.AddCommand(c.eventSend(), c.eventList(), c.eventShow(), c.eventReplay())
 	return cmd
 }
@@ -35,7 +35,7 @@ func readJSON(flag, value string) (json.RawMessage, error) {
 		value = string(text)
 	}
 	if !json.Valid([]byte(value)) {
-		return nil, usageErrorf("--%s: it is no JSON; write it in quotes, or as @file", flag)
+		return nil, usageErrorf("--%s: invalid JSON; quote it, or give it as @file", flag)
 	}
 	return json.RawMessage(value), nil
 }
@@ -46,8 +46,8 @@ func (c *cli) eventSend() *cobra.Command {
 	var source, agent, data, key string
 	cmd := &cobra.Command{
 		Use: "send TYPE", Short: "Send an event",
-		Long: "Send an event. When the command returns it is stored, with the calls that triggers make of it: their ids are shown.\n" +
-			"With --key an event that was sent before is not taken again.",
+		Long: "Send an event. When the command returns, the event and its deliveries are stored; the ids of the deliveries " +
+			"are printed. With --key, an event with a known key is not stored again.",
 		Example: "  junctor event send report.finished --agent 42 --data '{\"pages\":3}'", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			text, err := readJSON("data", data)
@@ -70,10 +70,11 @@ func (c *cli) eventSend() *cobra.Command {
 			return c.printTaken(taken)
 		}),
 	}
-	cmd.Flags().StringVar(&source, "source", "", "where it comes from (default api)")
-	cmd.Flags().StringVar(&agent, "agent", "", "`id` of the agent that it concerns")
-	cmd.Flags().StringVar(&data, "data", "", "what there is to say: a JSON object, or `@file`")
-	cmd.Flags().StringVar(&key, "key", "", "what to know it again by")
+	cmd.Flags().StringVar(&source, "source", "", "source of the event (default api)")
+	cmd.Flags().StringVar(&agent, "agent", "", "`id` of the agent that the event concerns")
+	cmd.Flags().StringVar(&data, "data", "", "data of the event: a JSON object, or `@file`")
+	cmd.Flags().StringVar(&key, "key", "", "deduplication key: an event with a known key is not stored again")
+	setField(cmd, "key", "dedupe_key")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -105,10 +106,10 @@ func (c *cli) eventList() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&source, "source", "", "only of this source")
-	cmd.Flags().StringVar(&kind, "type", "", "only of this type")
-	cmd.Flags().StringVar(&agent, "agent", "", "only those that concern this agent")
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	cmd.Flags().StringVar(&source, "source", "", "only events of this source")
+	cmd.Flags().StringVar(&kind, "type", "", "only events of this type")
+	cmd.Flags().StringVar(&agent, "agent", "", "only events that concern this agent")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of results")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -137,9 +138,10 @@ func (c *cli) eventShow() *cobra.Command {
 // earlier event. It makes only deliveries that do not exist yet.
 func (c *cli) eventReplay() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "replay ID", Short: "Ask the triggers of today what follows from an event",
-		Long: "Ask the triggers of today what follows from an event, such as one that no trigger was for, or whose template failed.\n" +
-			"A delivery that there is already stays the only one of its trigger: junctor delivery replay makes that again.",
+		Use: "replay ID", Short: "Match an event against the current triggers again",
+		Long: "Match a stored event against the current triggers, such as an event that matched no trigger, or whose " +
+			"template failed. A delivery that a trigger already created is not created again: use junctor delivery " +
+			"replay for it.",
 		Example: "  junctor event replay 18a2f1c4b7d30e11", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var taken junctor.Taken

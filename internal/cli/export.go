@@ -16,15 +16,16 @@ import (
 func (c *cli) exportCommand() *cobra.Command {
 	var form string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write what an instance has, as a file that apply reads",
-		Long: "Write the servers, agents, sources, triggers and schedules of an instance in the form of a settings file, in a stable order:\n" +
-			"the same is the same text every time. Keys of agents are not in it. References to credentials are written as they are. A credential that is\n" +
-			"sealed is not known to anybody: in its place is a variable to read it from, and those are named. The document of an API\n" +
-			"that did not come from an address is in the file, as text.",
+		Use: "export", Short: "Export servers, agents and events as a settings file",
+		Long: "Write the servers, agents, sources, triggers and schedules of an instance in the form of a settings file, " +
+			"in a stable order. junctor apply reads it.\n\n" +
+			"Keys of agents are not included. References to credentials are written as they are. A sealed credential " +
+			"cannot be exported: the file reads it from a variable instead, and the command names these variables. If " +
+			"the document of a generated server did not come from a URL, the file contains its text.",
 		Example: "  junctor export > servers.yaml", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if form != "yaml" && form != "json" {
-				return usageErrorf("--format %q: it is yaml or json", form)
+				return usageErrorf("--format %q: use yaml or json", form)
 			}
 			var made admin.Exported
 			if err := c.requestAPI(cmd, http.MethodGet, "/export?format="+form, nil, &made); err != nil {

@@ -38,19 +38,19 @@ func (f *fieldFlag) Set(text string) error {
 	case reflect.Bool:
 		is, err := strconv.ParseBool(text)
 		if err != nil {
-			return fmt.Errorf("use true or false")
+			return fmt.Errorf("must be true or false")
 		}
 		v.SetBool(is)
 	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return fmt.Errorf("it has to be a whole number")
+			return fmt.Errorf("must be a whole number")
 		}
 		v.SetInt(int64(n))
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("it has to be a number")
+			return fmt.Errorf("must be a number")
 		}
 		v.SetFloat(n)
 	case reflect.Slice:
@@ -117,9 +117,9 @@ func flagHelp(f junctor.Field) string {
 	}
 	switch f.Type.Kind() {
 	case reflect.Map:
-		return doc + ". The value may be @file, - for standard input, or a reference. May be given several times"
+		return doc + ". The value may be @file, - for standard input, or a reference. Repeatable"
 	case reflect.Slice:
-		return doc + ". May be given several times"
+		return doc + ". Repeatable"
 	default:
 		return doc
 	}

@@ -36,7 +36,7 @@ func (c *cli) newClient(cmd *cobra.Command) (*adminClient, error) {
 func (c *cli) newRemoteClient(base string) (*adminClient, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "JUNCTOR_URL is not the URL of an instance; write it as http://127.0.0.1:8717")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "JUNCTOR_URL is not an http or https URL; set it to the URL of an instance, such as http://127.0.0.1:8717")
 	}
 	http, err := egress.Remote(u)
 	if err != nil {

@@ -179,7 +179,7 @@ func (c *cli) serveBenchVariant(ctx context.Context, missing app.Option) error {
 	}
 	at, err := netip.ParseAddrPort(cfg.Listen)
 	if err != nil || !at.Addr().IsLoopback() {
-		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it listens on a loopback address only, not on %s", cfg.Listen)
+		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it listens on loopback addresses only, and not on %s: change --listen", cfg.Listen)
 	}
 	if entries, err := os.ReadDir(cfg.DataDir); cfg.DB != nil || len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it begins with an empty data directory and no other database; %s is not empty, or db is set", cfg.DataDir)
@@ -210,10 +210,11 @@ func (c *cli) withInstance(ctx context.Context, cfg *config.Config, use func(*ap
 // streams.
 func (c *cli) stdioCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "stdio", Short: "Speak MCP on standard input and output, for hosts that start a process",
-		Long: "Speak MCP on standard input and output. When an instance runs on this data directory, its tools are served\n" +
-			"through it; otherwise this process serves them itself, without listening on the network. With JUNCTOR_KEY the\n" +
-			"client is whom that key names; without it, the operator who started this.",
+		Use: "stdio", Short: "Run as an MCP server on standard input and output",
+		Long: "Run as an MCP server on standard input and output, for MCP clients that start a command. If an instance " +
+			"runs on the data directory, the command forwards to it; otherwise this process serves the tools itself, " +
+			"without listening on the network.\n\n" +
+			"With JUNCTOR_KEY the client acts as the owner of that key; otherwise as the operator.",
 		Example: "  junctor stdio --data-dir ~/.local/share/junctor", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)

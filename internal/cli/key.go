@@ -15,7 +15,7 @@ import (
 
 // keyCommand returns the group `junctor key`.
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := newGroupCommand("key", "Create, list, rotate and revoke keys", "junctor key ls")
+	cmd := newGroupCommand("key", "Create, list, rotate and revoke API keys", "junctor key ls")
 	cmd.AddCommand(c.keyCreate(), c.keyList(), c.keyRotate(), c.keyRevoke())
 	return cmd
 }
@@ -26,9 +26,10 @@ func (c *cli) keyCreate() *cobra.Command {
 	var names []string
 	var expires, user, agent string
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Create a key; it is shown once",
-		Long: "Create a key. The key itself goes to standard output, once: only its hash is kept. With --user or --agent it is\n" +
-			"theirs: it can do no more than they, and ends with them. Without either it is a service's of its own.\n\nScopes: " + scopeNames() + ".",
+		Use: "create NAME", Short: "Create a key and print it",
+		Long: "Create a key and print it once on standard output: only its hash is stored. With --user or --agent the key " +
+			"belongs to that user or agent, has at most their permissions, and is removed with them. Otherwise it belongs to a " +
+			"service of its own.\n\nScopes: " + scopeNames() + ".",
 		Example: "  junctor key create ci --scope tools:read --scope tools:call --expires 90d", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			scopes := make([]junctor.Scope, len(names))
@@ -58,11 +59,12 @@ func (c *cli) keyCreate() *cobra.Command {
 			return c.printToken(key, fmt.Sprintf("key %s (%s) with %s", key.ID, key.Name, joinScopes(key.Scopes)))
 		}),
 	}
-	cmd.Flags().StringSliceVar(&names, "scope", []string{string(junctor.ScopeToolsRead), string(junctor.ScopeToolsCall)}, "what the key may do; may be given several times")
-	cmd.Flags().StringVar(&user, "user", "", "the user whose key it is, by `name`")
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent whose key it is, by `name`")
+	cmd.Flags().StringSliceVar(&names, "scope", []string{string(junctor.ScopeToolsRead), string(junctor.ScopeToolsCall)}, "scope of the key; repeatable")
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user that the key belongs to")
+	cmd.Flags().StringVar(&agent, "agent", "", "`name` of the agent that the key belongs to")
 	cmd.MarkFlagsMutuallyExclusive("user", "agent")
-	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&expires, "expires", "", "when it expires: a time span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z (default never)")
+	setField(cmd, "expires", "expires_at")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(strings.Split(scopeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -84,15 +86,15 @@ func (c *cli) printToken(key admin.CreatedKey, what string) error {
 func (c *cli) keyRotate() *cobra.Command {
 	var grace string
 	cmd := &cobra.Command{
-		Use: "rotate KEY", Short: "Give a key a new token; the former works on for a while",
-		Long: "Give a key a new token, which goes to standard output, once. The former one works on for the grace, so that\n" +
-			"nothing fails while the new one is put in place; rotating again ends it. Sessions of the key's owner go on.\n" +
-			"KEY is an id or a name; if several keys have the name, the id.",
+		Use: "rotate KEY", Short: "Replace the token of a key, with a grace period",
+		Long: "Replace the token of a key and print the new one once. The previous token stays valid for the time of " +
+			"--grace, so that clients can be updated; another rotation ends it. Sessions of the key continue. KEY is an " +
+			"id, or a name that only one key has.",
 		Example: "  junctor key rotate laptop --grace 1h", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeKeys,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			span, err := parseSpan(grace)
 			if err != nil || span < 0 {
-				return usageErrorf("--grace %q: write a span such as 10m or 1d, or 0", grace)
+				return usageErrorf("--grace %q: use a time span such as 10m or 1d, or 0", grace)
 			}
 			var key admin.CreatedKey
 			body := map[string]any{"grace_seconds": int64(span / time.Second)}
@@ -106,7 +108,8 @@ func (c *cli) keyRotate() *cobra.Command {
 			return c.printToken(key, what)
 		}),
 	}
-	cmd.Flags().StringVar(&grace, "grace", "10m", "how long the former token works on")
+	cmd.Flags().StringVar(&grace, "grace", "10m", "how long the previous token stays valid")
+	setField(cmd, "grace", "grace_seconds")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -118,7 +121,7 @@ func parseExpiry(s string, now time.Time) (time.Time, error) {
 	}
 	span, err := parseSpan(s)
 	if err != nil || span <= 0 {
-		return time.Time{}, usageErrorf("--expires %q: write a span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z", s)
+		return time.Time{}, usageErrorf("--expires %q: use a time span such as 12h or 90d, or a time such as 2030-01-31T00:00:00Z", s)
 	}
 	return now.Add(span).UTC().Truncate(time.Second), nil
 }
@@ -129,7 +132,7 @@ func parseSpan(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.Atoi(days)
 		if err != nil || n < 0 || n > 100_000 {
-			return 0, fmt.Errorf("%q is no number of days", days)
+			return 0, fmt.Errorf("%q is not a number of days", days)
 		}
 		return time.Duration(n) * 24 * time.Hour, nil
 	}
@@ -175,7 +178,7 @@ func keyState(k junctor.Key, now time.Time) string {
 // keyRevoke returns `key revoke`.
 func (c *cli) keyRevoke() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "revoke KEY", short: "Revoke a key, by name or id: it opens nothing any more", example: "key revoke laptop",
+		use: "revoke KEY", short: "Revoke a key at once, by name or id", example: "key revoke laptop",
 		collection: "keys", key: "id", state: "revoked", complete: c.completeKeys,
 	})
 }

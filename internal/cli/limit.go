@@ -16,7 +16,7 @@ import (
 
 // limitCommand returns the group `junctor limit`: limits of tiers and of tools.
 func (c *cli) limitCommand() *cobra.Command {
-	cmd := newGroupCommand("limit", "Show and change how much people, agents and tools may do", "junctor limit ls")
+	cmd := newGroupCommand("limit", "Show and set limits of tiers and tools", "junctor limit ls")
 	cmd.AddCommand(c.limitList(), c.limitSet(), c.limitRemove())
 	return cmd
 }
@@ -24,7 +24,7 @@ func (c *cli) limitCommand() *cobra.Command {
 // limitList returns `limit ls`.
 func (c *cli) limitList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the tiers, and the limits of tools", Example: "  junctor limit ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List the limits of tiers and tools", Example: "  junctor limit ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			var policy junctor.LimitPolicy
 			if err := c.requestAPI(cmd, http.MethodGet, "/limits", nil, &policy); err != nil {
@@ -80,12 +80,12 @@ type limitFlags struct {
 // addTo adds the flags to a command.
 func (f *limitFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Float64Var(&f.PerSecond, "per-second", 0, "calls a second, steadily")
-	flags.IntVar(&f.Burst, "burst", 0, "calls at once after a pause; what one second brings where it is not given")
-	flags.IntVar(&f.PerDay, "per-day", 0, "calls between two midnights in UTC")
-	flags.IntVar(&f.Concurrent, "concurrent", 0, "calls at a time")
-	flags.StringVar(&f.overLimit, "over-limit", "", "what happens to calls beyond a limit: `reject` or queue")
-	flags.DurationVar(&f.maxWait, "max-wait", 0, "with queue: how long a call may wait")
+	flags.Float64Var(&f.PerSecond, "per-second", 0, "sustained calls per second")
+	flags.IntVar(&f.Burst, "burst", 0, "calls at once after a pause (default the calls of one second)")
+	flags.IntVar(&f.PerDay, "per-day", 0, "calls per day in UTC")
+	flags.IntVar(&f.Concurrent, "concurrent", 0, "concurrent calls")
+	flags.StringVar(&f.overLimit, "over-limit", "", "what happens to calls over a limit: `reject` or queue")
+	flags.DurationVar(&f.maxWait, "max-wait", 0, "with --over-limit queue: how long a call may wait")
 	_ = cmd.RegisterFlagCompletionFunc("over-limit", cobra.FixedCompletions([]string{"reject", "queue"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -117,12 +117,14 @@ func (f *limitFlags) makePatch(cmd *cobra.Command) junctor.LimitsPatch {
 func (c *cli) limitSet() *cobra.Command {
 	var f limitFlags
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Set the limits of a tier, or of a tool as server/tool",
-		Long:    "Set the limits of a tier, or of a tool as server/tool. What is not given stays as it is; 0 takes a limit away.\nA user has a tier (user set NAME --tier), an agent its own, its limits, or its owner's tier.",
+		Use: "set NAME", Short: "Set the limits of a tier or a tool",
+		Long: "Set the limits of a tier, or of a tool as server/tool. Limits without a flag stay as they are; 0 removes a " +
+			"limit. A user has a tier (junctor user set NAME --tier); an agent has its own limits, its own tier, or the " +
+			"tier of its owner.",
 		Example: "  junctor limit set free --per-second 5 --per-day 2000\n  junctor limit set demo/echo --concurrent 2 --over-limit queue --max-wait 5s", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if !f.anyLimitGiven(cmd) {
-				return usageErrorf("nothing is to be changed: name at least one limit, such as --per-day")
+				return usageErrorf("no change given: use at least one flag, such as --per-day")
 			}
 			return c.changeLimits(cmd, args[0], new(f.makePatch(cmd)))
 		}),
@@ -135,7 +137,7 @@ func (c *cli) limitSet() *cobra.Command {
 // limitRemove returns `limit rm`.
 func (c *cli) limitRemove() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm NAME", Short: "Remove the limits of a tier, or of a tool as server/tool; the tiers that every instance has go back to what they were",
+		Use: "rm NAME", Short: "Remove the limits of a tier or a tool; built-in tiers return to their defaults",
 		Example: "  junctor limit rm demo/echo", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error { return c.changeLimits(cmd, args[0], nil) }),
 	}

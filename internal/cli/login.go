@@ -20,10 +20,10 @@ import (
 func (c *cli) loginCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use: "login", Short: "Make a link to sign in with, and list and end logins",
-		Long: "Make a link that signs a user in with a browser, once. Without --user it is for the only user there\n" +
-			"is; if there are several, a terminal is asked for one.\n\n" +
-			"A login lasts 30 days, and ends sooner after 12 hours without use.",
+		Use: "login", Short: "Create a sign-in link for the console; list and end logins",
+		Long: "Print a link that signs a user in to the console once. Without --user, the link is for the only user; if " +
+			"there are several, the command asks on a terminal.\n\n" +
+			"A login lasts 30 days, and ends after 12 hours without use.",
 		Example: "  junctor login --user zoe@example.com", Args: rejectUnknownCommand,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if user != "" {
@@ -36,7 +36,7 @@ func (c *cli) loginCommand() *cobra.Command {
 			// With a single user there is nothing to choose.
 			switch len(users.Items) {
 			case 0:
-				return usageErrorf("there are no users yet; junctor user add NAME --role admin adds one")
+				return usageErrorf("no users exist; add one with junctor user add NAME --role admin")
 			case 1:
 				return c.printSignInLink(cmd, users.Items[0].Name)
 			}
@@ -47,7 +47,7 @@ func (c *cli) loginCommand() *cobra.Command {
 			return c.printSignInLink(cmd, name)
 		}),
 	}
-	cmd.Flags().StringVar(&user, "user", "", "whom the link signs in, by `name`")
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who signs in with the link")
 	_ = cmd.RegisterFlagCompletionFunc("user", func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		return c.completeUsers(cmd, nil, prefix)
 	})
@@ -69,7 +69,7 @@ func (c *cli) chooseUser(users []junctor.User) (string, error) {
 		if len(users) > shown {
 			more = "; junctor user ls lists all"
 		}
-		return "", usageErrorf("there are %d users: name one with --user (%s%s)", len(users), strings.Join(names, ", "), more)
+		return "", usageErrorf("%d users exist: name one with --user (%s%s)", len(users), strings.Join(names, ", "), more)
 	}
 	for i, u := range users {
 		c.printNote("%3d  %s (%s)", i+1, stripControls(u.Name), u.Role)
@@ -86,14 +86,14 @@ func (c *cli) chooseUser(users []junctor.User) (string, error) {
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(users) {
 		return users[n-1].Name, nil
 	}
-	return "", usageErrorf("%q is neither a number of the list nor the name of a user", stripControls(answer))
+	return "", usageErrorf("%q is not a number of the list or the name of a user", stripControls(answer))
 }
 
 // loginList returns `login ls`.
 func (c *cli) loginList() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List logins that are live", Example: "  junctor login ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List active logins", Example: "  junctor login ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := ""
 			if user != "" {
@@ -104,7 +104,7 @@ func (c *cli) loginList() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&user, "user", "", "only the logins of this user, by `name`")
+	cmd.Flags().StringVar(&user, "user", "", "only logins of the user with this `name`")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -112,7 +112,7 @@ func (c *cli) loginList() *cobra.Command {
 // loginRevoke returns `login revoke`.
 func (c *cli) loginRevoke() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "revoke ID", short: "End a login: its browser is signed out", example: "login revoke 5hq2k7wz3n4x6b2a",
+		use: "revoke ID", short: "End a login and sign its browser out", example: "login revoke 5hq2k7wz3n4x6b2a",
 		collection: "logins", key: "id", state: "revoked",
 		complete: completeFrom(c, "/logins", func(l junctor.Login) (string, string) { return l.ID, l.User }),
 	})

@@ -13,7 +13,7 @@ import (
 // modelCommand returns the group `junctor model`: language models that agents
 // use.
 func (c *cli) modelCommand() *cobra.Command {
-	cmd := newGroupCommand("model", "Add, list, test and remove the language models that agents think with", "junctor model ls")
+	cmd := newGroupCommand("model", "Manage the language models that agents answer with", "junctor model ls")
 	cmd.AddCommand(c.modelAdd(), c.modelList(), c.modelSet(), c.modelTest(), c.modelRemove())
 	return cmd
 }
@@ -30,11 +30,11 @@ type modelFlags struct {
 // addTo adds the flags to a command.
 func (f *modelFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", "its protocol: `anthropic`, openai for chat completions, or a2a for a remote agent")
-	flags.StringVar(&f.url, "url", "", "where it is, such as http://127.0.0.1:11434/v1; without it the maker's own service")
-	flags.StringVar(&f.model, "model", "", "its name at the provider; not for a remote agent")
-	flags.BoolVar(&f.key, "key", false, "read its key from standard input")
-	flags.StringVar(&f.keyFile, "key-file", "", "read its key from this `file`")
+	flags.StringVar(&f.kind, "kind", "", "protocol: `anthropic`, openai (chat completions) or a2a (a remote agent)")
+	flags.StringVar(&f.url, "url", "", "base URL, such as http://127.0.0.1:11434/v1 (default the provider's own service)")
+	flags.StringVar(&f.model, "model", "", "name of the model at the provider; not with --kind a2a")
+	flags.BoolVar(&f.key, "key", false, "read the API key from standard input")
+	flags.StringVar(&f.keyFile, "key-file", "", "read the API key from this `file`")
 	cmd.MarkFlagsMutuallyExclusive("key", "key-file")
 }
 
@@ -66,8 +66,8 @@ func (c *cli) modelAdd() *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a language model",
-		Long: "Add a language model for agents to think with. Its key is read from standard input or a file, never from the\n" +
-			"command line, and stored encrypted; a local model mostly needs none.",
+		Long: "Add a language model for agents to answer with. Its key is read from standard input or a file, never from " +
+			"the command line, and stored encrypted. Most local models need no key.",
 		Example: "  junctor model add local --kind openai --url http://127.0.0.1:11434/v1 --model qwen3:8b\n" +
 			"  junctor model add claude --kind anthropic --model MODEL --key-file key.txt\n" +
 			"  junctor model add clerk --kind a2a --url https://agents.example/a2a/clerk/ --key-file key.txt",
@@ -112,14 +112,14 @@ func (c *cli) modelList() *cobra.Command {
 func (c *cli) modelSet() *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Change a model, or its key", Example: "  junctor model set claude --key-file key.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeModels,
+		Use: "set NAME", Short: "Change a model or its key", Example: "  junctor model set claude --key-file key.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeModels,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body, err := f.requestBody(c, cmd)
 			if err != nil {
 				return err
 			}
 			if len(body) == 0 {
-				return usageErrorf("nothing is to be changed: name at least one flag")
+				return usageErrorf("no change given: use at least one flag, such as --url or --key-file")
 			}
 			var m junctor.Model
 			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("models", args[0]), body, &m); err != nil {
@@ -137,7 +137,7 @@ func (c *cli) modelSet() *cobra.Command {
 // model that does not answer is a failure.
 func (c *cli) modelTest() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test NAME", Short: "Ask a model to say a word", Example: "  junctor model test local", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeModels,
+		Use: "test NAME", Short: "Send a short test prompt to a model", Example: "  junctor model test local", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeModels,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t admin.ModelTest
 			if err := c.requestAPI(cmd, http.MethodPost, apiPath("models", args[0], "test"), nil, &t); err != nil {
@@ -163,5 +163,5 @@ func (c *cli) modelTest() *cobra.Command {
 
 // modelRemove returns `model rm`.
 func (c *cli) modelRemove() *cobra.Command {
-	return c.newRemoveCommand("model", "models", "Remove a model and its key; not while an agent thinks with it", "local")
+	return c.newRemoveCommand("model", "models", "Remove a model and its key, if no agent uses it", "local")
 }

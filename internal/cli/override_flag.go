@@ -76,7 +76,7 @@ func (f *overrideFlags) addTo(cmd *cobra.Command) {
 		if field.Type.Kind() == reflect.Bool {
 			undo = "TOOL=false takes it back"
 		}
-		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". May be given several times")
+		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". Repeatable")
 	}
 }
 
@@ -102,7 +102,7 @@ func (f *overrideFlags) applyTo(former map[string]junctor.Override, names []stri
 			}
 			o, known := out[tool]
 			if !known && names != nil && !slices.Contains(names, tool) {
-				return nil, usageErrorf("--%s: the server has no tool %q; its tools, by their own names: %s", flag, tool, strings.Join(names, ", "))
+				return nil, usageErrorf("--%s: the server has no tool %q; its tools are %s", flag, tool, strings.Join(names, ", "))
 			}
 			if err := one.apply(&o, line); err != nil {
 				return nil, err

@@ -18,7 +18,7 @@ import (
 
 // packCommand returns the group `junctor pack`.
 func (c *cli) packCommand() *cobra.Command {
-	cmd := newGroupCommand("pack", "Add servers from ready-made descriptions, and make such descriptions", "junctor pack add filesystem --answer folder=/srv/files")
+	cmd := newGroupCommand("pack", "Add servers from packs, and export packs", "junctor pack add filesystem --answer folder=/srv/files")
 	cmd.AddCommand(c.packList(), c.packAdd(), c.packExport())
 	return cmd
 }
@@ -27,7 +27,7 @@ func (c *cli) packCommand() *cobra.Command {
 // here.
 func (c *cli) packList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls [WORD...]", Short: "List the packs that come with the program, or those that have all words",
+		Use: "ls [WORD...]", Short: "List the built-in packs, or those that contain all words",
 		Example: "  junctor pack ls documentation", Args: cobra.ArbitraryArgs,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var found listPage[admin.PackPlan]
@@ -89,11 +89,13 @@ func (c *cli) packAdd() *cobra.Command {
 	var answers, names []string
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "add ID|FILE", Short: "Add what a pack describes, once it has been reached",
-		Long: "Add the servers and agents of a pack: one that comes with the program (junctor pack ls), or a file, which holds a\n" +
-			"dot or a slash in its name. What the pack asks for is given with --answer, or typed where this is a terminal. A\n" +
-			"secret is given as @file, - for standard input, or where to read it each time: env:NAME, file:/path,\n" +
-			"cmd:program; it is stored sealed. Commands are shown whole before they are run. All of the pack is added, or nothing.",
+		Use: "add ID|FILE", Short: "Add the servers and agents of a pack",
+		Long: "Add the servers and agents of a pack: a built-in one (junctor pack ls), or a file, whose name contains a " +
+			"dot or a slash. Answer the questions of the pack with --answer, or on a terminal. Give a secret as @file, - " +
+			"for standard input, or a reference that is read at each use: env:NAME, file:/path or cmd:program; secrets " +
+			"are stored encrypted.\n\n" +
+			"Commands are shown in full before they run. The servers must be reachable. Either everything in the pack is " +
+			"added, or nothing.",
 		Example: "  junctor pack add filesystem --answer folder=/srv/files\n  junctor pack add github --answer token=@token.txt --as github=code",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completePacks,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
@@ -112,9 +114,9 @@ func (c *cli) packAdd() *cobra.Command {
 			return c.addPack(cmd, &choice, answers, yes)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&answers, "answer", nil, "`name=value` for a question; may be given several times")
-	cmd.Flags().StringArrayVar(&names, "as", nil, "`name=other`: what a server or agent of the pack is to be called, with server/ or agent/ before the name where both have it and not the agent is meant; may be given several times")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "run commands without asking")
+	cmd.Flags().StringArrayVar(&answers, "answer", nil, "answer to a question of the pack, as `name=value`; repeatable")
+	cmd.Flags().StringArrayVar(&names, "as", nil, "`name=other`: another name for a server or agent of the pack; write server/name=other if an agent has the same name; repeatable")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "run commands without asking for confirmation")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -162,7 +164,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 		return err
 	}
 	if len(plan.Missing) > 0 {
-		return usageErrorf("the pack %s asks for %s: give it with --answer %s=…", plan.ID, strings.Join(plan.Missing, ", "), plan.Missing[0])
+		return usageErrorf("the pack %s requires answers to %s: give each with --answer, such as --answer %s=VALUE", plan.ID, strings.Join(plan.Missing, ", "), plan.Missing[0])
 	}
 	// agreed are the commands that the user has seen. The instance refuses to
 	// run others, such as those of a pack that has changed meanwhile.
@@ -294,8 +296,8 @@ func (c *cli) packExport() *cobra.Command {
 	var about pack.About
 	cmd := &cobra.Command{
 		Use: "export [SERVER...]", Short: "Write servers and agents as a pack, without secrets",
-		Long: "Write the named servers as a pack for others; without names, all servers that you added. Each credential becomes\n" +
-			"a question, wherever it is kept. So does a word of a command that looks like a credential.",
+		Long: "Write the named servers as a pack for other people; without names, all servers that you added. Each " +
+			"credential, and each word of a command that looks like one, becomes a question of the pack.",
 		Example: "  junctor pack export notes --agent helper > notes.yaml", Args: cobra.ArbitraryArgs, ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := url.Values{"server": args, "agent": agents, "id": {about.ID}, "title": {about.Title}, "summary": {about.Summary}}
@@ -313,10 +315,10 @@ func (c *cli) packExport() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringSliceVar(&agents, "agent", nil, "`names` of agents that are to be in it")
+	cmd.Flags().StringSliceVar(&agents, "agent", nil, "`names` of agents to include")
 	cmd.Flags().StringVar(&about.ID, "id", "mine", "what the pack is called")
-	cmd.Flags().StringVar(&about.Title, "title", "", "its name for people")
-	cmd.Flags().StringVar(&about.Summary, "summary", "", "what one gets, in a sentence")
+	cmd.Flags().StringVar(&about.Title, "title", "", "display name")
+	cmd.Flags().StringVar(&about.Summary, "summary", "", "summary in one sentence")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -30,9 +30,10 @@ func (c *cli) roomAdd() *cobra.Command {
 	var policy, approvals string
 	var rounds int
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Make a room for people and agents",
-		Long: "Make a room. Agents answer as the policy says: addressed only when a message has @name, router the one that fits best,\n" +
-			"round-robin one after the other, all each of them. @all in a message is everybody.",
+		Use: "add NAME", Short: "Add a room for users and agents",
+		Long: "Add a room for users and agents. --policy says which agents answer a message that names none: addressed " +
+			"(none), router (the one that fits best), round-robin (one after the other) or all. A message with @NAME " +
+			"addresses one agent, and @all addresses all.",
 		Example: "  junctor room add Kitchen --agent cook --agent waiter --policy router", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			members := make([]junctor.Member, 0, len(agents)+len(users))
@@ -50,11 +51,11 @@ func (c *cli) roomAdd() *cobra.Command {
 			return c.printIfJSON(made)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&agents, "agent", nil, "an agent in it, by `name`; may be given several times, in the order in which they speak")
-	cmd.Flags().StringArrayVar(&users, "user", nil, "a person in it, by `name`; may be given several times")
+	cmd.Flags().StringArrayVar(&agents, "agent", nil, "`name` of an agent in the room; repeatable, in the order in which they answer")
+	cmd.Flags().StringArrayVar(&users, "user", nil, "`name` of a user in the room; repeatable")
 	cmd.Flags().StringVar(&policy, "policy", string(junctor.PolicyRouter), "who answers a message that names no agent: addressed, router, round-robin or all")
-	cmd.Flags().StringVar(&approvals, "approvals", string(junctor.ApproveAsk), "`ask` a person before a tool is used that is not read-only, or never")
-	cmd.Flags().IntVar(&rounds, "max-rounds", 3, "how often agents may pass the floor after a message")
+	cmd.Flags().StringVar(&approvals, "approvals", string(junctor.ApproveAsk), "when a user must approve a tool that is not read-only: `ask` or never")
+	cmd.Flags().IntVar(&rounds, "max-rounds", 3, "how many rounds agents may answer each other after a message")
 	_ = cmd.RegisterFlagCompletionFunc("agent", c.completeAgents)
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -63,7 +64,7 @@ func (c *cli) roomAdd() *cobra.Command {
 // roomList returns `room ls`, which lists the rooms of the caller.
 func (c *cli) roomList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the rooms that you are in", Example: "  junctor room ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List your rooms", Example: "  junctor room ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/rooms", []string{"ID", "NAME", "AGENTS", "POLICY", "APPROVALS"}, func(w junctor.Room) []string {
 				return []string{w.ID, w.Name, strings.Join(w.Agents(), ", "), string(w.Policy), string(w.Approvals)}
@@ -89,13 +90,13 @@ func (c *cli) roomID(cmd *cobra.Command, name string) (string, error) {
 		}
 		if w.Name == name {
 			if found != "" {
-				return "", junctor.Errorf(junctor.CodeInvalid, "several rooms are called %q: name one by its id; junctor room ls lists them", name)
+				return "", junctor.Errorf(junctor.CodeInvalid, "several rooms have the name %q: use the id of one; junctor room ls lists them", name)
 			}
 			found = w.ID
 		}
 	}
 	if found == "" {
-		return "", junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", name)
+		return "", junctor.Errorf(junctor.CodeNotFound, "room %q does not exist, or you are not in it; junctor room ls lists your rooms", name)
 	}
 	return found, nil
 }
@@ -139,7 +140,7 @@ func (c *cli) roomShow() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().IntVar(&most, "limit", 20, "how many messages")
+	cmd.Flags().IntVar(&most, "limit", 20, "number of messages")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -162,9 +163,9 @@ func (c *cli) printMessage(m *junctor.Message) error {
 // AG-UI events. The run goes on if the command is interrupted.
 func (c *cli) roomSay() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "say ROOM MESSAGE...", Short: "Say something in a room, and follow what comes of it",
-		Long: "Say something in a room. What agents answer goes to standard output, the calls they make to standard error. Where a call\n" +
-			"waits for a person's word the command ends: allow it in the console.",
+		Use: "say ROOM MESSAGE...", Short: "Send a message to a room, and follow the answers",
+		Long: "Send a message to a room. Answers of agents go to standard output, and their calls to standard error. If a " +
+			"call needs the approval of a user, the command ends: approve it in the console.",
 		Example: "  junctor room say Kitchen '@cook what is there to eat?'", Args: cobra.MinimumNArgs(2), ValidArgsFunction: c.completeRooms,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			id, err := c.roomID(cmd, args[0])
@@ -212,7 +213,7 @@ func (c *cli) followRun(from io.Reader) error {
 		}
 		var e agui.Event
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
-			return junctor.Errorf(junctor.CodeUpstream, "the instance sent what is no event: %w", err)
+			return junctor.Errorf(junctor.CodeUpstream, "the instance sent an invalid event: %w", err)
 		}
 		out := ""
 		switch e.Type { //nolint:exhaustive // the other events are for graphical clients
@@ -247,9 +248,9 @@ func outcomeError(o *agui.Outcome) error {
 	case o == nil || o.Type == agui.OutcomeSuccess:
 		return nil
 	case o.Type == agui.OutcomeInterrupt:
-		return junctor.Errorf(junctor.CodeDenied, "%s, which a person must allow: answer in the console", o.Interrupts[0].Message)
+		return junctor.Errorf(junctor.CodeDenied, "%s: a user must approve it in the console", o.Interrupts[0].Message)
 	}
-	return junctor.Errorf(junctor.CodeCanceled, "it was stopped")
+	return junctor.Errorf(junctor.CodeCanceled, "the run was stopped")
 }
 
 // roomExport returns `room export`. The form of the file has a flag of its own,
@@ -260,7 +261,7 @@ func (c *cli) roomExport() *cobra.Command {
 		Use: "export ROOM", Short: "Write a room with all its messages to standard output", Example: "  junctor room export Kitchen > kitchen.md", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeRooms,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if form != "markdown" && form != "json" {
-				return usageErrorf("--as %q: a room is exported as markdown or json", form)
+				return usageErrorf("--as %q: use markdown or json", form)
 			}
 			id, err := c.roomID(cmd, args[0])
 			if err != nil {
@@ -273,7 +274,7 @@ func (c *cli) roomExport() *cobra.Command {
 			return client.copyTo(cmd.Context(), apiPath("rooms", id, "export")+"?"+url.Values{"format": {form}}.Encode(), c.out)
 		}),
 	}
-	cmd.Flags().StringVar(&form, "as", "markdown", "`markdown` or json")
+	cmd.Flags().StringVar(&form, "as", "markdown", "form of the export: `markdown` or json")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -17,7 +17,7 @@ import (
 // secretCommand returns the group `junctor secret`: credentials that are stored
 // encrypted.
 func (c *cli) secretCommand() *cobra.Command {
-	cmd := newGroupCommand("secret", "Store the credentials that servers use", "junctor secret ls")
+	cmd := newGroupCommand("secret", "Store credentials for servers, encrypted", "junctor secret ls")
 	cmd.AddCommand(c.secretSet(), c.secretList(), c.secretRemove(), c.secretRotate())
 	return cmd
 }
@@ -27,9 +27,9 @@ func (c *cli) secretSet() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "set OWNER NAME", Short: "Store a secret, or replace it",
-		Long: "Store a secret, encrypted. It is read from standard input or from a file, never from the command line, where\n" +
-			"other users of this machine could see it. One line break at its end is not part of it. OWNER is what uses it,\n" +
-			"such as a server. No command shows it again.",
+		Long: "Store a secret, encrypted, or replace it. OWNER is what uses the secret, such as a server. The secret is " +
+			"read from standard input or from a file, never from the command line, where other users of this machine " +
+			"could see it. One line break at its end is removed. No command shows the secret again.",
 		Example: "  junctor secret set ocr google_vision --file service-account.json", Args: cobra.ExactArgs(2),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			value, err := c.readSecret("file", file)
@@ -77,11 +77,11 @@ func (c *cli) readSecret(flag, file string) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", usageErrorf("%sthere is no secret in %s", blamed, from)
+		return "", usageErrorf("%s%s is empty; it must contain the secret", blamed, from)
 	case len(value) > seal.MaxSecret:
-		return "", usageErrorf("%swhat is in %s is too long for a secret: the most is %d bytes", blamed, from, seal.MaxSecret)
+		return "", usageErrorf("%s%s is too long for a secret: the maximum is %d bytes", blamed, from, seal.MaxSecret)
 	case !utf8.ValidString(value):
-		return "", usageErrorf("%swhat is in %s is not text: encode it, as base64 does, if what uses it takes that", blamed, from)
+		return "", usageErrorf("%s%s is not text: a secret must be UTF-8 text; encode it, such as with base64, if its user accepts that", blamed, from)
 	}
 	return value, nil
 }
@@ -117,7 +117,7 @@ func (c *cli) secretList() *cobra.Command {
 // secretRemove returns `secret rm`.
 func (c *cli) secretRemove() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm OWNER NAME", Short: "Forget a secret", Example: "  junctor secret rm ocr google_vision", Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeSecrets,
+		Use: "rm OWNER NAME", Short: "Remove a secret", Example: "  junctor secret rm ocr google_vision", Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeSecrets,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if err := c.requestAPI(cmd, http.MethodDelete, apiPath("secrets", args[0], args[1]), nil, nil); err != nil {
 				return err
@@ -133,11 +133,13 @@ func (c *cli) secretRemove() *cobra.Command {
 // running instance.
 func (c *cli) secretRotate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rotate", Short: "Replace the key that secrets are sealed under",
-		Long: "Make a new sealing key, wrap everything with it and remove the old one, while the instance goes on serving.\n" +
-			"If it is interrupted, nothing is lost: run it again. A backup from before needs the key from before: keep a\n" +
-			"copy of that key file, apart from the backup. Instances on one database must share the file.\n\nA key from JUNCTOR_SEAL_KEY is replaced in three steps: put the new one in front of it (new,old) and restart;\n" +
-			"run this; take the old one away.",
+		Use: "rotate", Short: "Replace the sealing key of all secrets",
+		Long: "Create a new sealing key, encrypt all secrets with it, and remove the old key, while the instance keeps " +
+			"running. If the command is interrupted, nothing is lost: run it again.\n\n" +
+			"A backup from before the rotation needs the old key: keep a copy of that key file, apart from the backup. " +
+			"All replicas must use the same key file.\n\n" +
+			"A key in JUNCTOR_SEAL_KEY is replaced in three steps: set JUNCTOR_SEAL_KEY to new,old and restart; run this " +
+			"command; set JUNCTOR_SEAL_KEY to the new key.",
 		Example: "  junctor secret rotate", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			var r seal.RotationResult

@@ -21,10 +21,10 @@ import (
 // serverCommand returns the group `junctor server`. Its commands are in the
 // files server*.go.
 func (c *cli) serverCommand() *cobra.Command {
-	cmd := newGroupCommand("server", "Add, list, show, change, test, switch and remove servers", "junctor server ls")
+	cmd := newGroupCommand("server", "Add, change, test and remove servers", "junctor server ls")
 	cmd.AddCommand(c.serverAdd(), c.serverProbe(), c.serverTest(), c.serverImport(), c.serverReimport(), c.serverValidate(), c.serverSuggest(), c.serverSuggestions(), c.serverSet(), c.serverCredential(), c.serverList(), c.serverShow(), c.serverRemove(), c.serverLogin(), c.serverLogout(), c.serverTrace(),
-		c.serverSwitch("enable", "Switch a server on", junctor.StateActive),
-		c.serverSwitch("disable", "Switch a server off: its tools are not listed and cannot be called", junctor.StateInactive))
+		c.serverSwitch("enable", "Enable a server", junctor.StateActive),
+		c.serverSwitch("disable", "Disable a server: its tools are not listed and cannot be called", junctor.StateInactive))
 	return cmd
 }
 
@@ -38,9 +38,9 @@ type serverItem struct {
 func (c *cli) serverList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List servers with their health", Example: "  junctor server ls\n  junctor server ls --format json", Args: cobra.NoArgs,
-		Long: "List servers with their health, as far as it is known without reaching them: ok, broken, unknown (nothing was sent\n" +
-			"to it since the instance started) or off. TOKENS is what the list of its tools costs a model, as an estimate;\n" +
-			"CREDENTIALS is how long ago they were entered, or the login was made. junctor doctor reaches each server.",
+		Long: "List servers with their health, without connecting to them: ok, broken, unknown (no request since the " +
+			"instance started) or off. TOKENS estimates what the tool list costs a model. CREDENTIALS is the age of the " +
+			"credentials or the login. junctor doctor connects to each server.",
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			client, err := c.newClient(cmd)
 			if err != nil {
@@ -195,7 +195,7 @@ func authType(a *junctor.Auth) string {
 // serverRemove returns `server rm`.
 func (c *cli) serverRemove() *cobra.Command {
 	return c.newDeleteCommand(deletion{
-		use: "rm ID", short: "Remove a server for good", example: "server rm demo",
+		use: "rm ID", short: "Remove a server permanently", example: "server rm demo",
 		collection: "servers", key: "id", state: "removed", complete: c.completeServers,
 	})
 }

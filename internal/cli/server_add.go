@@ -58,24 +58,24 @@ const secretForms = "@file, - for standard input, or where to read it each time:
 func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.bearer, "bearer", "", "token for Authorization: Bearer, as "+secretForms)
-	flags.StringVar(&f.apiKey, "api-key", "", "key for a header of its own, as with --bearer")
+	flags.StringVar(&f.apiKey, "api-key", "", "API key, sent in --api-key-header; given as with --bearer")
 	flags.StringVar(&f.apiKeyHeader, "api-key-header", "", "`header` of --api-key (default X-API-Key)")
-	flags.StringVar(&f.basic, "basic", "", "`user` for HTTP Basic; --password gives the password")
-	flags.StringVar(&f.password, "password", "", "password of --basic, as with --bearer")
-	flags.StringVar(&f.clientID, "oauth-client", "", "OAuth client `id`, for a token by client credentials")
-	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client or --client-id, as with --bearer")
-	flags.StringVar(&f.clientKey, "client-key", "", "private key of --oauth-client or --client-id, in PEM, instead of a secret; as with --bearer")
-	flags.StringVar(&f.issuer, "issuer", "", "the only authorization server that --oauth-client or --oauth goes to, by its `URL`")
-	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
-	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth asks for")
+	flags.StringVar(&f.basic, "basic", "", "`user` of HTTP Basic authentication; --password gives the password")
+	flags.StringVar(&f.password, "password", "", "password of --basic; given as with --bearer")
+	flags.StringVar(&f.clientID, "oauth-client", "", "client `id` for a token by OAuth client credentials")
+	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client or --client-id; given as with --bearer")
+	flags.StringVar(&f.clientKey, "client-key", "", "PEM private key of --oauth-client or --client-id, instead of a secret; given as with --bearer")
+	flags.StringVar(&f.issuer, "issuer", "", "`URL` of the only authorization server that --oauth-client or --oauth may use")
+	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` of the token endpoint for --oauth-client")
+	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth requests")
 	f.grant.addTo(cmd)
 }
 
 // addLogin adds the flags that say how users log in.
 func (f *serverFlags) addLogin(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.oauth, "oauth", false, "people log in to it: junctor server login NAME")
-	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that was registered by hand")
+	flags.BoolVar(&f.oauth, "oauth", false, "users log in to the server with OAuth: junctor server login NAME")
+	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that you registered at the server")
 }
 
 // addConnection adds the flags of the fields of a connection, but for those that are left
@@ -84,8 +84,8 @@ func (f *serverFlags) addConnection(cmd *cobra.Command, leftOut func(flag string
 	f.fields.addTo(cmd, &f.connection, leftOut)
 	f.overrides.addTo(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.title, "title", "", "what people call it")
-	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
+	flags.StringVar(&f.title, "title", "", "display name")
+	flags.BoolVar(&f.private, "private", false, "show the server only to the user who adds it")
 }
 
 // addTo adds all flags to a command.
@@ -94,7 +94,7 @@ func (f *serverFlags) addTo(cmd *cobra.Command) {
 	f.addLogin(cmd)
 	f.addConnection(cmd, func(flag string) bool { return flag == "url" }) // which is an argument
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking")
+	flags.BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking for confirmation")
 }
 
 // resolveSecret returns the secret that a flag refers to, or the reference
@@ -109,7 +109,7 @@ func (c *cli) resolveSecret(flag, value string) (string, error) {
 	case isReference(value):
 		return value, nil
 	}
-	return "", usageErrorf("--%s: give the secret as %s; on the command line others could see it", flag, secretForms)
+	return "", usageErrorf("--%s: do not write the secret on the command line, where other users of this machine could see it; give it as %s", flag, secretForms)
 }
 
 // isReference reports whether a value says where the instance reads a secret.
@@ -128,7 +128,7 @@ func (c *cli) readPairs(flag, sep string, lines []string) (map[string]string, er
 		name, value, ok := strings.Cut(line, sep)
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" {
-			return nil, usageErrorf("--%s: write it as name%svalue", flag, sep)
+			return nil, usageErrorf("--%s: write it as NAME%sVALUE", flag, sep)
 		}
 		// Any other value is sent as it is: most headers and variables are no
 		// secrets, and references are resolved by the instance.
@@ -190,15 +190,15 @@ func (c *cli) makeAuthBody(f *serverFlags) (*junctor.Auth, error) {
 	}
 	switch {
 	case len(ways) > 1:
-		return nil, usageErrorf("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other")
+		return nil, usageErrorf("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other: use one of them")
 	case f.clientKey != "" && f.clientSecret != "":
 		return nil, usageErrorf("--client-secret and --client-key exclude each other")
 	case !f.oauth && f.oauthID != "":
-		return nil, usageErrorf("--client-id goes with --oauth")
+		return nil, usageErrorf("--client-id requires --oauth")
 	case f.grant.name == "" && f.grant != (grantFlags{}):
-		return nil, usageErrorf("--subject, --subject-type, --audience and --idp-… go with --grant")
-	case f.hasStrayFlag(secret):
-		return nil, usageErrorf("--api-key-header goes with --api-key, --password with --basic, --token-url with --oauth-client, --client-secret, --client-key, --issuer and --oauth-scope with --oauth-client or --oauth")
+		return nil, usageErrorf("--subject, --subject-type, --audience, --idp-client-id, --idp-secret and --idp-token-url require --grant")
+	case f.findStrayFlag(secret) != "":
+		return nil, usageErrorf("%s", f.findStrayFlag(secret))
 	// A public client has no secret.
 	case len(ways) == 1 && f.oauth && secret == "":
 		return ways[0], nil
@@ -215,12 +215,32 @@ func (c *cli) makeAuthBody(f *serverFlags) (*junctor.Auth, error) {
 	return ways[0], c.addGrant(&f.grant, ways[0])
 }
 
-// hasStrayFlag reports whether a flag was given without the method that it belongs to.
-// It would have no effect, and a secret that somebody gave would not be used.
-func (f *serverFlags) hasStrayFlag(clientSecret string) bool {
+// findStrayFlag returns an error text if a flag was given without the method that it
+// belongs to; "" if none was. Such a flag would have no effect, and a secret that somebody
+// gave would not be used.
+func (f *serverFlags) findStrayFlag(clientSecret string) string {
 	ownToken := f.clientID != "" || f.grant.name != "" // not a user's
-	return f.apiKeyHeader != "" && f.apiKey == "" || f.password != "" && f.basic == "" || f.tokenURL != "" && !ownToken ||
-		!ownToken && !f.oauth && (clientSecret != "" || f.issuer != "" || f.scope != "")
+	secretFlag := "--client-secret"
+	if f.clientKey != "" {
+		secretFlag = "--client-key"
+	}
+	const oauth = "--oauth-client, --oauth or --grant"
+	for _, one := range []struct {
+		isStray         bool
+		flag, belongsTo string
+	}{
+		{f.apiKeyHeader != "" && f.apiKey == "", "--api-key-header", "--api-key"},
+		{f.password != "" && f.basic == "", "--password", "--basic"},
+		{f.tokenURL != "" && !ownToken, "--token-url", "--oauth-client or --grant"},
+		{clientSecret != "" && !ownToken && !f.oauth, secretFlag, oauth},
+		{f.issuer != "" && !ownToken && !f.oauth, "--issuer", oauth},
+		{f.scope != "" && !ownToken && !f.oauth, "--oauth-scope", oauth},
+	} {
+		if one.isStray {
+			return one.flag + " requires " + one.belongsTo
+		}
+	}
+	return ""
 }
 
 // splitTarget returns the URL of a command line, or the command after two
@@ -233,7 +253,7 @@ func splitTarget(cmd *cobra.Command, args []string, names int) (url string, comm
 	case dash < 0 && len(args) == names+1:
 		return args[names], nil, nil
 	}
-	return "", nil, usageErrorf("name a URL, or a command behind two dashes: -- command args")
+	return "", nil, usageErrorf("name a URL, or a command after two dashes: -- COMMAND ARG...")
 }
 
 // askConsent shows commands in full, but for the parts that look like secrets, and asks whether they may be run. yes
@@ -249,7 +269,7 @@ func (c *cli) askConsent(yes bool, commands ...[]string) error {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usageErrorf("a command needs consent: look at it, and say --yes")
+		return usageErrorf("the command needs your consent: check it, then run this again with --yes")
 	}
 	fmt.Fprint(c.err, "Run it? [y/N] ")
 	answer, err := readLine(c.in)
@@ -302,11 +322,11 @@ func (c *cli) serverAdd() *cobra.Command {
 	var f serverFlags
 	var d documentFlags
 	cmd := &cobra.Command{
-		Use: "add NAME URL | NAME -- COMMAND [ARG...] | NAME DOCUMENT", Short: "Add an MCP server, once it has been reached, or make one of an API's documentation",
-		Long: "Add an MCP server: one at a URL, or a command that is run on the machine of the instance. It is reached first;\n" +
-			"what cannot be reached is not added, and the error says which step broke. Or make a server of an API: of a file\n" +
-			"with its documentation, or of what --openapi, --graphql or --docs name. Credentials are stored encrypted and\n" +
-			"sent to the address they were given for, and to no other.",
+		Use: "add NAME URL | NAME -- COMMAND [ARG...] | NAME DOCUMENT", Short: "Add an MCP server, or generate one from an API document",
+		Long: "Add an MCP server at a URL, or a command that runs on the machine of the instance. Junctor connects to it " +
+			"first; if that fails, the server is not added, and the error names the step that failed.\n\n" +
+			"Or generate a server from an API document: a file, or the document of --openapi, --graphql or --docs.\n\n" +
+			"Credentials are stored encrypted and sent only to the address that they were given for.",
 		Example: "  junctor server add notes https://notes.example.com/mcp --bearer @token.txt\n" +
 			"  junctor server add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files\n" +
 			"  junctor server add pets openapi.yaml --base-url https://pets.example.com/v1 --dry-run",
@@ -318,7 +338,7 @@ func (c *cli) serverAdd() *cobra.Command {
 				return c.addDocument(cmd, &f, &d, args)
 			}
 			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (isFile(args[0]) || isURL(args[0])) {
-				return usageErrorf("give the server a name first: junctor server add NAME %s", quoteShellWord(args[0]))
+				return usageErrorf("name the server: junctor server add NAME %s", quoteShellWord(args[0]))
 			}
 			url, command, err := splitTarget(cmd, args, 1)
 			if err != nil {
@@ -356,7 +376,7 @@ func (c *cli) serverAdd() *cobra.Command {
 func (c *cli) serverProbe() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
-		Use: "probe URL | -- COMMAND [ARG...]", Short: "Reach an MCP server without adding it",
+		Use: "probe URL | -- COMMAND [ARG...]", Short: "Connect to an MCP server without adding it",
 		Example: "  junctor server probe https://notes.example.com/mcp", Args: cobra.MinimumNArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			url, command, err := splitTarget(cmd, args, 0)
@@ -389,10 +409,10 @@ func (c *cli) serverProbe() *cobra.Command {
 // stored credentials.
 func (c *cli) serverTest() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes",
-		Long: "Reach a server as it is stored. A server that is made of an API's documentation is sent a request that changes\n" +
-			"nothing: a GET or a query without arguments. If its API has none, the command says so and sends nothing. The exit\n" +
-			"code is 5 if the server could not be reached, and 1 if it was reached and failed.",
+		Use: "test ID", Short: "Connect to a stored server and test it", Example: "  junctor server test notes",
+		Long: "Connect to a stored server and test it. A generated server is tested with a request that changes nothing: a " +
+			"GET or a query without arguments. If its API has none, the command says so and sends nothing. The exit code " +
+			"is 5 if the server is unreachable, and 1 if it fails otherwise.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var p junctor.Probe
@@ -436,7 +456,7 @@ func (c *cli) printProbe(p junctor.Probe) error {
 	case "":
 		return nil
 	case "address", "tls":
-		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server was not reached"), silent: true}
+		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server is unreachable"), silent: true}
 	}
 	return silentFailure("the server did not do")
 }

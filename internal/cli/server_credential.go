@@ -12,7 +12,7 @@ import (
 // serverCredential returns the group `server credential`: the caller's own
 // credentials for servers that are called with those of each user.
 func (c *cli) serverCredential() *cobra.Command {
-	cmd := newGroupCommand("credential", "Enter, list and erase your own credentials for servers that want each user's", "junctor server credential ls")
+	cmd := newGroupCommand("credential", "Manage your own credentials for servers with --credentials per-user", "junctor server credential ls")
 	cmd.AddCommand(c.credentialSet(), c.credentialList(), c.credentialRemove())
 	return cmd
 }
@@ -21,10 +21,10 @@ func (c *cli) serverCredential() *cobra.Command {
 func (c *cli) credentialSet() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
-		Use: "set SERVER", Short: "Enter your credentials for a server",
-		Long: "Enter your credentials for a server that is called with those of each user. They are stored encrypted, sent to the\n" +
-			"server with your calls and those of your agents, and never with anybody else's. It takes a key of a user: set\n" +
-			"JUNCTOR_URL and JUNCTOR_KEY.",
+		Use: "set SERVER", Short: "Store your credentials for a server",
+		Long: "Store your credentials for a server that is called with the credentials of each user. They are encrypted, " +
+			"and sent to the server only with your calls and those of your agents. The command requires a key of a user: " +
+			"set JUNCTOR_URL and JUNCTOR_KEY.",
 		Example: "  junctor server credential set notes --bearer @token.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			auth, err := c.makeAuthBody(&f)
@@ -36,7 +36,7 @@ func (c *cli) credentialSet() *cobra.Command {
 			}
 			headers := f.connection.Headers
 			if auth == nil && headers == nil {
-				return usageErrorf("give the credential: --bearer, --api-key, --basic, --oauth-client or --header")
+				return usageErrorf("no credential given: use --bearer, --api-key, --basic, --oauth-client or --header")
 			}
 			body := struct {
 				Auth    *junctor.Auth     `json:"auth,omitempty"`
@@ -58,7 +58,7 @@ func (c *cli) credentialSet() *cobra.Command {
 // credentialList returns `server credential ls`.
 func (c *cli) credentialList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the servers that want credentials of yours, and what you have entered", Example: "  junctor server credential ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List servers that require your credentials, and those you stored", Example: "  junctor server credential ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/me/credentials", []string{"SERVER", "STATE", "KIND", "UPDATED"}, func(one admin.MyCredential) []string {
 				return []string{one.Server, credentialState(&one), credentialKind(&one), formatTime(one.UpdatedAt)}

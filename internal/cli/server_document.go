@@ -44,13 +44,13 @@ type documentFlags struct {
 // addTo adds the flags to a command.
 func (d *documentFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&d.openapi, "openapi", "", "make it of an OpenAPI document: a `file or URL`")
-	flags.StringVar(&d.graphql, "graphql", "", "make it of a GraphQL schema, or of an endpoint that tells its own: a `file or URL`")
-	flags.StringVar(&d.docs, "docs", "", "make it of other documentation of an API, such as a Postman collection: a `file or URL`")
-	flags.StringVar(&d.baseURL, "base-url", "", "`URL` where the API is called (default where its documentation says)")
+	flags.StringVar(&d.openapi, "openapi", "", "generate the server from an OpenAPI document: `file or URL`")
+	flags.StringVar(&d.graphql, "graphql", "", "generate the server from a GraphQL schema, or an endpoint with introspection: `file or URL`")
+	flags.StringVar(&d.docs, "docs", "", "generate the server from another API document, such as a Postman collection: `file or URL`")
+	flags.StringVar(&d.baseURL, "base-url", "", "`URL` of the API (default the one in the document)")
 	d.fields.addTo(cmd, &d.settings, noFlag)
-	flags.BoolVar(&d.dryRun, "dry-run", false, "show what the documentation comes to, and add nothing")
-	flags.BoolVar(&d.allowEmpty, "allow-empty", false, "add a server although its documentation yields no tool")
+	flags.BoolVar(&d.dryRun, "dry-run", false, "show the tools that the document yields without adding the server")
+	flags.BoolVar(&d.allowEmpty, "allow-empty", false, "add the server even if its document yields no tool")
 }
 
 // anyGiven reports whether a flag names a document.
@@ -86,7 +86,7 @@ func (c *cli) makeDocumentBody(ctx context.Context, d *documentFlags, words []st
 	}
 	// A document may be named by a flag or by the argument, and only once.
 	if len(words) != 1 {
-		return out, usageErrorf("name one document: a file, or one of --openapi, --graphql and --docs")
+		return out, usageErrorf("name exactly one document: a file, --openapi, --graphql or --docs")
 	}
 	where = words[0]
 	if isURL(where) {
@@ -147,7 +147,7 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 		// A preview has no mode, since it is always of a document.
 		s.Mode = ""
 		if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers/preview", s, &p) }); err != nil {
-			return replaceFieldNames(err)
+			return err
 		}
 		if err := c.printPreview(&p); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 	}
 	var added junctor.Server
 	if err := c.runWithProgress("reading the document", func() error { return c.requestAPI(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
-		return replaceFieldNames(err, "document, line ", name+", line ")
+		return rewordError(err, "document, line ", name+", line ")
 	}
 	if !c.wantsJSON() {
 		c.printNote("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
@@ -197,15 +197,15 @@ func formatProblem(x *junctor.APIProblem) string {
 	return strings.TrimSpace(toCell(x.Message) + " " + toCell(x.Remedy))
 }
 
-// replaceFieldNames replaces names of API fields in an error by the flags that
-// set them. instead has further pairs of texts and their replacements.
-func replaceFieldNames(err error, instead ...string) error {
+// rewordError replaces texts in the message of an error of the instance. pairs
+// alternates texts and their replacements.
+func rewordError(err error, pairs ...string) error {
 	e, ok := errors.AsType[*junctor.Error](err)
 	if !ok {
 		return err
 	}
 	named := *e
-	named.Message = strings.NewReplacer(append(instead, "set allow_empty", "pass --allow-empty", "give base_url", "pass --base-url")...).Replace(e.Message)
+	named.Message = strings.NewReplacer(pairs...).Replace(e.Message)
 	return &named
 }
 
@@ -321,9 +321,10 @@ func describeEdit(e *junctor.APIEdit) string {
 func (c *cli) serverReimport() *cobra.Command {
 	var dryRun, yes, allowEmpty bool
 	cmd := &cobra.Command{
-		Use: "reimport ID [DOCUMENT]", Short: "Make a server of its documentation again, and show what changed",
-		Long: "Read the documentation of an auto-generated server again, from where it came from or from a file or URL. Names, hidden tools and\n" +
-			"other edits stay. A change that may make callers fail, such as a removed tool, is shown and is applied only with --yes.",
+		Use: "reimport ID [DOCUMENT]", Short: "Generate a server from its document again, and show the changes",
+		Long: "Read the document of a generated server again: from its original address, or from a file or URL. Names, " +
+			"hidden tools and other edits stay. Changes that can break callers, such as a removed tool, are shown, and " +
+			"applied only with --yes.",
 		Example: "  junctor server reimport pets openapi.yaml --dry-run", Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"dry_run": dryRun, "accept_breaking": yes, "allow_empty": allowEmpty}
@@ -341,14 +342,14 @@ func (c *cli) serverReimport() *cobra.Command {
 				return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "import"), body, &out)
 			})
 			if err != nil {
-				return replaceFieldNames(err)
+				return err
 			}
 			return c.printImported(&out, dryRun)
 		}),
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "take over what may make callers fail too")
-	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "take over documentation that yields no tool")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show the changes without applying them")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "also apply changes that can break callers")
+	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "accept a document that yields no tool")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -395,8 +396,9 @@ func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
 // serverValidate returns `server validate`.
 func (c *cli) serverValidate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "validate ID", Short: "Say what is wrong with a server's documentation, and what could be better",
-		Long:    "Say what is wrong with a server's documentation, and what could be better. The exit code is 1 if a problem is an error, or if the\ndocumentation yields no tool.",
+		Use: "validate ID", Short: "List the problems of a server's API document",
+		Long: "List the problems of a server's API document, and hints to improve it. The exit code is 1 if a problem is " +
+			"an error, or if the document yields no tool.",
 		Example: "  junctor server validate pets", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var p junctor.APIPreview

@@ -18,13 +18,13 @@ type grantFlags struct {
 // addTo adds the flags to a command.
 func (g *grantFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&g.name, "grant", "", "what a token is got for, where it is not for --oauth-client itself: jwt-bearer, token-exchange or enterprise")
-	flags.StringVar(&g.subject, "subject", "", "with --grant: the statement, the token to exchange or the identity token, as with --bearer")
+	flags.StringVar(&g.name, "grant", "", "OAuth grant instead of client credentials: jwt-bearer, token-exchange or enterprise")
+	flags.StringVar(&g.subject, "subject", "", "with --grant: the assertion, the token to exchange or the identity token; given as with --bearer")
 	flags.StringVar(&g.subjectType, "subject-type", "", "with --grant token-exchange: access_token, id_token, refresh_token or jwt (default access_token)")
-	flags.StringVar(&g.audience, "audience", "", "with --grant token-exchange: whom the token is for, where the `name` of the server is not enough")
-	flags.StringVar(&g.idpTokenURL, "idp-token-url", "", "with --grant enterprise: `URL` where the identity provider gives tokens")
-	flags.StringVar(&g.idpClientID, "idp-client-id", "", "with --grant enterprise: `id` of the client at the identity provider")
-	flags.StringVar(&g.idpSecret, "idp-secret", "", "with --grant enterprise: secret of that client, as with --bearer")
+	flags.StringVar(&g.audience, "audience", "", "with --grant token-exchange: `name` of the audience of the token (default the server)")
+	flags.StringVar(&g.idpTokenURL, "idp-token-url", "", "with --grant enterprise: `URL` of the identity provider's token endpoint")
+	flags.StringVar(&g.idpClientID, "idp-client-id", "", "with --grant enterprise: client `id` at the identity provider")
+	flags.StringVar(&g.idpSecret, "idp-secret", "", "with --grant enterprise: secret of --idp-client-id; given as with --bearer")
 }
 
 // addGrant adds the grant that the flags describe to an auth, and reads its

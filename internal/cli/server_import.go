@@ -28,20 +28,19 @@ func (c *cli) serverImport() *cobra.Command {
 	var only []string
 	var yes, dry bool
 	cmd := &cobra.Command{
-		Use: "import [FILE|CLIENT]", Short: "Add the servers that an MCP client has in its configuration",
-		Long: "Add the servers of a client's configuration file: an mcpServers map as Claude Desktop, Claude Code (for each\n" +
-			"project too), Cursor, Gemini and Windsurf have it, servers as VS Code has it, or mcp_servers as Codex has it.\n" +
-			"Instead of a file, a client can be named: " + strings.Join(clients.Names(), ", ") + ".\n" +
-			"Without a name, the file .mcp.json of the current folder is read. Nothing in a client changes: junctor setup also\n" +
-			"puts Junctor in the place of the servers. Entries that lead to this instance, and ids that are taken, are left out.\n" +
-			"What would be added is shown first, commands whole, credentials not. A credential that is a variable there, such\n" +
-			"as ${TOKEN}, is read from that variable here, too, and what the client asks people for from a variable that is\n" +
-			"named. Each server is reached before it is added; one that fails keeps no other away.",
+		Use: "import [FILE|CLIENT]", Short: "Add the servers in the configuration of an MCP client",
+		Long: "Add the servers in the configuration of an MCP client: a file, or the usual file of a named client. Without " +
+			"a name, the command reads .mcp.json in the current folder. Known clients: " + strings.Join(clients.Names(), ", ") + ".\n\n" +
+			"The servers are shown first, with full commands and without credentials. A variable such as ${TOKEN} in the file is " +
+			"read from the same variable of the instance; a value that the client asks its user for is read from a variable " +
+			"that the command names. Junctor connects to each server before it adds it; if one fails, the others are " +
+			"still added. Entries that lead to this instance, and ids that are taken, are skipped.\n\n" +
+			"The file of the client does not change: junctor setup also replaces the servers by Junctor there.",
 		Example: "  junctor server import ~/.cursor/mcp.json\n  junctor server import claude-desktop --only notes\n  junctor server import --dry-run", Args: cobra.MaximumNArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if !isFile(projectFile) {
-					return usageErrorf("there is no %s in this folder: name a file or a client", projectFile)
+					return usageErrorf("this folder has no %s: name a file or a client", projectFile)
 				}
 				args = []string{projectFile}
 			}
@@ -60,9 +59,9 @@ func (c *cli) serverImport() *cobra.Command {
 			return c.importEntries(cmd, entries, yes, dry)
 		}),
 	}
-	cmd.Flags().StringSliceVar(&only, "only", nil, "bring in these `names` alone")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "add them without asking")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be added, and add nothing")
+	cmd.Flags().StringSliceVar(&only, "only", nil, "add only the servers with these `names`")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "add the servers without asking for confirmation")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show the servers that would be added without adding them")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -206,7 +205,7 @@ func (c *cli) askAddServers(yes bool, commands [][]string, servers int) error {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usageErrorf("look at the list, and say --yes to add %d servers", servers)
+		return usageErrorf("check the list, then run this again with --yes to add %d servers", servers)
 	}
 	fmt.Fprintf(c.err, "Add %d servers? [y/N] ", servers)
 	if answer, _ := readLine(c.in); !strings.EqualFold(strings.TrimSpace(answer), "y") {

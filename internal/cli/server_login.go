@@ -31,10 +31,11 @@ func (c *cli) serverLogin() *cobra.Command {
 	var paste, noBrowser, shared, trace bool
 	cmd := &cobra.Command{
 		Use: "login NAME", Short: "Log in to a server with a browser",
-		Long: "Log in to a server that people log in to (junctor server add --oauth). It opens a browser where there is a display,\n" +
-			"prints the address, and waits until the browser comes back to this machine. Where the browser is on another machine\n" +
-			"it cannot: paste the address that it shows then.\n\n" +
-			"The login is everybody's, or, of a server with --credentials per-user, your own: that takes a key of a user.",
+		Long: "Log in to a server that was added with --oauth. The command opens a browser if there is a display, prints " +
+			"the address, and waits until the browser returns to this machine. If the browser is on another machine, use " +
+			"--paste and paste the address that it shows at the end.\n\n" +
+			"The login is shared by all users. For a server with --credentials per-user it is your own, and the command " +
+			"requires a key of a user: set JUNCTOR_URL and JUNCTOR_KEY.",
 		Example: "  junctor server login notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			login, err := c.runLogin(cmd, args[0], paste, noBrowser, shared)
@@ -49,10 +50,10 @@ func (c *cli) serverLogin() *cobra.Command {
 			return c.printLogin(args[0], login)
 		}),
 	}
-	cmd.Flags().BoolVar(&paste, "paste", false, "wait for no browser: read the address that it was sent to from standard input")
-	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "open no browser: print the address alone")
-	cmd.Flags().BoolVar(&shared, "shared", false, "of a server with credentials per-user: the server's own login, which its lists are read with")
-	cmd.Flags().BoolVar(&trace, "trace", false, "show each step, and what came of it")
+	cmd.Flags().BoolVar(&paste, "paste", false, "read the address that the browser was redirected to from standard input")
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "print the address without opening a browser")
+	cmd.Flags().BoolVar(&shared, "shared", false, "with --credentials per-user: the shared login that tools are listed with")
+	cmd.Flags().BoolVar(&trace, "trace", false, "show each step and its result")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -131,7 +132,7 @@ func listenForBrowser(ctx context.Context) (net.Listener, error) {
 	}
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "no port on this machine can be listened on for the browser: use --paste: %w", err)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "no local port is available for the browser to return to: use --paste: %w", err)
 	}
 	return l, nil
 }
@@ -202,7 +203,7 @@ func (c *cli) printLogin(name string, l junctor.ServerLogin) error {
 func (c *cli) serverLogout() *cobra.Command {
 	var shared bool
 	cmd := &cobra.Command{
-		Use: "logout NAME", Short: "Log out of a server: its tokens are revoked and forgotten", Example: "  junctor server logout notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		Use: "logout NAME", Short: "Log out of a server, and revoke and erase its tokens", Example: "  junctor server logout notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			to := apiPath("servers", args[0], "login")
 			if shared {
@@ -214,7 +215,7 @@ func (c *cli) serverLogout() *cobra.Command {
 			return c.printIfJSON(map[string]string{"id": args[0], "state": "logged out"})
 		}),
 	}
-	cmd.Flags().BoolVar(&shared, "shared", false, "of a server with credentials per-user: the server's own login")
+	cmd.Flags().BoolVar(&shared, "shared", false, "with --credentials per-user: the shared login that tools are listed with")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -224,7 +225,7 @@ func (c *cli) serverLogout() *cobra.Command {
 func (c *cli) serverTrace() *cobra.Command {
 	var last int
 	cmd := &cobra.Command{
-		Use: "trace NAME", Short: "Show what the last logins and renewals at a server came to, step by step", Example: "  junctor server trace notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		Use: "trace NAME", Short: "Show each step of the last logins and token renewals at a server", Example: "  junctor server trace notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if c.wantsJSON() {
 				var all listPage[junctor.Trace]
@@ -236,7 +237,7 @@ func (c *cli) serverTrace() *cobra.Command {
 			return c.printTraces(cmd, args[0], last, c.out)
 		}),
 	}
-	cmd.Flags().IntVar(&last, "last", 5, "how many, the newest")
+	cmd.Flags().IntVar(&last, "last", 5, "number of logins and renewals to show")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -20,10 +20,11 @@ func (c *cli) serverSet() *cobra.Command {
 	var settingFlags fieldFlags
 	var removed removedPairs
 	cmd := &cobra.Command{
-		Use: "set ID [-- COMMAND [ARG...]]", Short: "Change a server; if that changes how it is reached, it is reached first",
-		Long: "Change a server. What is not named stays as it is: its tools, grants and credentials too. If the change is one of\n" +
-			"how the server is reached, it is reached first, and nothing changes if that fails. --env and --header change the\n" +
-			"variables and headers that they name; --remove-env and --remove-header remove some.",
+		Use: "set ID [-- COMMAND [ARG...]]", Short: "Change a server",
+		Long: "Change a server. Values without a flag stay as they are, and so do its tools, grants and credentials. If " +
+			"the change affects the connection, Junctor connects to the server first, and changes nothing if that fails.\n\n" +
+			"--env and --header change only the variables and headers that they name; --remove-env and --remove-header " +
+			"remove them.",
 		Example: "  junctor server set notes --credentials per-user\n  junctor server set notes --hide delete_all --rename find=search\n  junctor server set files --env TOKEN=@token.txt\n  junctor server set files --call-timeout 10m -- npx -y @modelcontextprotocol/server-filesystem /srv/other",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
@@ -42,7 +43,7 @@ func (c *cli) serverSet() *cobra.Command {
 				}
 			}
 			if len(change) == 0 {
-				return usageErrorf("say what is to be changed")
+				return usageErrorf("no change given: use at least one flag, such as --title or --url")
 			}
 			var changed junctor.Server
 			err = c.runWithProgress("waiting for the server to answer", func() error {
@@ -58,9 +59,9 @@ func (c *cli) serverSet() *cobra.Command {
 	f.addLogin(cmd)
 	f.addConnection(cmd, noFlag)
 	settingFlags.addTo(cmd, &settings, noFlag)
-	cmd.Flags().StringArrayVar(&removed.env, "remove-env", nil, "remove the environment `variable`; may be given several times")
-	cmd.Flags().StringArrayVar(&removed.headers, "remove-header", nil, "remove the `header`; may be given several times")
-	cmd.Flags().BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking")
+	cmd.Flags().StringArrayVar(&removed.env, "remove-env", nil, "remove this environment `variable`; repeatable")
+	cmd.Flags().StringArrayVar(&removed.headers, "remove-header", nil, "remove this `header`; repeatable")
+	cmd.Flags().BoolVarP(&f.assumeYes, "yes", "y", false, "run the command without asking for confirmation")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -91,7 +92,7 @@ func (c *cli) makeServerChange(cmd *cobra.Command, f *serverFlags, command []str
 		return change, nil
 	}
 	if cmd.ArgsLenAtDash() != 1 {
-		return nil, usageErrorf("give a URL with --url, and a command behind two dashes: -- command args")
+		return nil, usageErrorf("give a URL with --url, or a command after two dashes: -- COMMAND ARG...")
 	}
 	change["command"] = command
 	return change, c.askConsent(f.assumeYes, command)
@@ -140,7 +141,7 @@ func mergeStored(ctx context.Context, client *adminClient, id string, f *serverF
 			before := len(merged)
 			maps.DeleteFunc(merged, func(has, _ string) bool { return m.same(has, name) })
 			if len(merged) == before {
-				return usageErrorf("%s %s: the server has none of this name", m.flag, name)
+				return usageErrorf("%s %s: the server has none with this name", m.flag, name)
 			}
 		}
 		for name, value := range m.given {

@@ -16,9 +16,9 @@ import (
 func (c *cli) serverSuggest() *cobra.Command {
 	var in admin.Suggest
 	cmd := &cobra.Command{
-		Use: "suggest ID", Short: "Have a model suggest names, descriptions and roles for the tools of an API",
-		Long: "Ask a model how the tools of an auto-generated server could be shown better, and whom they are for. Nothing is changed: look at\n" +
-			"what it suggests, and approve or reject it with junctor server suggestions.",
+		Use: "suggest ID", Short: "Let a model suggest names, descriptions and roles for generated tools",
+		Long: "Ask a model for better names and descriptions of the tools of a generated server, and for their roles. " +
+			"Nothing changes: review the suggestions, and approve or reject them with junctor server suggestions.",
 		Example: "  junctor server suggest pets --model local", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var out admin.Suggested
@@ -43,8 +43,8 @@ func (c *cli) serverSuggest() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&in.Model, "model", "", "which model is asked, by `name` (default the only one)")
-	cmd.Flags().StringArrayVar(&in.Tools, "tool", nil, "only this tool, by the server's own `name`; may be given several times")
+	cmd.Flags().StringVar(&in.Model, "model", "", "`name` of the model to ask (default the only one)")
+	cmd.Flags().StringArrayVar(&in.Tools, "tool", nil, "only this tool, by its `name` at the server; repeatable")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -54,7 +54,7 @@ func (c *cli) serverSuggest() *cobra.Command {
 func (c *cli) serverSuggestions() *cobra.Command {
 	var approve, reject []string
 	cmd := &cobra.Command{
-		Use: "suggestions ID", Short: "Show what a model suggests for the tools of an API; approve or reject it",
+		Use: "suggestions ID", Short: "Show, approve or reject the suggestions of a model",
 		Example: "  junctor server suggestions pets\n  junctor server suggestions pets --approve list_pets --reject delete_pet",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
@@ -84,8 +84,8 @@ func (c *cli) serverSuggestions() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringArrayVar(&approve, "approve", nil, "show this tool as is suggested, by the server's own `name`, or all; may be given several times")
-	cmd.Flags().StringArrayVar(&reject, "reject", nil, "forget what is suggested for this tool, by the server's own `name`, or all; may be given several times")
+	cmd.Flags().StringArrayVar(&approve, "approve", nil, "apply the suggestion for this tool, by its `name` at the server, or all; repeatable")
+	cmd.Flags().StringArrayVar(&reject, "reject", nil, "discard the suggestion for this tool, by its `name` at the server, or all; repeatable")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -105,7 +105,7 @@ func (c *cli) decideSuggestions(cmd *cobra.Command, at, word string, there []jun
 			}
 		}
 		if len(ids) == before {
-			return junctor.Errorf(junctor.CodeNotFound, "nothing is suggested for %q", name)
+			return junctor.Errorf(junctor.CodeNotFound, "no suggestion exists for the tool %q", name)
 		}
 	}
 	if len(ids) == 0 {

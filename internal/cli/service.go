@@ -34,7 +34,7 @@ const serviceWait = time.Minute
 
 // serviceCommand returns the group `junctor service`.
 func (c *cli) serviceCommand() *cobra.Command {
-	cmd := newGroupCommand("service", "Start Junctor when you log in", "junctor service install")
+	cmd := newGroupCommand("service", "Start an instance whenever you log in", "junctor service install")
 	cmd.AddCommand(c.serviceInstall(), c.serviceUninstall())
 	return cmd
 }
@@ -52,11 +52,12 @@ type userService struct {
 func (c *cli) serviceInstall() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use: "install", Short: "Have an instance started when you log in",
-		Long: "Write a unit for systemd that runs junctor up as you, and have systemd start it now and whenever you log in. If\n" +
-			"there is no systemctl, only the file is written. On macOS a job for launchd is written and not loaded; it has not\n" +
-			"been tested. Settings come from the file that --config names and from ~/.config/junctor/environment, which may\n" +
-			"have lines such as JUNCTOR_LISTEN=127.0.0.1:9000. The variables of this terminal do not count, except PATH.",
+		Use: "install", Short: "Install a service that starts an instance when you log in",
+		Long: "Write a systemd unit of the user that runs junctor up, enable it and start it now. If there is no " +
+			"systemctl, only the file is written. On macOS the command writes a launchd job without loading it; this is " +
+			"untested.\n\n" +
+			"Settings come from the file of --config and from ~/.config/junctor/environment, which can have lines such " +
+			"as JUNCTOR_LISTEN=127.0.0.1:9000. Variables of this terminal are not used, except PATH.",
 		Example: "  junctor service install\n  junctor service install --print", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			s, err := c.newUserService(cmd, runtime.GOOS)
@@ -70,7 +71,7 @@ func (c *cli) serviceInstall() *cobra.Command {
 			return c.installService(cmd, s)
 		}),
 	}
-	cmd.Flags().BoolVar(&show, "print", false, "print the file, and change nothing")
+	cmd.Flags().BoolVar(&show, "print", false, "print the service file without installing it")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -78,7 +79,7 @@ func (c *cli) serviceInstall() *cobra.Command {
 // serviceUninstall returns `service uninstall`.
 func (c *cli) serviceUninstall() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "uninstall", Short: "End the service and remove its file; the data directory stays",
+		Use: "uninstall", Short: "Stop the service and remove its file; the data directory stays",
 		Example: "  junctor service uninstall", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			s, err := c.newUserService(cmd, runtime.GOOS)
@@ -105,7 +106,7 @@ func (c *cli) newUserService(cmd *cobra.Command, goos string) (*userService, err
 	}
 	home := c.getenv("HOME")
 	if home == "" {
-		return nil, usageErrorf("HOME is not set, so the folder of your services is not known")
+		return nil, usageErrorf("the folder for services cannot be determined: set HOME")
 	}
 	argv := []string{self, "up", "--data-dir", absolutePath(cfg.DataDir)}
 	if file := c.configSources(cmd).File; file != "" {
@@ -122,7 +123,7 @@ func (c *cli) newUserService(cmd *cobra.Command, goos string) (*userService, err
 		log := filepath.Join(absolutePath(cfg.DataDir), logFile)
 		return &userService{File: filepath.Join(home, "Library", "LaunchAgents", serviceLabel+".plist"), text: launchdJob(argv, c.getenv("PATH"), log)}, nil
 	}
-	return nil, junctor.Errorf(junctor.CodeInvalid, "services are supported on Linux (systemd) and macOS (launchd), and this is %s: have your system run junctor up", goos)
+	return nil, junctor.Errorf(junctor.CodeInvalid, "services are supported on Linux (systemd) and macOS (launchd), and not on %s: run junctor up from the service manager of your system", goos)
 }
 
 // systemdUnit returns a unit that runs a program as the user who installs it. Servers
@@ -214,7 +215,7 @@ func (s *userService) isOurs() (exists bool, err error) {
 	case err != nil:
 		return false, junctor.Errorf(junctor.CodeUnavailable, "%s cannot be read: %w", s.File, err)
 	case !strings.Contains(string(text), serviceMark):
-		return false, junctor.Errorf(junctor.CodeConflict, "%s was not written by junctor service install: move it away first", s.File)
+		return false, junctor.Errorf(junctor.CodeConflict, "%s was not written by junctor service install: move it to another place first", s.File)
 	}
 	return true, nil
 }
@@ -235,7 +236,7 @@ func (c *cli) installService(cmd *cobra.Command, s *userService) error {
 	manager := s.systemd && proc.HasProgram("systemctl")
 	own := exists && manager && c.runSystemctl(ctx, "is-active", "--quiet", serviceUnit) == nil
 	if _, err := c.probeInstance(ctx, cfg.DataDir); err == nil && !own {
-		return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s: end it with junctor stop%s, then run junctor service install again", cfg.DataDir, c.dataDirFlagIfGiven(cmd, absolutePath(cfg.DataDir)))
+		return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s: stop it with junctor stop%s, then run junctor service install again", cfg.DataDir, c.dataDirFlagIfGiven(cmd, absolutePath(cfg.DataDir)))
 	}
 	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be created: %w", filepath.Dir(s.File), err)
@@ -289,7 +290,7 @@ func (c *cli) uninstallService(ctx context.Context, s *userService) error {
 		return err
 	}
 	if !exists {
-		return junctor.Errorf(junctor.CodeNotFound, "there is no service: %s does not exist", s.File)
+		return junctor.Errorf(junctor.CodeNotFound, "no service is installed: %s does not exist", s.File)
 	}
 	manager := s.systemd && proc.HasProgram("systemctl")
 	if manager {

@@ -48,7 +48,7 @@ func TestLaunchdJob(t *testing.T) {
 			t.Errorf("%q is missing in %q", want, texts)
 		}
 	}
-	if _, err := c.newUserService(cmd, "plan9"); err == nil || !strings.Contains(err.Error(), "have your system run junctor up") {
+	if _, err := c.newUserService(cmd, "plan9"); err == nil || !strings.Contains(err.Error(), "run junctor up from the service manager") {
 		t.Errorf("on another system: %v", err)
 	}
 }

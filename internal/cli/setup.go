@@ -37,14 +37,14 @@ type setupFlags struct {
 func (c *cli) setupCommand() *cobra.Command {
 	var f setupFlags
 	cmd := &cobra.Command{
-		Use: "setup", Short: "Put the servers of your MCP clients behind Junctor, in one step",
-		Long: "Find the configurations of MCP clients on this machine and in this folder, add their servers to Junctor, and\n" +
-			"put Junctor in their place in each client:\n" + strings.Join(clients.Names(), ", ") + ".\n" +
-			"Setup shows what it found and asks before it changes anything. If no instance runs on the data directory, it\n" +
-			"starts one in the background. Servers that cannot be added stay in the client. Files that Git tracks\n" +
-			"change only with --project, and never get a key.\n" +
-			"--undo restores every file from a sealed copy, removes the servers that setup added and revokes its keys. In a\n" +
-			"file that was edited since, it takes back only its own change.",
+		Use: "setup", Short: "Move the servers of your MCP clients to Junctor",
+		Long: "Find the configurations of MCP clients on this machine and in this folder, add their servers to Junctor, and " +
+			"replace the servers by Junctor in each client. Known clients: " + strings.Join(clients.Names(), ", ") + ".\n\n" +
+			"The command shows what it found and asks before it changes anything. If no instance runs on the data directory, " +
+			"it starts one in the background. Servers that cannot be added stay in the client. Files that Git tracks change " +
+			"only with --project, and never get a key.\n\n" +
+			"--undo restores every file from a sealed copy, removes the servers that setup added and revokes its keys. In a " +
+			"file that was edited since, it reverts only its own change.",
 		Example: "  junctor setup --dry-run\n  junctor setup\n  junctor setup --undo", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			if f.undo {
@@ -53,12 +53,12 @@ func (c *cli) setupCommand() *cobra.Command {
 			return c.runSetup(cmd, f)
 		}),
 	}
-	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "change the files without asking")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and change nothing")
-	cmd.Flags().BoolVar(&f.undo, "undo", false, "take back everything that setup did")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "change the files without asking for confirmation")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the changes without making them")
+	cmd.Flags().BoolVar(&f.undo, "undo", false, "restore the files and remove the servers that setup added")
 	cmd.Flags().BoolVar(&f.keepServers, "keep-servers", false, "with --undo: keep the servers that setup added to Junctor")
 	cmd.Flags().BoolVar(&f.project, "project", false, "also change files of this folder that Git tracks")
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "set up these `clients` alone")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "set up only these `clients`")
 	cmd.MarkFlagsMutuallyExclusive("undo", "dry-run")
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -392,7 +392,7 @@ func (c *cli) askSetup(p *setupPlan, yes bool) error {
 		return nil
 	}
 	if !isTerminal(c.in) {
-		return usageErrorf("setup needs a yes: read the list, then run junctor setup --yes")
+		return usageErrorf("setup needs your consent: check the list, then run junctor setup --yes")
 	}
 	fmt.Fprint(c.err, "Move these servers to Junctor? [y/N] ")
 	if answer, _ := readLine(c.in); !strings.EqualFold(strings.TrimSpace(answer), "y") && !strings.EqualFold(strings.TrimSpace(answer), "yes") {
@@ -553,7 +553,7 @@ func (c *cli) changeClientFile(cmd *cobra.Command, p *setupPlan, file clients.Co
 	}
 	// The client may have changed its file while servers were added.
 	if now, _, err := clients.ReadFile(file.Path); err != nil || string(now) != string(file.Text) {
-		return giveUp(junctor.Errorf(junctor.CodeConflict, "it changed meanwhile: run junctor setup again"))
+		return giveUp(junctor.Errorf(junctor.CodeConflict, "the file changed in the meantime: run junctor setup again"))
 	}
 	if err := ch.Write(next, keyID != ""); err != nil {
 		return giveUp(err)

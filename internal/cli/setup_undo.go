@@ -37,7 +37,7 @@ func (c *cli) undoSetup(cmd *cobra.Command, keepServers bool) error {
 		return err
 	}
 	if len(record.Changes) == 0 && len(record.Servers) == 0 {
-		return junctor.Errorf(junctor.CodeNotFound, "there is nothing to take back: junctor setup changed no file with the data directory %s", cfg.DataDir)
+		return junctor.Errorf(junctor.CodeNotFound, "nothing to undo: junctor setup changed no file for the data directory %s", cfg.DataDir)
 	}
 	client := newLocalClient(cfg.DataDir)
 	var result undoResult

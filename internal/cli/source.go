@@ -11,7 +11,7 @@ import (
 
 // sourceCommand returns the group `junctor source`: where events come from.
 func (c *cli) sourceCommand() *cobra.Command {
-	cmd := newGroupCommand("source", "Say where events come from", "junctor source ls")
+	cmd := newGroupCommand("source", "Manage the sources of events", "junctor source ls")
 	cmd.AddCommand(c.sourceAdd(), c.sourceList(), c.sourceRotate(), c.newRemoveCommand("source", "sources", "Remove a source; its events stay", "github"))
 	return cmd
 }
@@ -20,10 +20,12 @@ func (c *cli) sourceCommand() *cobra.Command {
 func (c *cli) sourceAdd() *cobra.Command {
 	var style, secret, title, header, typeField, agentField, key string
 	cmd := &cobra.Command{
-		Use: "add ID", Short: "Add a source: its messages are posted to /hooks/ID, or taken from a Redis",
-		Long: "Add a source. Messages that are posted to /hooks/ID are taken when they are signed with the secret, in the style of\n" +
-			"Standard Webhooks (standard), of GitHub or Stripe, or as an HMAC-SHA256 of the body in a header (hmac). With the styles\n" +
-			"redis and redis-stream the secret is the address, redis://user:password@host:6379/0, and jobs are taken from there.",
+		Use: "add ID", Short: "Add a source: a webhook at /hooks/ID, or a Redis queue",
+		Long: "Add a source of events. A webhook source accepts messages at /hooks/ID that are signed with its secret. " +
+			"--style names the signature: standard (Standard Webhooks), github, stripe, or hmac (an HMAC-SHA256 of the " +
+			"body in a header).\n\n" +
+			"With --style redis or redis-stream, jobs are read from a Redis list or stream instead; the secret is then " +
+			"its URL, redis://user:password@host:6379/0.",
 		Example: "  junctor source add github --style github --secret @webhook.secret", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			word, err := c.readPlainSecret("secret", secret)
@@ -49,12 +51,12 @@ func (c *cli) sourceAdd() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&style, "style", string(junctor.StyleStandard), strings.Join(styles, ", "))
-	flags.StringVar(&secret, "secret", "-", "what messages are signed with, or the address of the Redis: @file, or - for standard input")
-	flags.StringVar(&title, "title", "", "what people read")
-	flags.StringVar(&header, "header", "", "with the style hmac: where the signature is (default X-Signature-256)")
-	flags.StringVar(&typeField, "type-field", "", "where an event's type is, such as data.kind")
-	flags.StringVar(&agentField, "agent-field", "", "where the agent is that an event concerns, such as data.agent_id")
-	flags.StringVar(&key, "key", "", "with a Redis: the list or stream (default action_jobs)")
+	flags.StringVar(&secret, "secret", "-", "secret that signs messages, or the URL of the Redis: @file, or - for standard input")
+	flags.StringVar(&title, "title", "", "display name")
+	flags.StringVar(&header, "header", "", "with --style hmac: header with the signature (default X-Signature-256)")
+	flags.StringVar(&typeField, "type-field", "", "field with the type of an event, such as data.kind")
+	flags.StringVar(&agentField, "agent-field", "", "field with the agent that an event concerns, such as data.agent_id")
+	flags.StringVar(&key, "key", "", "with --style redis or redis-stream: name of the list or stream (default action_jobs)")
 	_ = cmd.RegisterFlagCompletionFunc("style", cobra.FixedCompletions(styles, cobra.ShellCompDirectiveNoFileComp))
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -70,7 +72,7 @@ func (c *cli) readPlainSecret(flag, value string) (string, error) {
 	case strings.HasPrefix(value, "@") && value != "@":
 		return c.readSecret(flag, value[1:])
 	}
-	return "", usageErrorf("--%s: give the secret as @file, or - for standard input; on the command line others could see it", flag)
+	return "", usageErrorf("--%s: do not write the secret on the command line, where other users of this machine could see it; give it as @file, or - for standard input", flag)
 }
 
 // sourceList returns `source ls`.
@@ -99,7 +101,7 @@ func (c *cli) sourceRotate() *cobra.Command {
 	var secret string
 	var atOnce bool
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Give a source another secret; the former counts on until the next one",
+		Use: "rotate ID", Short: "Replace the secret of a source; the previous one stays valid until the next rotation",
 		Example: "  junctor source rotate github --secret @webhook.secret", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			word, err := c.readPlainSecret("secret", secret)
@@ -114,14 +116,14 @@ func (c *cli) sourceRotate() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&secret, "secret", "-", "the new secret: @file, or - for standard input")
-	cmd.Flags().BoolVar(&atOnce, "at-once", false, "the former does not count any more")
+	cmd.Flags().BoolVar(&atOnce, "at-once", false, "make the previous secret invalid at once")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
 
 // scheduleCommand returns the group `junctor schedule`: events at given times.
 func (c *cli) scheduleCommand() *cobra.Command {
-	cmd := newGroupCommand("schedule", "Make events at times that are known before", "junctor schedule ls")
+	cmd := newGroupCommand("schedule", "Create events at scheduled times", "junctor schedule ls")
 	cmd.AddCommand(c.scheduleAdd(), c.scheduleList(), c.newRemoveCommand("schedule", "schedules", "Remove a schedule", "nightly"))
 	return cmd
 }
@@ -131,8 +133,9 @@ func (c *cli) scheduleAdd() *cobra.Command {
 	var cron, zone, kind, agent, data string
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a schedule, or replace it",
-		Long: "Add a schedule: at its times an event of the source schedule:NAME is taken. Times are the five fields of cron, minute,\n" +
-			"hour, day, month and weekday, or @hourly, @daily, @weekly, @monthly, @yearly. What was missed while nothing ran comes once.",
+		Long: "Add a schedule, or replace it: at its times it creates an event of the source schedule:NAME. --cron takes " +
+			"five fields (minute, hour, day, month, weekday), or @hourly, @daily, @weekly, @monthly or @yearly. Times " +
+			"that were missed while no instance ran create one event together.",
 		Example: "  junctor schedule add nightly --cron '0 3 * * *' --timezone Europe/Berlin --type report.due", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			text, err := readJSON("data", data)
@@ -151,11 +154,11 @@ func (c *cli) scheduleAdd() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&cron, "cron", "", "its times, such as '0 9 * * mon-fri'")
-	flags.StringVar(&zone, "timezone", "", "such as Europe/Berlin (default UTC)")
-	flags.StringVar(&kind, "type", "", "of its events")
-	flags.StringVar(&agent, "agent", "", "`id` of the agent that they concern")
-	flags.StringVar(&data, "data", "", "what they say: a JSON object, or `@file`")
+	flags.StringVar(&cron, "cron", "", "cron expression, such as '0 9 * * mon-fri'; required")
+	flags.StringVar(&zone, "timezone", "", "time zone, such as Europe/Berlin (default UTC)")
+	flags.StringVar(&kind, "type", "", "type of the events; required")
+	flags.StringVar(&agent, "agent", "", "`id` of the agent that the events concern")
+	flags.StringVar(&data, "data", "", "data of the events: a JSON object, or `@file`")
 	for _, name := range []string{"cron", "type"} {
 		_ = cmd.MarkFlagRequired(name)
 	}

@@ -13,7 +13,7 @@ import (
 // tenantCommand returns the group `junctor tenant`. Its commands are for the
 // operator.
 func (c *cli) tenantCommand() *cobra.Command {
-	cmd := newGroupCommand("tenant", "Add and list tenants: parties that see nothing of each other", "junctor tenant ls")
+	cmd := newGroupCommand("tenant", "Add and list tenants, which are isolated from each other", "junctor tenant ls")
 	cmd.AddCommand(c.tenantAdd(), c.tenantList(), c.tenantKey())
 	return cmd
 }
@@ -22,9 +22,9 @@ func (c *cli) tenantCommand() *cobra.Command {
 func (c *cli) tenantAdd() *cobra.Command {
 	var title string
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Add a tenant; its admin key is shown once",
-		Long: "Add a tenant. Its admin key goes to standard output, once: who has it runs the tenant with JUNCTOR_URL and\n" +
-			"JUNCTOR_KEY, and whatever they do stays in it. A tenant cannot be removed: records name it.",
+		Use: "add NAME", Short: "Add a tenant and print its admin key",
+		Long: "Add a tenant and print its admin key once. The holder of the key manages the tenant with JUNCTOR_URL and " +
+			"JUNCTOR_KEY, and has no access outside it. A tenant cannot be removed, because records name it.",
 		Example: "  junctor tenant add acme --title 'Acme Inc.'", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := map[string]string{"id": args[0]}
@@ -43,7 +43,7 @@ func (c *cli) tenantAdd() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&title, "title", "", "its name for people")
+	cmd.Flags().StringVar(&title, "title", "", "display name")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -65,7 +65,7 @@ func (c *cli) tenantList() *cobra.Command {
 // tenantKey returns `tenant key`, which replaces the admin key of a tenant.
 func (c *cli) tenantKey() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "key NAME", Short: "Replace a tenant's admin key, for when it was lost",
+		Use: "key NAME", Short: "Replace a lost admin key of a tenant",
 		Example: "  junctor tenant key acme", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var key admin.CreatedKey

@@ -17,7 +17,7 @@ import (
 
 // toolCommand returns the group `junctor tool`.
 func (c *cli) toolCommand() *cobra.Command {
-	cmd := newGroupCommand("tool", "List, search, show, call and tag tools", "junctor tool ls")
+	cmd := newGroupCommand("tool", "List, search, call and tag tools", "junctor tool ls")
 	cmd.AddCommand(c.toolList(), c.toolSearch(), c.toolShow(), c.toolCall(), c.toolTag(), c.toolChanges())
 	return cmd
 }
@@ -31,7 +31,7 @@ func (c *cli) toolList() *cobra.Command {
 			return c.printTools(cmd, url.Values{"server": nonEmpty(server), "role": nonEmpty(role)})
 		}),
 	}
-	cmd.Flags().StringVar(&role, "role", "", "only tools for this role, and those for all")
+	cmd.Flags().StringVar(&role, "role", "", "only tools for this role and for all roles")
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this server")
 	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
@@ -42,7 +42,7 @@ func (c *cli) toolList() *cobra.Command {
 // toolSearch returns `tool search`.
 func (c *cli) toolSearch() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "search TEXT...", Short: "Find tools by words of their name, title or description",
+		Use: "search TEXT...", Short: "Find tools by words in their name, title or description",
 		Example: "  junctor tool search add numbers", Args: cobra.MinimumNArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			return c.printTools(cmd, url.Values{"q": {strings.Join(args, " ")}})
@@ -66,7 +66,7 @@ func (c *cli) printTools(cmd *cobra.Command, query url.Values) error {
 // toolShow returns `tool show`.
 func (c *cli) toolShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show what a tool does, takes and gives", Example: "  junctor tool show demo__add",
+		Use: "show NAME", Short: "Show the description, arguments and result of a tool", Example: "  junctor tool show demo__add",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t junctor.Tool
@@ -128,10 +128,12 @@ func (c *cli) toolCall() *cobra.Command {
 		text, version string
 	)
 	cmd := &cobra.Command{
-		Use: "call NAME", Short: "Call a tool and show what it answers",
-		Long: "Call a tool and show what it answers.\n\nThe value of an --arg is read as the tool's schema says: text stays text, a number is a number,\n" +
-			"and an argument that takes a list may be given several times. --json takes all arguments as one\nJSON object: as it stands, from @file, or from standard input with -.\n\n" +
-			"A tool that ran and failed exits 1; --format json prints the whole result as MCP has it.",
+		Use: "call NAME", Short: "Call a tool and print its result",
+		Long: "Call a tool and print its result.\n\n" +
+			"A value of --arg is parsed as the schema of the tool requires, so text stays text and numbers are numbers; " +
+			"repeat an argument that is a list. --json takes all arguments as one JSON object: literally, from @file, or " +
+			"from standard input with -.\n\n" +
+			"If the tool returns an error, the exit code is 1. --format json prints the whole MCP result.",
 		Example: "  junctor tool call demo__add --arg a=2 --arg b=40\n  junctor tool call demo__echo --json '{\"text\":\"hello\"}'",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
@@ -151,9 +153,9 @@ func (c *cli) toolCall() *cobra.Command {
 			return c.printResult(raw)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&pairs, "arg", nil, "an argument as `name=value`; may be given several times")
+	cmd.Flags().StringArrayVar(&pairs, "arg", nil, "argument as `name=value`; repeatable")
 	cmd.Flags().StringVar(&text, "json", "", "all arguments as a JSON object, @file or -")
-	cmd.Flags().StringVar(&version, "version", "", "which version of the tool; without it the default one")
+	cmd.Flags().StringVar(&version, "version", "", "version of the tool (default the current one)")
 	cmd.MarkFlagsMutuallyExclusive("arg", "json")
 	_ = cmd.RegisterFlagCompletionFunc("arg", c.completeArguments)
 	c.addInstanceFlags(cmd)
@@ -186,7 +188,7 @@ func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, tex
 		return nil, usageErrorf("--json %s cannot be read: %v", text, err)
 	}
 	if !isJSON(string(data), '{') {
-		return nil, usageErrorf("--json wants a JSON object, such as '{\"text\":\"hello\"}'")
+		return nil, usageErrorf("--json must be a JSON object, such as '{\"text\":\"hello\"}'")
 	}
 	return data, nil
 }
@@ -196,7 +198,7 @@ func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, tex
 func (c *cli) printResult(raw json.RawMessage) error {
 	var r toolResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return junctor.Errorf(junctor.CodeUpstream, "the tool's answer is not an MCP result: %w", err)
+		return junctor.Errorf(junctor.CodeUpstream, "the response of the tool is not an MCP result: %w", err)
 	}
 	if c.wantsJSON() {
 		if err := c.printJSON(raw); err != nil {
@@ -207,12 +209,12 @@ func (c *cli) printResult(raw json.RawMessage) error {
 	}
 	switch {
 	case len(r.InputRequests) > 0:
-		return junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client; the command line gives arguments only")
+		return junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which junctor tool call does not support: call it from an MCP client")
 	// The printed result already says that the tool failed.
 	case r.IsError && c.wantsJSON():
 		return silentFailure("the tool failed")
 	case r.IsError:
-		return junctor.Errorf(junctor.CodeUpstream, "the tool ran and failed")
+		return junctor.Errorf(junctor.CodeUpstream, "the tool returned an error")
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ func (c *cli) toolTag() *cobra.Command {
 	var clean bool
 	cmd := &cobra.Command{
 		Use: "tag TOOL", Short: "Set the roles and the category of a tool",
-		Long: "Set the roles and the category of a tool, in place of those that the rules detected. Agents get the tools of their\n" +
-			"role and those for General. The tag stays when the server changes; --clear removes it, so that the rules decide\n" +
-			"again. junctor tool show prints what the rules detected, and why.",
+		Long: "Set the roles and the category of a tool, instead of those that rules detected. Tools are suggested for " +
+			"agents with one of their roles, and General tools for all. The tag stays when the server changes; --clear " +
+			"removes it. junctor tool show prints what the rules detected, and why.",
 		Example: "  junctor tool tag demo__echo --role QA --role Dev --category Text", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var t junctor.Tool
@@ -32,7 +32,7 @@ func (c *cli) toolTag() *cobra.Command {
 			case clean:
 				err = c.requestAPI(cmd, http.MethodDelete, apiPath("tools", args[0], "tag"), nil, &t)
 			case len(roles) == 0 && category == "":
-				return usageErrorf("say what the tool is for with --role or --category, or --clear it")
+				return usageErrorf("no change given: use --role, --category or --clear")
 			default:
 				err = c.requestAPI(cmd, http.MethodPut, apiPath("tools", args[0], "tag"), map[string]any{"roles": roles, "category": category}, &t)
 			}
@@ -45,9 +45,9 @@ func (c *cli) toolTag() *cobra.Command {
 			return c.printFacts("name", t.Exposed, "roles", joinRoles(t.Roles), "category", t.Category)
 		}),
 	}
-	cmd.Flags().StringArrayVar(&roles, "role", nil, "a role that it is for; may be given several times")
-	cmd.Flags().StringVar(&category, "category", "", "its category; without it the first role")
-	cmd.Flags().BoolVar(&clean, "clear", false, "remove the tag, so that the rules decide again")
+	cmd.Flags().StringArrayVar(&roles, "role", nil, "role that the tool is for; repeatable")
+	cmd.Flags().StringVar(&category, "category", "", "category of the tool (default the first role)")
+	cmd.Flags().BoolVar(&clean, "clear", false, "remove the tag, so that rules set the roles again")
 	cmd.MarkFlagsMutuallyExclusive("clear", "role")
 	cmd.MarkFlagsMutuallyExclusive("clear", "category")
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
@@ -90,9 +90,9 @@ func (c *cli) toolChanges() *cobra.Command {
 	var server string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "changes [TOOL]", Short: "List tools that their servers offer otherwise than before",
-		Long: "List tools that are new, removed, or whose title, description, schemas or annotations changed under the same name,\n" +
-			"newest first. --format json has both versions.",
+		Use: "changes [TOOL]", Short: "List tools that their servers changed",
+		Long: "List tools that are new or removed, or whose title, description, schemas or annotations changed under the " +
+			"same name, newest first. --format json has both versions.",
 		Example: "  junctor tool changes --server notes", Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.completeTools,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			query := url.Values{"server": nonEmpty(server), "limit": {strconv.Itoa(limit)}}
@@ -105,7 +105,7 @@ func (c *cli) toolChanges() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this server")
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of results")
 	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
 	c.addInstanceFlags(cmd)
 	return cmd
@@ -124,7 +124,7 @@ func describeChange(ch junctor.ToolChange) string {
 
 // roleCommand returns the group `junctor role`.
 func (c *cli) roleCommand() *cobra.Command {
-	cmd := newGroupCommand("role", "List the roles of agents and tools, and add your own", "junctor role ls")
+	cmd := newGroupCommand("role", "List, add and remove roles of agents and tools", "junctor role ls")
 	ls := &cobra.Command{
 		Use: "ls", Short: "List roles", Example: "  junctor role ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
@@ -137,8 +137,8 @@ func (c *cli) roleCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.AddCommand(ls, c.roleChange("add", "Add a role of your own", http.MethodPut, "added"),
-		c.roleChange("rm", "Remove a role of your own that nothing has", http.MethodDelete, "removed"))
+	cmd.AddCommand(ls, c.roleChange("add", "Add a role", http.MethodPut, "added"),
+		c.roleChange("rm", "Remove an unused role that you added", http.MethodDelete, "removed"))
 	c.addInstanceFlags(ls)
 	return cmd
 }

@@ -18,9 +18,9 @@ import (
 
 // triggerCommand returns the group `junctor trigger`.
 func (c *cli) triggerCommand() *cobra.Command {
-	cmd := newGroupCommand("trigger", "Turn events into calls of tools", "junctor trigger ls")
-	cmd.AddCommand(c.triggerAdd(), c.triggerList(), c.triggerShow(), c.triggerTest(), c.triggerSwitch("enable", "Switch a trigger on", false),
-		c.triggerSwitch("disable", "Switch a trigger off: it takes no events", true), c.triggerRemove())
+	cmd := newGroupCommand("trigger", "Call tools when events arrive", "junctor trigger ls")
+	cmd.AddCommand(c.triggerAdd(), c.triggerList(), c.triggerShow(), c.triggerTest(), c.triggerSwitch("enable", "Enable a trigger", false),
+		c.triggerSwitch("disable", "Disable a trigger", true), c.triggerRemove())
 	return cmd
 }
 
@@ -56,36 +56,40 @@ type triggerFlags struct {
 // addTo adds the flags to a command.
 func (f *triggerFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.ready, "ready", "", "begin with one of those that `name` (junctor trigger ls --ready)")
-	flags.StringVar(&f.file, "file", "", "JSON `file` with title, match and action, as the API takes them")
-	flags.StringVar(&f.title, "title", "", "what people read")
-	flags.StringVar(&f.source, "source", "", "only events of this source; a star stands for any text")
-	flags.StringVar(&f.kind, "type", "", "only events of this type; a star stands for any text")
+	flags.StringVar(&f.ready, "ready", "", "`name` of a ready-made trigger to start from (junctor trigger ls --ready)")
+	flags.StringVar(&f.file, "file", "", "JSON `file` with title, match and action, in the form of the API")
+	flags.StringVar(&f.title, "title", "", "display name")
+	flags.StringVar(&f.source, "source", "", "only events of this source; * matches any text")
+	flags.StringVar(&f.kind, "type", "", "only events of this type; * matches any text")
 	flags.StringVar(&f.forAgent, "for-agent", "", "only events that concern this agent")
-	flags.StringSliceVar(&f.tags, "tag", nil, "only events with this tag; may be given several times")
+	flags.StringSliceVar(&f.tags, "tag", nil, "only events with this tag; repeatable")
 	flags.Float64Var(&f.minValue, "min-value", 0, "only events whose value is at least this")
 	flags.Float64Var(&f.maxValue, "max-value", 0, "only events whose value is at most this")
-	flags.StringArrayVar(&f.where, "where", nil, "a condition, as `'FIELD OP VALUE'` such as 'data.n > 5'; OP is one of "+strings.Join(event.Operators(), " ")+"; may be given several times")
+	flags.StringArrayVar(&f.where, "where", nil, "a condition, as `'FIELD OP VALUE'` such as 'data.n > 5'; OP is one of "+strings.Join(event.Operators(), " ")+"; repeatable")
 	flags.StringVar(&f.server, "server", "", "call a tool of this server")
-	flags.StringVar(&f.agent, "agent", "", "call a tool at this agent's own endpoint; `event` is the agent that the event concerns")
-	flags.StringVar(&f.resolve, "resolve", "", "call a tool at an endpoint that is looked up in this way")
-	flags.StringVar(&f.tool, "tool", "", "the tool, in its server's own name")
-	flags.StringVar(&f.template, "template", "", "its arguments: JSON with {{data.name}} for what an event has, or `@file`")
-	flags.IntVar(&f.batch, "batch", 0, "up to so many events in one call, in the list events")
-	flags.DurationVar(&f.batchWait, "batch-wait", 0, "how long to wait for more of them")
-	flags.IntVar(&f.attempts, "attempts", 0, "stop after so many (default the whole schedule)")
-	flags.IntVar(&f.skipAfter, "skip-after", 0, "let later calls of the same line pass after so many failed attempts (default never)")
-	flags.StringVar(&f.orderKey, "order-key", "", "`text` with placeholders: calls with the same key are made one at a time, in the order of their events, across triggers (default the event's agent)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "of one attempt (default the limits of the server's calls; 30s at an endpoint that is no registered server)")
-	flags.BoolVar(&f.retryErrors, "retry-errors", false, "call again when the tool says that it failed")
-	flags.BoolVar(&f.sign, "sign", false, "sign the calls, as Standard Webhooks says")
-	flags.BoolVar(&f.raise, "raise", false, "the tool's answer becomes an event")
-	flags.BoolVar(&f.includeFile, "include-file", false, "the content of the event's file goes along")
-	flags.BoolVar(&f.verifyFile, "verify-file", false, "the content must have the event's hash")
-	flags.IntVar(&f.fileAttempts, "file-attempts", 0, "with --include-file: make the call without the file after so many failed attempts to get it (default 3)")
-	flags.BoolVar(&f.disabled, "disabled", false, "add it switched off")
+	flags.StringVar(&f.agent, "agent", "", "call a tool at this agent's delivery endpoint; `event` is the agent that the event concerns")
+	flags.StringVar(&f.resolve, "resolve", "", "name of the resolver that looks up the endpoint to call")
+	flags.StringVar(&f.tool, "tool", "", "name of the tool at its server")
+	flags.StringVar(&f.template, "template", "", "arguments of the call: JSON with placeholders such as {{data.name}} for fields of the event, or `@file`")
+	flags.IntVar(&f.batch, "batch", 0, "maximum number of events in one call, in the argument events")
+	flags.DurationVar(&f.batchWait, "batch-wait", 0, "how long to wait for more events of a batch")
+	flags.IntVar(&f.attempts, "attempts", 0, "maximum number of attempts (default the whole retry schedule)")
+	flags.IntVar(&f.skipAfter, "skip-after", 0, "number of failed attempts after which later calls with the same order key proceed (default never)")
+	flags.StringVar(&f.orderKey, "order-key", "", "`text` with placeholders: calls with the same key are made one at a time, in the order of their events, also across triggers (default the event's agent)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "time limit of one attempt (default the limits of the server; 30s for an endpoint that is not a registered server)")
+	flags.BoolVar(&f.retryErrors, "retry-errors", false, "also retry calls whose tool returned an error")
+	flags.BoolVar(&f.sign, "sign", false, "sign the calls (Standard Webhooks)")
+	flags.BoolVar(&f.raise, "raise", false, "create an event from the tool's result")
+	flags.BoolVar(&f.includeFile, "include-file", false, "include the content of the event's file in the call")
+	flags.BoolVar(&f.verifyFile, "verify-file", false, "with --include-file: verify the content against the hash in the event")
+	flags.IntVar(&f.fileAttempts, "file-attempts", 0, "with --include-file: number of failed downloads after which the call is made without the file (default 3)")
+	flags.BoolVar(&f.disabled, "disabled", false, "add the trigger disabled")
 	cmd.MarkFlagsMutuallyExclusive("server", "agent", "resolve")
 	cmd.MarkFlagsMutuallyExclusive("ready", "file")
+	setField(cmd, "timeout", "timeout_ms")
+	setField(cmd, "batch-wait", "batch_wait_ms")
+	setField(cmd, "include-file", "include_file_content")
+	setField(cmd, "verify-file", "verify_file_hash")
 }
 
 // makeTrigger returns the trigger that the flags describe. It starts with a
@@ -99,7 +103,7 @@ func (f *triggerFlags) makeTrigger(cmd *cobra.Command, name string) (junctor.Tri
 		}
 	}
 	if f.ready != "" && t.Name == "" {
-		return t, usageErrorf("--ready %q: there is none; junctor trigger ls --ready lists them", f.ready)
+		return t, usageErrorf("--ready %q: no ready-made trigger has this name; junctor trigger ls --ready lists them", f.ready)
 	}
 	if f.file != "" {
 		text, err := readJSON("file", "@"+f.file)
@@ -107,7 +111,7 @@ func (f *triggerFlags) makeTrigger(cmd *cobra.Command, name string) (junctor.Tri
 			return t, err
 		}
 		if err := json.Unmarshal(text, &t); err != nil {
-			return t, usageErrorf("--file: it describes no trigger: %v", err)
+			return t, usageErrorf("--file: the file does not describe a trigger: %v", err)
 		}
 	}
 	t.Name = name
@@ -194,10 +198,10 @@ func triggerBody(t junctor.Trigger) map[string]any {
 func (c *cli) triggerAdd() *cobra.Command {
 	var f triggerFlags
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Add a trigger: which events, and the call to make of them",
-		Long: "Add a trigger. Events that it is for are turned into a call of a tool; what an event has is put into its arguments\n" +
-			"in the place of {{data.name}}, {{type}}, {{agent}} and so on. A placeholder that is a whole text keeps its type, and\n" +
-			"{{data.name?}} may be absent.",
+		Use: "add NAME", Short: "Add a trigger: the events it matches and the call it makes",
+		Long: "Add a trigger: it matches events, and calls a tool for each. The template of the arguments has placeholders " +
+			"such as {{data.name}}, {{type}} and {{agent}}. A placeholder that is a whole text keeps the type of its " +
+			"value. The field of {{data.name?}} can be absent.",
 		Example: "  junctor trigger add low --type NewFeedback --max-value 40 --agent event --tool agent.receiveFeedback --template '{\"score\":\"{{score}}\"}'",
 		Args:    cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
@@ -240,7 +244,7 @@ func (c *cli) triggerList() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&ready, "ready", false, "those to begin with")
+	cmd.Flags().BoolVar(&ready, "ready", false, "list ready-made triggers for --ready of trigger add")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -316,8 +320,9 @@ func (c *cli) triggerShow() *cobra.Command {
 func (c *cli) triggerTest() *cobra.Command {
 	var id, source, kind, agent, data string
 	cmd := &cobra.Command{
-		Use: "test NAME", Short: "Say what a trigger would do with an event; nothing is called",
-		Long:    "Say what a trigger would do with an event: one that was taken, by --event, or one that the other flags describe. Nothing\nis called. The exit code is 1 where no call could be made of it.",
+		Use: "test NAME", Short: "Show the call that a trigger would make, without making it",
+		Long: "Show the call that a trigger would make for an event, without making it: a stored event (--event), or one " +
+			"that the other flags describe. The exit code is 1 if the trigger makes no call.",
 		Example: "  junctor trigger test low --type NewFeedback --agent 42 --data '{\"score\":20}'", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			text, err := readJSON("data", data)
@@ -348,11 +353,11 @@ func (c *cli) triggerTest() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&id, "event", "", "`id` of an event that was taken")
-	cmd.Flags().StringVar(&source, "source", "", "the event's source")
-	cmd.Flags().StringVar(&kind, "type", "", "the event's type")
-	cmd.Flags().StringVar(&agent, "agent", "", "the agent that it concerns")
-	cmd.Flags().StringVar(&data, "data", "", "what it says: JSON, or `@file`")
+	cmd.Flags().StringVar(&id, "event", "", "`id` of a stored event")
+	cmd.Flags().StringVar(&source, "source", "", "source of the event")
+	cmd.Flags().StringVar(&kind, "type", "", "type of the event")
+	cmd.Flags().StringVar(&agent, "agent", "", "agent that the event concerns")
+	cmd.Flags().StringVar(&data, "data", "", "data of the event: JSON, or `@file`")
 	c.addInstanceFlags(cmd)
 	return cmd
 }

@@ -38,11 +38,12 @@ const demoServer = "demo"
 func (c *cli) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start an instance and serve until Ctrl-C",
-		Long: "Start an instance and serve until Ctrl-C or SIGTERM. At the first start it makes its data directory and an\n" +
-			"admin key, which is printed once; JUNCTOR_ADMIN_KEY names one instead. Until somebody has signed in, every start\n" +
-			"gives a new link to sign in to the console: on a terminal it is printed, otherwise it is written to the file\n" +
-			"sign-in-link in the data directory. A new data directory has no tools: junctor setup and junctor server add add\n" +
-			"them, and --builtin demo,ocr adds those of the demonstration.",
+		Long: "Start an instance and serve until Ctrl-C or SIGTERM.\n\n" +
+			"The first start creates the data directory and an admin key, which is printed once; JUNCTOR_ADMIN_KEY sets " +
+			"another one. Until a user has signed in, each start creates a link to sign in to the console: it is printed " +
+			"on a terminal, and otherwise written to the file sign-in-link in the data directory.\n\n" +
+			"A new data directory has no tools: add servers with junctor setup or junctor server add, or the example " +
+			"tools with --builtin demo,ocr.",
 		Example: "  junctor up --listen 127.0.0.1:9000", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig(cmd)
@@ -65,11 +66,11 @@ func (c *cli) upCommand() *cobra.Command {
 // servers and agents, apart from the usual one.
 func (c *cli) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Start an instance to try things on, with a server of its own",
-		Long: "Start an instance in a data directory of its own, below the usual one, and print commands to try. It has an\n" +
-			"App, the dashboard, and a room with three agents to talk to, and needs no model and no network: the map of the\n" +
-			"bank is a stand-in, unless MAP_SERVER_URL names a map server at the first start. Its admin key is new at each\n" +
-			"start. Ctrl-C ends it.",
+		Use: "demo", Short: "Start an instance with example servers and agents",
+		Long: "Start an instance with an example App, the dashboard, and a room with three agents, and print commands to " +
+			"try. It has its own data directory below the default one, and needs no model and no network. The map of the " +
+			"bank uses built-in data, unless MAP_SERVER_URL names a map server at the first start. Each start creates a " +
+			"new admin key. Ctrl-C stops the instance.",
 		Example: "  junctor demo", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			cfg, key, err := c.demoConfig(cmd)

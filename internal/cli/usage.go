@@ -20,8 +20,9 @@ func (c *cli) usageCommand() *cobra.Command {
 	var of callFilter
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Sum up calls by tool, server, user, agent, caller, entry_point or day",
-		Long: "Sum up calls, by tool unless --by says otherwise. A call that an agent makes counts for its user too. Days are whole and in UTC; the sums outlive the calls themselves.\n" +
-			"Calls that were refused are counted apart, and have no duration.",
+		Long: "Sum up calls by tool, or by the value of --by. A call of an agent also counts for its user. Sums cover " +
+			"whole days in UTC, and are kept longer than the calls. Denied calls are counted separately, and have no " +
+			"duration.",
 		Example: "  junctor usage --by agent --since 30d\n  junctor usage --by tool --user zoe@example.com", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"by": {by}}
@@ -48,7 +49,7 @@ func (c *cli) usageCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&by, "by", groups[0], "`tool`, server, user, agent, caller, entry_point or day")
 	c.addCallFilter(cmd, &of)
-	cmd.Flags().StringVar(&until, "until", "", "to the day of then, in the same forms")
+	cmd.Flags().StringVar(&until, "until", "", "only calls until the day of this, in the same forms")
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
 	c.addInstanceFlags(cmd)
 	return cmd

@@ -29,9 +29,9 @@ type userFlags struct {
 // addUserFlags adds the flags that `user add` and `user set` share.
 func (c *cli) addUserFlags(cmd *cobra.Command, f *userFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.role, "role", "", "what they may do: `admin`, developer or viewer; without it viewer")
-	flags.StringVar(&f.sources, "sources", "", "whose tools their default endpoint shows: `auto-generated`, bring-your-own or both; without it both")
-	flags.StringVar(&f.tier, "tier", "", "how much they may do: free, pro, unlimited, or one of the settings; without it free")
+	flags.StringVar(&f.role, "role", "", "role of the user: `admin`, developer or viewer (default viewer)")
+	flags.StringVar(&f.sources, "sources", "", "servers that their default endpoint shows: `auto-generated`, bring-your-own or both (default both)")
+	flags.StringVar(&f.tier, "tier", "", "tier with their limits: free, pro, unlimited or your own (default free)")
 	_ = cmd.RegisterFlagCompletionFunc("role", completeFixed(junctor.UserRoles()))
 	_ = cmd.RegisterFlagCompletionFunc("sources", completeFixed([]junctor.Sources{junctor.SourcesGenerated, junctor.SourcesBYO, junctor.SourcesBoth}))
 }
@@ -62,8 +62,8 @@ func (c *cli) userAdd() *cobra.Command {
 	var f userFlags
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a user",
-		Long: "Add a user. NAME is what they sign in with, such as their e-mail address. Afterwards junctor user link makes a\n" +
-			"link that signs them in, and junctor user password sets a password.",
+		Long: "Add a user. NAME is the name that they sign in with, such as their e-mail address. Then create a sign-in " +
+			"link with junctor user link, or set a password with junctor user password.",
 		Example: "  junctor user add zoe@example.com --role developer", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := f.requestBody(cmd)
@@ -131,13 +131,14 @@ func (c *cli) userShow() *cobra.Command {
 func (c *cli) userSet() *cobra.Command {
 	var f userFlags
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Change a user, or switch one off",
-		Long:    "Change a user. A new role holds for their keys and logins at once; with --disabled they open nothing any more,\nand with --disabled=false their keys do again.",
+		Use: "set NAME", Short: "Change or disable a user",
+		Long: "Change a user. A new role applies to their keys and logins at once. --disabled makes their keys and logins " +
+			"invalid, and --disabled=false makes the keys valid again.",
 		Example: "  junctor user set zoe@example.com --role admin", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			body := f.requestBody(cmd)
 			if len(body) == 0 {
-				return usageErrorf("say what is to be changed, such as --role or --disabled")
+				return usageErrorf("no change given: use at least one flag, such as --role or --disabled")
 			}
 			var u junctor.User
 			if err := c.requestAPI(cmd, http.MethodPatch, apiPath("users", args[0]), body, &u); err != nil {
@@ -147,8 +148,8 @@ func (c *cli) userSet() *cobra.Command {
 		}),
 	}
 	c.addUserFlags(cmd, &f)
-	cmd.Flags().StringVar(&f.name, "name", "", "another name to sign in with")
-	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "switch the user off, or with =false on again")
+	cmd.Flags().StringVar(&f.name, "name", "", "new name to sign in with")
+	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "disable the user; --disabled=false enables them again")
 	c.addInstanceFlags(cmd)
 	return cmd
 }
@@ -157,9 +158,9 @@ func (c *cli) userSet() *cobra.Command {
 // agents; those that others use belong to the caller afterwards.
 func (c *cli) userRemove() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm NAME", Short: "Delete a user for good",
-		Long: "Delete a user. Their keys and logins open nothing any more, their credentials are erased, and so are the servers\n" +
-			"that they alone saw. Servers and agents that others use become yours. What they did stays on record.",
+		Use: "rm NAME", Short: "Delete a user permanently",
+		Long: "Delete a user. Their keys and logins become invalid, and their credentials and the servers that only they " +
+			"see are erased. Servers and agents that others use become yours. Records of their calls stay.",
 		Example: "  junctor user rm zoe@example.com", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var gone identity.RemovedUser
@@ -190,8 +191,9 @@ func (c *cli) userPassword() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "password NAME", Short: "Set a user's password, and sign them out",
-		Long: "Set a user's password. It is read from standard input or from a file, never from the command line, where other\n" +
-			"users of this machine could see it. One line break at its end is not part of it. It has 12 characters or more.",
+		Long: "Set the password of a user, and sign them out. It is read from standard input or from a file, never from " +
+			"the command line, where other users of this machine could see it. It needs at least 12 characters. One line " +
+			"break at its end is removed.",
 		Example: "  junctor user password zoe@example.com --file password.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			word, err := c.readSecret("file", file)
@@ -212,8 +214,9 @@ func (c *cli) userPassword() *cobra.Command {
 // userLink returns `user link`, which prints a link that signs a user in once.
 func (c *cli) userLink() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "link NAME", Short: "Make a link that signs a user in once",
-		Long:    "Make a link. Whoever opens it in a browser within 15 minutes, and confirms, is signed in as the user; it works once.",
+		Use: "link NAME", Short: "Create a link that signs a user in once",
+		Long: "Create a sign-in link. Whoever opens it in a browser within 15 minutes and confirms is signed in as the " +
+			"user. The link works once.",
 		Example: "  junctor user link zoe@example.com", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error { return c.printSignInLink(cmd, args[0]) }),
 	}
@@ -225,9 +228,9 @@ func (c *cli) userLink() *cobra.Command {
 // command uses.
 func (c *cli) userSources() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sources auto-generated|bring-your-own|both", Short: "Choose whose tools your own default endpoint shows",
-		Long: "Choose whose tools the default endpoint shows you, beside the built-in ones. It is for the user whose key JUNCTOR_KEY\n" +
-			"is. The choice is kept, and nothing is lost by it: what is not shown is there again after the next choice.",
+		Use: "sources auto-generated|bring-your-own|both", Short: "Choose the servers that your default endpoint shows",
+		Long: "Choose the servers that the default endpoint shows to you, in addition to built-in ones. The choice applies " +
+			"to the user of JUNCTOR_KEY, and can be changed at any time.",
 		Example: "  junctor user sources bring-your-own", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(junctor.SourcesGenerated), string(junctor.SourcesBYO), string(junctor.SourcesBoth)},
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {

@@ -35,12 +35,12 @@ type RoleRule struct {
 // String returns the rule in the form that parseRole accepts.
 func (r RoleRule) String() string { return r.Claim + "=" + r.Value + ":" + string(r.Role) }
 
-// admissionSettings returns the settings of one Admission. Their names begin
-// with prefix; of returns the Admission in a Config.
-func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
+// admissionSettings returns the settings of one Admission, which belong to
+// group. Their names begin with prefix; of returns the Admission in a Config.
+func admissionSettings(group Group, prefix string, of func(*Config) *Admission) []Setting {
 	return []Setting{
 		{
-			Name: prefix + "-tenant", Kind: KindText, Default: string(junctor.DefaultTenant),
+			Group: group, Name: prefix + "-tenant", Kind: KindText, Default: string(junctor.DefaultTenant),
 			Help: "tenant of the users that come from this provider",
 			set: func(c *Config, s string) error {
 				of(c).Tenant = junctor.TenantID(s)
@@ -52,7 +52,7 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			show: func(c *Config) string { return string(of(c).Tenant) },
 		},
 		{
-			Name: prefix + "-users", Kind: KindText, Default: UsersLink, Choices: []string{UsersLink, UsersCreate},
+			Group: group, Name: prefix + "-users", Kind: KindText, Default: UsersLink, Choices: []string{UsersLink, UsersCreate},
 			Help: "which users to accept at their first sign-in: link accepts existing users whose name is the e-mail address; create also creates users",
 			set: func(c *Config, s string) (err error) {
 				of(c).Users, err = parseChoice([]string{UsersLink, UsersCreate})(s)
@@ -61,19 +61,19 @@ func admissionSettings(prefix string, of func(*Config) *Admission) []Setting {
 			show: func(c *Config) string { return of(c).Users },
 		},
 		{
-			Name: prefix + "-domains", Kind: KindList,
+			Group: group, Name: prefix + "-domains", Kind: KindList,
 			Help: "e-mail domains of users to accept, such as example.com; * accepts all",
 			set:  func(c *Config, s string) (err error) { of(c).Domains, err = parseList(s, parseDomain); return err },
 			show: func(c *Config) string { return strings.Join(of(c).Domains, ",") },
 		},
 		{
-			Name: prefix + "-roles", Kind: KindList,
+			Group: group, Name: prefix + "-roles", Kind: KindList,
 			Help: "rules that set a user's role from the provider's claims at each sign-in, as claim=value:role, such as groups=platform:admin",
 			set:  func(c *Config, s string) (err error) { of(c).Roles, err = parseList(s, parseRole); return err },
 			show: func(c *Config) string { return showRoles(of(c).Roles) },
 		},
 		{
-			Name: prefix + "-role", Kind: KindText, Choices: roleNames(),
+			Group: group, Name: prefix + "-role", Kind: KindText, Choices: roleNames(),
 			Help: "role for users that match no rule in --" + prefix + "-roles; if it is empty and there are rules, such users are rejected",
 			set: func(c *Config, s string) error {
 				role, err := parseChoice(roleNames())(s)

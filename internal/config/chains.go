@@ -126,13 +126,13 @@ func (d *document) durationField(to *time.Duration) func(*yaml.Node, string) {
 func chainSettings() []Setting {
 	return []Setting{
 		{
-			Name: "ipfs-gateways", Kind: KindList, Default: "https://trustless-gateway.link",
+			Group: GroupChains, Name: "ipfs-gateways", Kind: KindList, Default: "https://trustless-gateway.link",
 			Help: "IPFS gateways that serve raw blocks, tried in order; Junctor verifies the blocks, so the gateways need no trust",
 			set:  func(c *Config, s string) (err error) { c.IPFSGateways, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.IPFSGateways, ",") },
 		},
 		{
-			Name: "agent-domains", Kind: KindText, Default: "show", Choices: []string{"off", "show", "require"},
+			Group: GroupChains, Name: "agent-domains", Kind: KindText, Default: "show", Choices: []string{"off", "show", "require"},
 			Help: "whether the domain of an endpoint that was discovered on a chain must name the agent: off does not check, show checks and displays the result, require refuses an agent that fails the check",
 			set: func(c *Config, s string) (err error) {
 				c.AgentDomains, err = parseChoice([]string{"off", "show", "require"})(s)

@@ -37,7 +37,7 @@ func (r ScopeRule) String() string {
 func oauthSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
-			Name: "oauth-server", Kind: KindText, Default: serverAuto, Choices: []string{serverAuto, serverOn, serverOff},
+			Group: GroupOAuth, Name: "oauth-server", Kind: KindText, Default: serverAuto, Choices: []string{serverAuto, serverOn, serverOff},
 			Help: "whether MCP clients can log in with OAuth: the user signs in here and consents; auto allows it over https and on this machine, unless --oauth-issuers is set",
 			set: func(c *Config, s string) (err error) {
 				c.OAuth.Server, err = parseChoice([]string{serverAuto, serverOn, serverOff})(s)
@@ -46,19 +46,19 @@ func oauthSettings() []Setting {
 			show: func(c *Config) string { return c.OAuth.Server },
 		},
 		{
-			Name: "oauth-issuers", Kind: KindList,
+			Group: GroupOAuth, Name: "oauth-issuers", Kind: KindList,
 			Help: "authorization servers whose access tokens (JWT) the MCP endpoints accept, such as https://idp.example.com",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Issuers, err = parseList(s, parseEndpoint); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Issuers, ",") },
 		},
 		{
-			Name: "oauth-audiences", Kind: KindList,
+			Group: GroupOAuth, Name: "oauth-audiences", Kind: KindList,
 			Help: "audiences of which a token must have one (default: the URL of the endpoint, which is the public URL with /mcp, /mcp/s/{server} or /mcp/a/{agent})",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Audiences, err = parseList(s, parseText); return err },
 			show: func(c *Config) string { return strings.Join(c.OAuth.Audiences, ",") },
 		},
 		{
-			Name: "oauth-scopes", Kind: KindList, Default: "tools:read,tools:call",
+			Group: GroupOAuth, Name: "oauth-scopes", Kind: KindList, Default: "tools:read,tools:call",
 			Help: "scopes that tokens can carry and that clients are asked to request; name=scope maps a scope of the provider to a scope of Junctor",
 			set:  func(c *Config, s string) (err error) { c.OAuth.Scopes, err = parseList(s, parseScope); return err },
 			show: func(c *Config) string {
@@ -69,7 +69,7 @@ func oauthSettings() []Setting {
 				return strings.Join(texts, ",")
 			},
 		},
-	}, admissionSettings("oauth", func(c *Config) *Admission { return &c.OAuth.Admission }))
+	}, admissionSettings(GroupOAuth, "oauth", func(c *Config) *Admission { return &c.OAuth.Admission }))
 }
 
 // parseScope parses scope or name=scope. The name may contain an equals sign.

@@ -23,36 +23,36 @@ type OIDC struct {
 func oidcSettings() []Setting {
 	return slices.Concat([]Setting{
 		{
-			Name: "oidc-issuer", Kind: KindText,
+			Group: GroupOIDC, Name: "oidc-issuer", Kind: KindText,
 			Help: "OpenID Connect provider that users sign in with, such as https://accounts.google.com",
 			set:  func(c *Config, s string) (err error) { c.OIDC.Issuer, err = parseEndpoint(s); return err },
 			show: func(c *Config) string { return c.OIDC.Issuer },
 		},
 		{
-			Name: "oidc-client-id", Kind: KindText,
+			Group: GroupOIDC, Name: "oidc-client-id", Kind: KindText,
 			Help: "client ID of this instance at the provider; register the public URL with /login/callback there as the redirect URL",
 			set:  func(c *Config, s string) (err error) { c.OIDC.ClientID, err = parseText(s); return err },
 			show: func(c *Config) string { return c.OIDC.ClientID },
 		},
 		{
-			Name: "oidc-client-secret", Kind: KindText,
+			Group: GroupOIDC, Name: "oidc-client-secret", Kind: KindText,
 			Help: "reference to the client secret, env:NAME or file:/path; leave it empty for a public client",
 			set:  func(c *Config, s string) (err error) { c.OIDC.ClientSecret, err = parseReference(s); return err },
 			show: func(c *Config) string { return c.OIDC.ClientSecret },
 		},
 		{
-			Name: "oidc-scopes", Kind: KindList, Default: "profile,email",
+			Group: GroupOIDC, Name: "oidc-scopes", Kind: KindList, Default: "profile,email",
 			Help: "scopes to request from the provider in addition to openid",
 			set:  func(c *Config, s string) (err error) { c.OIDC.Scopes, err = parseList(s, parseWord); return err },
 			show: func(c *Config) string { return strings.Join(c.OIDC.Scopes, ",") },
 		},
 		{
-			Name: "oidc-name", Kind: KindText,
+			Group: GroupOIDC, Name: "oidc-name", Kind: KindText,
 			Help: "name of the provider on the sign-in page (default: its host)",
 			set:  func(c *Config, s string) (err error) { c.OIDC.Name, err = parseText(s); return err },
 			show: func(c *Config) string { return c.OIDC.Name },
 		},
-	}, admissionSettings("oidc", func(c *Config) *Admission { return &c.OIDC.Admission }))
+	}, admissionSettings(GroupOIDC, "oidc", func(c *Config) *Admission { return &c.OIDC.Admission }))
 }
 
 // parseReference parses the reference to a secret. The secret itself is

@@ -26,6 +26,7 @@ const (
 // Setting is one row of the table of settings. Flags, environment variables,
 // the keys of the file, help and `junctor config print` all come from it.
 type Setting struct {
+	Group   Group
 	Name    string // of the flag, without the dashes
 	Kind    Kind
 	Default string   // "" if there is none, or if it depends on the machine
@@ -60,13 +61,13 @@ func Settings() []Setting {
 func commonSettings() []Setting {
 	return []Setting{
 		{
-			Name: "listen", Kind: KindText, Default: "127.0.0.1:8717",
+			Group: GroupNetwork, Name: "listen", Kind: KindText, Default: "127.0.0.1:8717",
 			Help: "address to listen on; an address that is not loopback requires --public-url",
 			set:  func(c *Config, s string) (err error) { c.Listen, err = parseListen(s); return err },
 			show: func(c *Config) string { return c.Listen },
 		},
 		{
-			Name: "public-url", Kind: KindText,
+			Group: GroupNetwork, Name: "public-url", Kind: KindText,
 			Help: "URL under which clients reach this instance, such as https://junctor.example.com",
 			set:  func(c *Config, s string) (err error) { c.PublicURL, err = parseOrigin(s); return err },
 			show: func(c *Config) string { return showURL(c.PublicURL) },
@@ -75,13 +76,13 @@ func commonSettings() []Setting {
 			// Pages of MCP Apps come from servers that nobody has to trust.
 			// Another origin than that of the console keeps them from using its
 			// session.
-			Name: "sandbox-listen", Kind: KindText,
+			Group: GroupNetwork, Name: "sandbox-listen", Kind: KindText,
 			Help: "address that serves the pages of MCP Apps to browsers (default: the host of --listen with the next port, or with any free port)",
 			set:  func(c *Config, s string) (err error) { c.SandboxListen, err = parseListen(s); return err },
 			show: func(c *Config) string { return c.SandboxListen },
 		},
 		{
-			Name: "sandbox-url", Kind: KindText,
+			Group: GroupNetwork, Name: "sandbox-url", Kind: KindText,
 			Help: "URL under which browsers reach --sandbox-listen, such as https://*.views.example.com; each App view has its own host name below it",
 			set:  func(c *Config, s string) (err error) { c.SandboxURL, err = parseSandbox(s); return err },
 			show: func(c *Config) string { return showURL(c.SandboxURL) },
@@ -89,32 +90,32 @@ func commonSettings() []Setting {
 		{
 			// The default depends on the user, so it is not in the table: see
 			// defaultDataDir.
-			Name: "data-dir", Kind: KindText,
+			Group: GroupStorage, Name: "data-dir", Kind: KindText,
 			Help: "folder for the database, keys and socket (default: the data folder of the user)",
 			set:  func(c *Config, s string) (err error) { c.DataDir, err = parsePath(s); return err },
 			show: func(c *Config) string { return c.DataDir },
 		},
 		{
 			// A password may be in the URL, so show masks it.
-			Name: "db", Kind: KindText,
+			Group: GroupStorage, Name: "db", Kind: KindText,
 			Help: "PostgreSQL to use instead of SQLite, such as postgres://junctor@127.0.0.1/junctor; set the password with PGPASSWORD or a passfile",
 			set:  func(c *Config, s string) (err error) { c.DB, err = parseDB(s); return err },
 			show: func(c *Config) string { return showDB(c.DB) },
 		},
 		{
-			Name: "replica-url", Kind: KindText,
+			Group: GroupReplicas, Name: "replica-url", Kind: KindText,
 			Help: "URL under which other replicas with the same --db reach this one (default: the address of --listen, unless that is a wildcard address)",
 			set:  func(c *Config, s string) (err error) { c.ReplicaURL, err = parseOrigin(s); return err },
 			show: func(c *Config) string { return showURL(c.ReplicaURL) },
 		},
 		{
-			Name: "redis", Kind: KindText,
+			Group: GroupReplicas, Name: "redis", Kind: KindText,
 			Help: "Redis that replicas use to share limits and to keep streams, such as redis://127.0.0.1:6379/0; without it, or while it is unreachable, each replica counts limits alone",
 			set:  func(c *Config, s string) (err error) { c.Redis, err = parseRedis(s); return err },
 			show: func(c *Config) string { return showDB(c.Redis) },
 		},
 		{
-			Name: "seal-key-file", Kind: KindText,
+			Group: GroupStorage, Name: "seal-key-file", Kind: KindText,
 			Help: "file with the keys that encrypt stored secrets (default: seal.key in the data folder)",
 			set:  func(c *Config, s string) (err error) { c.SealKeyFile, err = parsePath(s); return err },
 			show: func(c *Config) string { return c.SealKeyFile },
@@ -123,7 +124,7 @@ func commonSettings() []Setting {
 			// strict syncs the file before each call is dispatched. fast leaves
 			// that to the operating system, which survives a crash of the
 			// process only.
-			Name: "journal", Kind: KindText, Default: "fast", Choices: []string{"fast", "strict"},
+			Group: GroupStorage, Name: "journal", Kind: KindText, Default: "fast", Choices: []string{"fast", "strict"},
 			Help: "fast: recorded calls survive a kill of the process; strict: they also survive a power failure, because each write waits for the disk",
 			set: func(c *Config, s string) (err error) {
 				c.Journal, err = parseChoice([]string{"fast", "strict"})(s)
@@ -132,25 +133,25 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.Journal },
 		},
 		{
-			Name: "audit-days", Kind: KindNumber, Default: "90",
+			Group: GroupStorage, Name: "audit-days", Kind: KindNumber, Default: "90",
 			Help: "days to keep the journal of calls; 0 keeps it forever",
 			set:  func(c *Config, s string) (err error) { c.AuditDays, err = parseInt(s, 0, 36500); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.AuditDays) },
 		},
 		{
-			Name: "history-days", Kind: KindNumber, Default: "30",
+			Group: GroupStorage, Name: "history-days", Kind: KindNumber, Default: "30",
 			Help: "days to keep the payloads of calls; 0 keeps no payloads",
 			set:  func(c *Config, s string) (err error) { c.HistoryDays, err = parseInt(s, 0, 36500); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.HistoryDays) },
 		},
 		{
-			Name: "history-size", Kind: KindSize, Default: "4KiB",
+			Group: GroupStorage, Name: "history-size", Kind: KindSize, Default: "4KiB",
 			Help: "bytes to keep of a call's parameters, and of its result",
 			set:  func(c *Config, s string) (err error) { c.HistorySize, err = parseSize(s, 256, 1<<20); return err },
 			show: func(c *Config) string { return showSize(c.HistorySize) },
 		},
 		{
-			Name: "builtin", Kind: KindList, Choices: BuiltinServers(),
+			Group: GroupServers, Name: "builtin", Kind: KindList, Choices: BuiltinServers(),
 			Help: "built-in servers to add: " + strings.Join(BuiltinServers(), ", ") + "; an added server stays until `junctor server rm`",
 			set: func(c *Config, s string) (err error) {
 				c.Builtin, err = parseList(s, parseChoice(BuiltinServers()))
@@ -159,13 +160,13 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strings.Join(c.Builtin, ",") },
 		},
 		{
-			Name: "ocr-roots", Kind: KindList,
+			Group: GroupServers, Name: "ocr-roots", Kind: KindList,
 			Help: "folders from which the ocr tools may read images",
 			set:  func(c *Config, s string) (err error) { c.OCRRoots, err = parseList(s, parsePath); return err },
 			show: func(c *Config) string { return strings.Join(c.OCRRoots, ",") },
 		},
 		{
-			Name: "ocr-vision-url", Kind: KindText, Default: "https://vision.googleapis.com",
+			Group: GroupServers, Name: "ocr-vision-url", Kind: KindText, Default: "https://vision.googleapis.com",
 			Help: "URL of the Cloud Vision API that google_vision_ocr calls",
 			set:  func(c *Config, s string) (err error) { c.OCRVisionURL, err = parseEndpoint(s); return err },
 			show: func(c *Config) string { return c.OCRVisionURL },
@@ -173,19 +174,19 @@ func commonSettings() []Setting {
 		{
 			// checkOpen refuses it for an instance that other machines can
 			// reach.
-			Name: "open", Kind: KindBool, Default: "false",
+			Group: GroupAccess, Name: "open", Kind: KindBool, Default: "false",
 			Help: "let callers without a key list and call tools; only if the instance listens on loopback",
 			set:  func(c *Config, s string) (err error) { c.Open, err = parseBool(s); return err },
 			show: func(c *Config) string { return strconv.FormatBool(c.Open) },
 		},
 		{
-			Name: "tls-cert", Kind: KindText,
+			Group: GroupNetwork, Name: "tls-cert", Kind: KindText,
 			Help: "PEM file with the certificate chain",
 			set:  func(c *Config, s string) (err error) { c.TLSCert, err = parsePath(s); return err },
 			show: func(c *Config) string { return c.TLSCert },
 		},
 		{
-			Name: "tls-key", Kind: KindText,
+			Group: GroupNetwork, Name: "tls-key", Kind: KindText,
 			Help: "PEM file with the private key of the certificate",
 			set:  func(c *Config, s string) (err error) { c.TLSKey, err = parsePath(s); return err },
 			show: func(c *Config) string { return c.TLSKey },
@@ -193,20 +194,20 @@ func commonSettings() []Setting {
 		{
 			// Anybody can send forwarding headers; only those of these
 			// addresses are used.
-			Name: "trusted-proxy", Kind: KindList,
+			Group: GroupNetwork, Name: "trusted-proxy", Kind: KindList,
 			Help: "addresses or ranges of reverse proxies whose forwarding headers are trusted",
 			set:  func(c *Config, s string) (err error) { c.TrustedProxy, err = parseList(s, parsePrefix); return err },
 			show: func(c *Config) string { return showPrefixes(c.TrustedProxy) },
 		},
 		{
 			// Other Host values are refused, which prevents DNS rebinding.
-			Name: "allowed-hosts", Kind: KindList,
+			Group: GroupNetwork, Name: "allowed-hosts", Kind: KindList,
 			Help: "additional Host values to accept, as host or host:port",
 			set:  func(c *Config, s string) (err error) { c.AllowedHosts, err = parseList(s, parseHost); return err },
 			show: func(c *Config) string { return strings.Join(c.AllowedHosts, ",") },
 		},
 		{
-			Name: "allowed-origins", Kind: KindList,
+			Group: GroupNetwork, Name: "allowed-origins", Kind: KindList,
 			Help: "additional browser origins to accept, as scheme://host[:port]",
 			set: func(c *Config, s string) (err error) {
 				c.AllowedOrigins, err = parseList(s, parseOriginText)
@@ -215,7 +216,7 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strings.Join(c.AllowedOrigins, ",") },
 		},
 		{
-			Name: "endpoints-off", Kind: KindList, Choices: Endpoints(),
+			Group: GroupNetwork, Name: "endpoints-off", Kind: KindList, Choices: Endpoints(),
 			Help: "endpoints to switch off: " + strings.Join(Endpoints(), ", "),
 			set: func(c *Config, s string) (err error) {
 				c.EndpointsOff, err = parseList(s, parseChoice(Endpoints()))
@@ -224,13 +225,13 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strings.Join(c.EndpointsOff, ",") },
 		},
 		{
-			Name: "max-body", Kind: KindSize, Default: "4MiB",
+			Group: GroupLimits, Name: "max-body", Kind: KindSize, Default: "4MiB",
 			Help: "largest request body that an endpoint accepts",
 			set:  func(c *Config, s string) (err error) { c.MaxBody, err = parseSize(s, 1<<10, 256<<20); return err },
 			show: func(c *Config) string { return showSize(c.MaxBody) },
 		},
 		{
-			Name: "max-result", Kind: KindSize, Default: "32MiB",
+			Group: GroupLimits, Name: "max-result", Kind: KindSize, Default: "32MiB",
 			Help: "largest result of a call, and largest response of an API, that is accepted from a server",
 			set:  func(c *Config, s string) (err error) { c.MaxResult, err = parseSize(s, 64<<10, 1<<30); return err },
 			show: func(c *Config) string { return showSize(c.MaxResult) },
@@ -238,13 +239,13 @@ func commonSettings() []Setting {
 		{
 			// The default depends on the memory of the machine and is stored as
 			// 0.
-			Name: "max-in-flight", Kind: KindSize,
+			Group: GroupLimits, Name: "max-in-flight", Kind: KindSize,
 			Help: "memory for large requests and results at a time (default: a quarter of the memory of the machine or control group)",
 			set:  func(c *Config, s string) (err error) { c.MaxInFlight, err = parseSize(s, 1<<20, 1<<40); return err },
 			show: func(c *Config) string { return showUnlessZero(c.MaxInFlight) },
 		},
 		{
-			Name: "max-in-flight-per-caller", Kind: KindSize,
+			Group: GroupLimits, Name: "max-in-flight-per-caller", Kind: KindSize,
 			Help: "memory for large requests and results of one user, agent or service at a time (default: a quarter of --max-in-flight, and at least twice --max-result if that fits)",
 			set: func(c *Config, s string) (err error) {
 				c.MaxPerCaller, err = parseSize(s, 1<<20, 1<<40)
@@ -253,19 +254,19 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showUnlessZero(c.MaxPerCaller) },
 		},
 		{
-			Name: "rate-limit", Kind: KindNumber, Default: "200",
+			Group: GroupLimits, Name: "rate-limit", Kind: KindNumber, Default: "200",
 			Help: "calls per second for each caller; 0 means no limit",
 			set:  func(c *Config, s string) (err error) { c.RateLimit, err = parseFloat(s, 0, 1e6); return err },
 			show: func(c *Config) string { return strconv.FormatFloat(c.RateLimit, 'f', -1, 64) },
 		},
 		{
-			Name: "rate-burst", Kind: KindNumber, Default: "400",
+			Group: GroupLimits, Name: "rate-burst", Kind: KindNumber, Default: "400",
 			Help: "calls that a caller may make at once after a pause",
 			set:  func(c *Config, s string) (err error) { c.RateBurst, err = parseInt(s, 1, 1e6); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.RateBurst) },
 		},
 		{
-			Name: "call-timeout", Kind: KindDuration, Default: "5m",
+			Group: GroupLimits, Name: "call-timeout", Kind: KindDuration, Default: "5m",
 			Help: "how long a call may run without progress; each progress notification of the server restarts the time. Servers and tools can have their own value",
 			set: func(c *Config, s string) (err error) {
 				c.CallTimeout, err = parseDuration(s, time.Millisecond, 24*time.Hour)
@@ -274,7 +275,7 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return junctor.Duration(c.CallTimeout).String() },
 		},
 		{
-			Name: "call-timeout-max", Kind: KindDuration, Default: "1h",
+			Group: GroupLimits, Name: "call-timeout-max", Kind: KindDuration, Default: "1h",
 			Help: "how long a call may run in total, even with progress; 0 means no limit. Servers and tools can have their own value",
 			set: func(c *Config, s string) (err error) {
 				c.CallTimeoutMax, err = parseDuration(s, 0, 168*time.Hour)
@@ -283,7 +284,7 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return junctor.Duration(c.CallTimeoutMax).String() },
 		},
 		{
-			Name: "drain", Kind: KindDuration, Default: "0s",
+			Group: GroupShutdown, Name: "drain", Kind: KindDuration, Default: "0s",
 			Help: "how long to keep serving after SIGTERM while /readyz fails, so that load balancers stop sending requests; --drain-calls begins afterwards",
 			set: func(c *Config, s string) (err error) {
 				c.Drain, err = parseDuration(s, 0, time.Hour)
@@ -292,7 +293,7 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.Drain.String() },
 		},
 		{
-			Name: "drain-calls", Kind: KindDuration, Default: "30s",
+			Group: GroupShutdown, Name: "drain-calls", Kind: KindDuration, Default: "30s",
 			Help: "how long running calls may continue after SIGTERM and --drain; calls that still run then end with an error",
 			set: func(c *Config, s string) (err error) {
 				c.DrainCalls, err = parseDuration(s, 0, 24*time.Hour)
@@ -302,13 +303,13 @@ func commonSettings() []Setting {
 		},
 		{
 			// Some model APIs refuse tool names above 64 characters.
-			Name: "name-limit", Kind: KindNumber, Default: "64",
+			Group: GroupServers, Name: "name-limit", Kind: KindNumber, Default: "64",
 			Help: "longest tool name that clients see; a lower value leaves room for a prefix that a client adds",
 			set:  func(c *Config, s string) (err error) { c.NameLimit, err = parseInt(s, 48, 128); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.NameLimit) },
 		},
 		{
-			Name: "exposure", Kind: KindText, Default: "auto", Choices: []string{"auto", "all", "search"},
+			Group: GroupServers, Name: "exposure", Kind: KindText, Default: "auto", Choices: []string{"auto", "all", "search"},
 			Help: "how endpoints that combine servers list tools: all lists every tool; search lists three tools that find, describe and call the others; auto is search above 128 tools or 256 KB, unless the client searches tools itself",
 			set: func(c *Config, s string) (err error) {
 				c.Exposure, err = parseChoice([]string{"auto", "all", "search"})(s)
@@ -319,7 +320,7 @@ func commonSettings() []Setting {
 		{
 			// An admin key that leaks must not be enough to run programs here,
 			// so the default is false.
-			Name: "allow-commands", Kind: KindBool, Default: "false",
+			Group: GroupServers, Name: "allow-commands", Kind: KindBool, Default: "false",
 			Help: "let admin keys add servers that run a command on this machine; the operator's command line can always add them",
 			set:  func(c *Config, s string) (err error) { c.AllowCommands, err = parseBool(s); return err },
 			show: func(c *Config) string { return strconv.FormatBool(c.AllowCommands) },
@@ -327,7 +328,7 @@ func commonSettings() []Setting {
 		{
 			// Agents may still have grants for the removed server. Without this
 			// time, another user could take its id and receive their calls.
-			Name: "reserved-id-days", Kind: KindNumber, Default: "30",
+			Group: GroupServers, Name: "reserved-id-days", Kind: KindNumber, Default: "30",
 			Help: "days for which only the former owner and admins can reuse the ID of a removed server; 0 means that IDs are not reserved",
 			set:  func(c *Config, s string) (err error) { c.ReservedIDDays, err = parseInt(s, 0, 3650); return err },
 			show: func(c *Config) string { return strconv.Itoa(c.ReservedIDDays) },
@@ -336,7 +337,7 @@ func commonSettings() []Setting {
 			// By default private addresses are not dialled, so that a server
 			// definition cannot be used to reach services of the internal
 			// network.
-			Name: "egress-allow", Kind: KindList,
+			Group: GroupOutgoing, Name: "egress-allow", Kind: KindList,
 			Help: "private address ranges that Junctor may connect to, such as 10.1.0.0/16",
 			set:  func(c *Config, s string) (err error) { c.EgressAllow, err = parseList(s, parseEgress); return err },
 			show: func(c *Config) string { return showPrefixes(c.EgressAllow) },
@@ -345,13 +346,13 @@ func commonSettings() []Setting {
 			// HTTP_PROXY is ignored: it may be set for other programs, and
 			// calls with credentials must not go through a proxy that nobody
 			// chose for them.
-			Name: "egress-proxy", Kind: KindText,
+			Group: GroupOutgoing, Name: "egress-proxy", Kind: KindText,
 			Help: "proxy for all outgoing connections, as an http, https or socks5 URL; HTTP_PROXY is ignored",
 			set:  func(c *Config, s string) (err error) { c.EgressProxy, err = parseProxy(s); return err },
 			show: func(c *Config) string { return showURL(c.EgressProxy) },
 		},
 		{
-			Name: "http-fast-path", Kind: KindText, Default: "on", Choices: []string{"on", "off"},
+			Group: GroupNetwork, Name: "http-fast-path", Kind: KindText, Default: "on", Choices: []string{"on", "off"},
 			Help: "on parses plain POST requests and the responses of plain http servers without net/http, which needs less CPU; off uses net/http for both",
 			set: func(c *Config, s string) error {
 				value, err := parseChoice([]string{"on", "off"})(s)
@@ -366,7 +367,7 @@ func commonSettings() []Setting {
 			},
 		},
 		{
-			Name: "log-level", Kind: KindText, Default: "info", Choices: []string{"debug", "info", "warn", "error"},
+			Group: GroupLogs, Name: "log-level", Kind: KindText, Default: "info", Choices: []string{"debug", "info", "warn", "error"},
 			Help: "lowest level to log: debug, info, warn or error",
 			set: func(c *Config, s string) (err error) {
 				c.LogLevel, err = parseChoice([]string{"debug", "info", "warn", "error"})(s)
@@ -375,7 +376,7 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.LogLevel },
 		},
 		{
-			Name: "log-format", Kind: KindText, Default: "text", Choices: []string{"text", "json"},
+			Group: GroupLogs, Name: "log-format", Kind: KindText, Default: "text", Choices: []string{"text", "json"},
 			Help: "format of log lines: text or json",
 			set: func(c *Config, s string) (err error) {
 				c.LogFormat, err = parseChoice([]string{"text", "json"})(s)
@@ -384,25 +385,25 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return c.LogFormat },
 		},
 		{
-			Name: "otel-endpoint", Kind: KindText,
+			Group: GroupLogs, Name: "otel-endpoint", Kind: KindText,
 			Help: "OTLP/HTTP collector to send traces to, such as http://127.0.0.1:4318",
 			set:  func(c *Config, s string) (err error) { c.OTelEndpoint, err = parseEndpoint(s); return err },
 			show: func(c *Config) string { return c.OTelEndpoint },
 		},
 		{
-			Name: "pprof", Kind: KindBool, Default: "false",
+			Group: GroupLogs, Name: "pprof", Kind: KindBool, Default: "false",
 			Help: "serve Go profiles under /debug/pprof; requests need an admin key",
 			set:  func(c *Config, s string) (err error) { c.Pprof, err = parseBool(s); return err },
 			show: func(c *Config) string { return strconv.FormatBool(c.Pprof) },
 		},
 		{
-			Name: "map-tiles", Kind: KindText,
+			Group: GroupConsole, Name: "map-tiles", Kind: KindText,
 			Help: "URL template for map tiles, then a space and the attribution, such as 'https://tiles.example.com/{z}/{x}/{y}.png © Example'; if empty, the console draws built-in country outlines",
 			set:  func(c *Config, s string) (err error) { c.MapTiles, err = parseTiles(s); return err },
 			show: func(c *Config) string { return c.MapTiles },
 		},
 		{
-			Name: "console-dev", Kind: KindText,
+			Group: GroupConsole, Name: "console-dev", Kind: KindText,
 			Help: "Vite server to load the console from during development, such as http://127.0.0.1:5173",
 			set:  func(c *Config, s string) (err error) { c.ConsoleDev, err = parseOrigin(s); return err },
 			show: func(c *Config) string { return showURL(c.ConsoleDev) },

@@ -17,18 +17,30 @@ func didYouMean(name string, known []string) string {
 			prefix = p
 		}
 	}
-	name = normalizeName(shortenText(strings.TrimPrefix(name, prefix)))
-	// A name of which more than half is wrong is another word.
-	best, least := "", len(name)/2+1
-	for _, k := range known {
-		if d := editDistance(name, normalizeName(strings.TrimPrefix(k, prefix))); d < least {
-			best, least = k, d
-		}
+	trimmed := make([]string, len(known))
+	for i, k := range known {
+		trimmed[i] = strings.TrimPrefix(k, prefix)
 	}
-	if best == "" {
+	i, _ := FindNearest(strings.TrimPrefix(name, prefix), trimmed)
+	if i < 0 {
 		return ""
 	}
-	return "; did you mean " + best + "?"
+	return "; did you mean " + known[i] + "?"
+}
+
+// FindNearest returns the index of the known name that is nearest to a
+// mistyped one, and the number of mistakes between both. The index is -1 if no
+// name is near.
+func FindNearest(name string, known []string) (index, mistakes int) {
+	name = normalizeName(shortenText(name))
+	// A name of which more than half is wrong is another word.
+	index, mistakes = -1, len(name)/2+1
+	for i, k := range known {
+		if d := editDistance(name, normalizeName(k)); d < mistakes {
+			index, mistakes = i, d
+		}
+	}
+	return index, mistakes
 }
 
 // normalizeName makes rate-limit, rate_limit and RateLimit equal.

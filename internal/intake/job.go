@@ -153,7 +153,7 @@ func (t *parsedJob) parseCall(j *job) error {
 	case c.ToolName == "":
 		return junctor.Errorf(junctor.CodeInvalid, "it names no tool_name")
 	case c.TimeoutMS < 0 || time.Duration(c.TimeoutMS)*time.Millisecond > event.MaxTimeout:
-		return junctor.Errorf(junctor.CodeInvalid, "timeout_ms is between 1 and %d", event.MaxTimeout.Milliseconds())
+		return junctor.Errorf(junctor.CodeInvalid, "timeout_ms must be between 1 and %d", event.MaxTimeout.Milliseconds())
 	case c.ResolveEndpoint:
 		o.Target.Resolve = resolveByRegistration
 	case c.Endpoint != nil:

@@ -42,15 +42,19 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// settingsTable returns a table for each group of settings.
 func settingsTable() string {
 	var b strings.Builder
-	b.WriteString("| setting | default | what it is |\n|---|---|---|\n")
-	for _, s := range config.Settings() {
-		def := s.Default
-		if def != "" {
-			def = "`" + def + "`"
+	for _, g := range config.Groups() {
+		fmt.Fprintf(&b, "\n## %s\n\n| setting | default | what it is |\n|---|---|---|\n", g.Title())
+		for _, s := range config.SettingsOf(g) {
+			def := s.Default
+			if def != "" {
+				def = "`" + def + "`"
+			}
+			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", s.Name, def, strings.ReplaceAll(s.Help, "|", `\|`))
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", s.Name, def, strings.ReplaceAll(s.Help, "|", `\|`))
 	}
+	b.WriteString("\n")
 	return b.String()
 }
