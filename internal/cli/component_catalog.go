@@ -16,9 +16,9 @@ import (
 // componentCatalogCommand returns the group `junctor component-catalog`: A2UI
 // catalogs of interface components.
 func (c *cli) componentCatalogCommand() *cobra.Command {
-	cmd := newGroupCommand("component-catalog", "Register, list and remove catalogs of interface components that agents answer with", "junctor component-catalog ls")
+	cmd := newGroupCommand("component-catalog", "Register, list and remove catalogues of interface components that agents answer with", "junctor component-catalog ls")
 	cmd.AddCommand(c.componentCatalogAdd(), c.componentCatalogList(), c.componentCatalogShow(),
-		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a component catalog that was registered", "fleet"))
+		c.newRemoveCommand("component-catalog", "component-catalogs", "Remove a component catalogue that was registered", "fleet"))
 	return cmd
 }
 
@@ -26,22 +26,22 @@ func (c *cli) componentCatalogCommand() *cobra.Command {
 // checked here, so that the error names the file.
 func (c *cli) componentCatalogAdd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "add NAME FILE", Short: "Register a component catalog, or replace it",
-		Long: "Register a catalog of interface components: a JSON document as A2UI v0.9 writes catalogs, with components by\n" +
-			"their names, each in the namespace of the catalog, and JSON Schemas of their properties. fallbacks says of each\n" +
-			"which basic components stand for it; clients that do not know the catalog, and the console, draw these. Agents may\n" +
+		Use: "add NAME FILE", Short: "Register a component catalogue, or replace it",
+		Long: "Register a catalogue of interface components: a JSON document as A2UI v0.9 writes catalogues, with components by\n" +
+			"their names, each in the namespace of the catalogue, and JSON Schemas of their properties. fallbacks says of each\n" +
+			"which basic components stand for it; clients that do not know the catalogue, and the console, draw these. Agents may\n" +
 			"use the components at once. docs/guides/a2ui.md has an example.",
 		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MaxCatalogBytes {
-				return usageErrorf("%s is too large for a component catalog: %d KiB are the most", args[1], a2ui.MaxCatalogBytes>>10)
+				return usageErrorf("%s is too large for a component catalogue: %d KiB are the most", args[1], a2ui.MaxCatalogBytes>>10)
 			}
 			text, err := os.ReadFile(args[1])
 			if err != nil {
 				return usageErrorf("%s cannot be read: %v", args[1], err)
 			}
 			if !json.Valid(text) {
-				return usageErrorf("%s is no JSON: a component catalog is a JSON document", args[1])
+				return usageErrorf("%s is no JSON: a component catalogue is a JSON document", args[1])
 			}
 			var added admin.ComponentCatalog
 			if err := c.requestAPI(cmd, http.MethodPut, apiPath("component-catalogs", args[0]), map[string]any{"document": json.RawMessage(text)}, &added); err != nil {
@@ -58,7 +58,7 @@ func (c *cli) componentCatalogAdd() *cobra.Command {
 // componentCatalogList returns `component-catalog ls`.
 func (c *cli) componentCatalogList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List component catalogs", Example: "  junctor component-catalog ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List component catalogues", Example: "  junctor component-catalog ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/component-catalogs", []string{"NAME", "FROM", "ID", "COMPONENTS"}, func(one admin.ComponentCatalog) []string {
 				from := "registered"
@@ -80,7 +80,7 @@ func (c *cli) componentCatalogList() *cobra.Command {
 // document alone.
 func (c *cli) componentCatalogShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Print the document of a component catalog", Example: "  junctor component-catalog show banking-v1", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Print the document of a component catalogue", Example: "  junctor component-catalog show banking-v1", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var one admin.ComponentCatalog
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("component-catalogs", args[0]), nil, &one); err != nil {
