@@ -51,6 +51,7 @@ type server struct {
 	paths   []string
 	methods []string
 	hosts   []string
+	clients []string // addresses
 	bodies  [][]byte
 	gone    chan struct{} // a client left a reply that hangs
 }
@@ -69,6 +70,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &asked)
 	s.mu.Lock()
 	s.asked, s.heads, s.paths = append(s.asked, asked), append(s.heads, r.Header.Clone()), append(s.paths, r.URL.Path)
+	s.clients = append(s.clients, r.RemoteAddr)
 	s.hosts, s.methods, s.bodies = append(s.hosts, r.Host), append(s.methods, r.Method), append(s.bodies, body)
 	next := reply{status: 599, body: "the script is over"}
 	if len(s.replies) > 0 {
