@@ -183,7 +183,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
 		t.Helper()
-		answer := reply{events: events(kind, said{text: []string{"a"}, stop: "end"})}
+		answer := reply{events: events(kind, said{text: []string{"a"}, stop: "end"}), late: true}
 		s := serve(t, kind, answer, answer, answer, answer)
 		p := s.provider(t, "")
 		from := map[string]bool{}
