@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -12,6 +13,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agent"
@@ -38,12 +40,14 @@ type apiRequest struct {
 // an answer is.
 func (d *apiClient) streamEvents(ctx context.Context, r apiRequest) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
-		resp, err := d.send(ctx, r)
+		exchange, cancel := context.WithCancel(ctx)
+		defer cancel()
+		resp, err := d.send(exchange, r)
 		if err != nil {
 			yield(wire.Event{}, err)
 			return
 		}
-		defer resp.Body.Close()
+		defer closeBody(resp.Body, cancel)
 		body := &endNoter{r: resp.Body}
 		events := wire.NewEventReader(body, maxEventBytes)
 		for {
@@ -90,7 +94,7 @@ func (d *apiClient) send(ctx context.Context, r apiRequest) (*http.Response, err
 	if err != nil {
 		return nil, d.toFault(ctx, r.url, err)
 	}
-	if resp.StatusCode < http.StatusMultipleChoices && !isDocument(resp.Header) {
+	if resp.StatusCode < http.StatusMultipleChoices && !isDocument(resp) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
@@ -101,12 +105,34 @@ func (d *apiClient) send(ctx context.Context, r apiRequest) (*http.Response, err
 	return nil, &agent.ProviderError{Message: fmt.Sprintf("%s sent no event stream, but %s (%d)%s; check the base URL of the model, and that the server can stream", r.url.Host, d.cleanText(resp.Header.Get("Content-Type")), resp.StatusCode, d.formatProblem(text))}
 }
 
-// isDocument reports whether a response is certainly no event stream. Some servers
-// send streams with another type, or with none, so only types that a wrong address or a
-// server without streams would have count.
-func isDocument(h http.Header) bool {
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	return kind == "application/json" || kind == "text/html"
+// isDocument reports whether a response is JSON or HTML, as a wrong address or a server
+// without streams sends it. Some servers send streams with another type, or with none, so
+// the first byte counts too. It can wait for that byte, and replaces the body.
+func isDocument(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind != "application/json" && kind != "text/html" {
+		return false
+	}
+	buffered := bufio.NewReader(resp.Body)
+	first, _ := buffered.Peek(1) // an error comes again when the body is read
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{buffered, resp.Body}
+	return len(first) == 0 || bytes.ContainsAny(first, "{[<\"")
+}
+
+// drainTimeout is how long the rest of a body is waited for.
+const drainTimeout = 100 * time.Millisecond
+
+// closeBody closes the body of an answer. It reads a short rest first, so that the
+// connection can be used for the next request: the end of a body often arrives behind
+// the last event. cancel ends the request.
+func closeBody(body io.ReadCloser, cancel context.CancelFunc) {
+	late := time.AfterFunc(drainTimeout, cancel)
+	_, _ = io.CopyN(io.Discard, body, 4<<10)
+	late.Stop()
+	_ = body.Close()
 }
 
 // endNoter notes whether a body was read to its regular end: a connection that was cut

@@ -107,6 +107,8 @@ func TestNoEventStream(t *testing.T) {
 			{"text/html", `<html>welcome`, "sent no event stream, but text/html (200); check the base URL", true},
 			{"text/plain", strings.Join(events(kind, said{text: []string{"a"}, stop: "end"}), ""), "", false},
 			{"", strings.Join(events(kind, said{text: []string{"a"}, stop: "end"}), ""), "", false},
+			{"application/json", strings.Join(events(kind, said{text: []string{"a"}, stop: "end"}), ""), "", false},
+			{"application/json", "", "sent no event stream, but application/json (200); check", true},
 		} {
 			s := serve(t, kind, reply{status: 200, header: map[string]string{"Content-Type": c.kind}, body: c.body})
 			_, err := hear(t.Context(), s.provider(t, "sk-1"), question())
@@ -172,6 +174,29 @@ func TestEndOfAnAnswer(t *testing.T) {
 		s := serve(t, kind, reply{events: events(kind, said{text: []string{"a"}, stop: "end"}), hang: true})
 		if _, err := hear(t.Context(), s.provider(t, ""), question()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestConnectionsAreReused holds that the next request of a turn opens no connection.
+func TestConnectionsAreReused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
+		answer := reply{events: events(kind, said{text: []string{"a"}, stop: "end"}), late: true}
+		s := serve(t, kind, answer, answer, answer, answer)
+		p := s.provider(t, "")
+		from := map[string]bool{}
+		for range 4 {
+			if _, err := hear(t.Context(), p, question()); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, addr := range s.clients {
+			from[addr] = true
+		}
+		if len(from) != 1 {
+			t.Errorf("%d connections for 4 requests", len(from))
 		}
 	})
 }

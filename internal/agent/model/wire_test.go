@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // said is an answer, in no vendor's words.
@@ -37,6 +39,7 @@ type reply struct {
 	header map[string]string
 	cut    bool // the connection ends behind the events
 	hang   bool // nothing more comes behind them
+	late   bool // the end of the body comes later than the last event
 }
 
 // server speaks both wires on a real socket, by a script.
@@ -51,6 +54,7 @@ type server struct {
 	paths   []string
 	methods []string
 	hosts   []string
+	clients []string // addresses
 	bodies  [][]byte
 	gone    chan struct{} // a client left a reply that hangs
 }
@@ -69,6 +73,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &asked)
 	s.mu.Lock()
 	s.asked, s.heads, s.paths = append(s.asked, asked), append(s.heads, r.Header.Clone()), append(s.paths, r.URL.Path)
+	s.clients = append(s.clients, r.RemoteAddr)
 	s.hosts, s.methods, s.bodies = append(s.hosts, r.Host), append(s.methods, r.Method), append(s.bodies, body)
 	next := reply{status: 599, body: "the script is over"}
 	if len(s.replies) > 0 {
@@ -91,6 +96,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case next.cut:
 		panic(http.ErrAbortHandler)
+	case next.late:
+		poll.Pause(20*time.Millisecond, "the end of the body arrives apart from the last event")
 	case next.hang:
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
