@@ -48,7 +48,7 @@ func newComponentCatalogs(o Options) *ComponentCatalogs {
 func (c *ComponentCatalogs) Known(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs {
 	known, err := c.read(ctx, tenant)
 	if err != nil {
-		c.o.Log.Warn("component catalogues cannot be read: only those of the program are known", "tenant", tenant, "error", err)
+		c.o.Log.Warn("cannot read component catalogs; only the built-in ones are available", "tenant", tenant, "error", err)
 		return a2ui.BuiltinCatalogs()
 	}
 	return known.all
@@ -178,10 +178,10 @@ func (c *ComponentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, n
 	stored = slices.DeleteFunc(stored, func(row junctor.ComponentCatalog) bool { return row.Name == name })
 	known := c.join(p.Tenant, stored)
 	if slices.ContainsFunc(known.list, func(one admin.ComponentCatalog) bool { return one.Name == name }) {
-		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "the component catalogue %q comes with the program: choose another name", name)
+		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "the component catalog %q comes with the program: choose another name", name)
 	}
 	if len(stored) >= mostComponentCatalogs {
-		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "there are %d registered component catalogues already, which is the most: remove one first", mostComponentCatalogs)
+		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "there are %d registered component catalogs already, which is the most: remove one first", mostComponentCatalogs)
 	}
 	if _, err := known.all.With(catalog); err != nil {
 		return admin.ComponentCatalog{}, err
@@ -190,7 +190,7 @@ func (c *ComponentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, n
 	if err != nil {
 		return admin.ComponentCatalog{}, err
 	}
-	c.o.Log.Info("component catalogue registered", "tenant", p.Tenant, "name", name, "id", catalog.ID, "by", p.ID())
+	c.o.Log.Info("component catalog registered", "tenant", p.Tenant, "name", name, "id", catalog.ID, "by", p.ID())
 	out := c.describe(name, p.Tenant, &catalog)
 	out.UpdatedAt = updated
 	return out, nil
@@ -200,7 +200,7 @@ func (c *ComponentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, n
 func (c *ComponentCatalogs) RemoveComponentCatalog(ctx context.Context, p *junctor.Principal, name string) error {
 	err := c.o.Store.For(p.Tenant).DeleteComponentCatalog(ctx, name)
 	if err == nil {
-		c.o.Log.Info("component catalogue removed", "tenant", p.Tenant, "name", name, "by", p.ID())
+		c.o.Log.Info("component catalog removed", "tenant", p.Tenant, "name", name, "by", p.ID())
 	}
 	return err
 }
@@ -229,8 +229,8 @@ func (c *ComponentCatalogs) ServeDocument(w http.ResponseWriter, r *http.Request
 	if isJSON && junctor.CheckComponentCatalogName(name) == nil {
 		known, err := c.read(r.Context(), tenant)
 		if err != nil {
-			c.o.Log.Error("a component catalogue cannot be served", "error", err, "cause", junctor.AsError(err).Cause)
-			http.Error(w, "the catalogue cannot be read now", http.StatusServiceUnavailable)
+			c.o.Log.Error("cannot serve a component catalog", "error", err, "cause", junctor.AsError(err).Cause)
+			http.Error(w, "the catalog cannot be read now", http.StatusServiceUnavailable)
 			return
 		}
 		if i := slices.IndexFunc(known.list, func(one admin.ComponentCatalog) bool { return one.Name == name && one.Problem == "" }); i >= 0 {
@@ -238,7 +238,7 @@ func (c *ComponentCatalogs) ServeDocument(w http.ResponseWriter, r *http.Request
 		}
 	}
 	if found.Document == nil || tenant != junctor.DefaultTenant && found.Builtin {
-		http.Error(w, "there is no component catalogue of that name", http.StatusNotFound)
+		http.Error(w, "there is no component catalog of that name", http.StatusNotFound)
 		return
 	}
 	h := w.Header()

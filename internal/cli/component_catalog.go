@@ -58,7 +58,7 @@ func (c *cli) componentCatalogAdd() *cobra.Command {
 // componentCatalogList returns `component-catalog ls`.
 func (c *cli) componentCatalogList() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List component catalogues", Example: "  junctor component-catalog ls", Args: cobra.NoArgs,
+		Use: "ls", Short: "List component catalogs", Example: "  junctor component-catalog ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/component-catalogs", []string{"NAME", "FROM", "ID", "COMPONENTS"}, func(one admin.ComponentCatalog) []string {
 				from := "registered"
@@ -80,7 +80,7 @@ func (c *cli) componentCatalogList() *cobra.Command {
 // document alone.
 func (c *cli) componentCatalogShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Print the document of a component catalogue", Example: "  junctor component-catalog show banking-v1", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Print the document of a component catalog", Example: "  junctor component-catalog show banking-v1", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var one admin.ComponentCatalog
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("component-catalogs", args[0]), nil, &one); err != nil {

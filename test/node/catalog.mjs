@@ -1,4 +1,4 @@
-// A component of a registered catalogue in a room of the console.
+// A component of a registered catalog in a room of the console.
 // node catalog.mjs LINK QUESTION [PICTURE]: the last line is what is shown.
 import assert from 'node:assert/strict';
 import { open, signIn } from './browser.mjs';

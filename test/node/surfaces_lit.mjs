@@ -1,6 +1,6 @@
 // The official renderer of A2UI, in a plain page, draws what the bank shows:
 // node surfaces_lit.mjs '{"url","key","modules","shots"}'. It takes the messages
-// of v0.9 from the events of a run. Components beyond the basic catalogue are
+// of v0.9 from the events of a run. Components beyond the basic catalog are
 // registered under their own names, as any client would do it.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';

@@ -204,9 +204,9 @@ PATCH /api/v1/models/{model}                                   -
 DELETE /api/v1/models/{model}                                  -
 POST /api/v1/models/{model}/test                               -
 GET /api/v1/component-catalogs                                 tools:read
-GET /api/v1/component-catalogs/{catalogue}                     tools:read
-PUT /api/v1/component-catalogs/{catalogue}                     -
-DELETE /api/v1/component-catalogs/{catalogue}                  -
+GET /api/v1/component-catalogs/{catalog}                     tools:read
+PUT /api/v1/component-catalogs/{catalog}                     -
+DELETE /api/v1/component-catalogs/{catalog}                  -
 
 GET /api/v1/keys                                               keys:write
 POST /api/v1/keys                                              -

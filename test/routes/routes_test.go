@@ -208,9 +208,9 @@ PATCH /api/v1/models/{model}                  401     404     403     403     20
 DELETE /api/v1/models/{model}                 401     404     403     403     204     403     204     403     403
 POST /api/v1/models/{model}/test              401     404     403     403     200     403     200     403     403
 GET /api/v1/component-catalogs                401     200     200     200     200     200     200     403     200
-GET /api/v1/component-catalogs/{catalogue}    401     404     200     200     200     200     200     403     200
-PUT /api/v1/component-catalogs/{catalogue}    401     200     403     403     200     403     200     403     403
-DELETE /api/v1/component-catalogs/{catalogue}     401     404     403     403     204     403     204     403     403
+GET /api/v1/component-catalogs/{catalog}    401     404     200     200     200     200     200     403     200
+PUT /api/v1/component-catalogs/{catalog}    401     200     403     403     200     403     200     403     403
+DELETE /api/v1/component-catalogs/{catalog}     401     404     403     403     204     403     204     403     403
 
 GET /api/v1/keys                              401     200     403     200     200     403     200     403     200
 POST /api/v1/keys                             401     201     403     201     201     403     201     403     403
@@ -417,7 +417,7 @@ func bodies() map[string]string {
 		"POST /api/v1/agents/{agent}/runs":                    `{"message":"hello"}`,
 		"POST /api/v1/models":                                 `{"name":"NEW","kind":"openai","model":"m","base_url":"http://127.0.0.1:1/v1"}`,
 		"PATCH /api/v1/models/{model}":                        `{"model":"` + within + `"}`,
-		"PUT /api/v1/component-catalogs/{catalogue}":          `{"document":{"catalogId":"https://example.com/NEW.json","components":{"NEW:X":{}}}}`,
+		"PUT /api/v1/component-catalogs/{catalog}":          `{"document":{"catalogId":"https://example.com/NEW.json","components":{"NEW:X":{}}}}`,
 		"POST /api/v1/keys":                                   `{"name":"x","scopes":["tools:read"]}`,
 		"POST /api/v1/keys (stronger)":                        `{"name":"x","scopes":["admin"]}`,
 		"POST /api/v1/keys/{key}/rotate":                      `{}`,

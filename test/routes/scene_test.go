@@ -196,8 +196,8 @@ func (s *scene) thing(kind string, fresh bool) string {
 		return s.add("POST", "/agents", fmt.Sprintf(`{"name":%q,"published":true,"brain":{"rules":"fallback: %s"}}`, s.name(), within)).Name
 	case "model":
 		return s.add("POST", "/models", fmt.Sprintf(`{"name":%q,"kind":"openai","model":%q,"base_url":%q}`, s.name(), within, s.peer)).Name
-	case "catalogue":
-		name := "catalogue"
+	case "catalog":
+		name := "catalog"
 		if fresh {
 			name = s.name()
 		}

@@ -24,7 +24,7 @@ const (
 		"        - {id: root, component: 'fleet:Gauge', label: Speed, value: 80, unit: km/h}\nfallback: what?\n"
 )
 
-// A catalogue that an admin registers while the instance runs: its document is served,
+// A catalog that an admin registers while the instance runs: its document is served,
 // agents answer with its components, a client that names it gets them as they are, and
 // the console draws what stands for them.
 func TestRegisteredCatalog(t *testing.T) {

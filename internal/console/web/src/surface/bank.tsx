@@ -8,7 +8,7 @@ import { day, money, number } from './formats';
 import { type Place, useProps, useStage } from './stage';
 import { boundTo, resolve, type World } from './values';
 
-// The banking catalogue: accounts and what moved on them.
+// The banking catalog: accounts and what moved on them.
 
 const icons: Record<string, ReactNode> = {
   savings: <PiggyBank size={18} aria-hidden />,

@@ -1,5 +1,5 @@
-// The components that the console draws. Those of other catalogues than the
-// basic one and the bank's carry the namespace of theirs, so that two catalogues
+// The components that the console draws. Those of other catalogs than the
+// basic one and the bank's carry the namespace of theirs, so that two catalogs
 // never mean different things by one name.
 
 export const basic = [

@@ -61,7 +61,7 @@ import {
   X,
 } from 'lucide-react';
 
-// The icons of the basic catalogue.
+// The icons of the basic catalog.
 export const icons: Readonly<Record<string, LucideIcon>> = {
   accountCircle: CircleUser,
   add: Plus,

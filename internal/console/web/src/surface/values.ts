@@ -3,7 +3,7 @@ import { date, money, number, plural } from './formats.ts';
 import { type Expression, template } from './template.ts';
 
 // What the properties of components mean: a literal, a place in the data, or a
-// call of one of the basic catalogue's functions.
+// call of one of the basic catalog's functions.
 
 export interface World {
   data: unknown;
