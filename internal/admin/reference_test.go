@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -203,6 +205,12 @@ func TestReferencePage(t *testing.T) {
 	}
 	if csp := rec.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'sha256-") || strings.Contains(csp, "script") || strings.Contains(csp, "unsafe") {
 		t.Errorf("Content-Security-Policy: %s", csp)
+	}
+	_, style, _ := strings.Cut(body, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	if hash := base64.StdEncoding.EncodeToString(sum[:]); len(style) < 100 || !strings.Contains(rec.Header().Get("Content-Security-Policy"), hash) {
+		t.Errorf("the policy does not allow the style of the page, %s", hash)
 	}
 	for _, bad := range []string{"<script", "src=", "style=", "@import", "url("} {
 		if strings.Contains(body, bad) {

@@ -75,7 +75,7 @@ func TestCertificateIsReadAnew(t *testing.T) {
 	if n, err := shown(t, addr, &tls.Config{}); n != 1 || err != nil {
 		t.Fatalf("certificate %d, %v", n, err)
 	}
-	if !strings.Contains(i.Log.String(), "ends soon") {
+	if !strings.Contains(i.Log.String(), "expires soon") {
 		t.Error("nothing says that the certificate ends tomorrow")
 	}
 	if _, err := shown(t, addr, &tls.Config{MaxVersion: tls.VersionTLS11}); err == nil {

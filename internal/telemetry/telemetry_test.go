@@ -289,7 +289,7 @@ func TestTracing(t *testing.T) {
 			if paths := got(); len(paths) != 1 || paths[0] != tt.want {
 				t.Errorf("the collector saw %q", paths)
 			}
-			if warned := strings.Contains(out.String(), "not delivered"); warned != tt.warns {
+			if warned := strings.Contains(out.String(), "cannot export traces"); warned != tt.warns {
 				t.Errorf("log: %s", &out)
 			}
 		})

@@ -148,7 +148,7 @@ func TestRedisUnreachable(t *testing.T) {
 	if s.call(t, 0, key) {
 		t.Error("a replica that counts for itself forgot what it had counted")
 	}
-	if got := s.shared(t, 0); got != "0" || !strings.Contains(s.replicas[0].Log.String(), "each replica counts for itself") {
+	if got := s.shared(t, 0); got != "0" || !strings.Contains(s.replicas[0].Log.String(), "each replica counts its own calls") {
 		t.Errorf("junctor_limits_shared is %q; log:\n%s", got, s.replicas[0].Log)
 	}
 	s.redis = program.RedisAt(t, s.addr)
