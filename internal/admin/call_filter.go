@@ -84,7 +84,14 @@ func (a *api) resolveTool(ctx context.Context, f *CallsOf) error {
 		return nil
 	}
 	isNamed := func(t junctor.Tool) bool { return t.Exposed == f.Tool || t.Name == f.Tool }
-	if slices.ContainsFunc(a.Tools.Tools(callerOf(ctx), "", "", ""), isNamed) {
+	tools := a.Tools.Tools(callerOf(ctx), "", "", "")
+	if slices.ContainsFunc(tools, isNamed) {
+		return nil
+	}
+	// Lists of calls and grants name a tool as server/tool.
+	server, name, both := strings.Cut(f.Tool, "/")
+	if both && f.Server == "" && slices.ContainsFunc(tools, func(t junctor.Tool) bool { return t.Server == server && t.Name == name }) {
+		f.Server, f.Tool = server, name
 		return nil
 	}
 	return a.requireRecorded(ctx, &CallsOf{Tool: f.Tool}, "tool", "junctor tool ls lists tools")

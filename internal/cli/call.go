@@ -63,7 +63,7 @@ type callFilter struct {
 // addCallFilter adds the flags of f to a command.
 func (c *cli) addCallFilter(cmd *cobra.Command, f *callFilter) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.tool, "tool", "", "only calls of this tool")
+	flags.StringVar(&f.tool, "tool", "", "only calls of this tool: server__name, server/name, or a server's own name")
 	flags.StringVar(&f.server, "server", "", "only calls of this server")
 	flags.StringVar(&f.user, "user", "", "only calls by this user and the agents that act for them, by `name` or id")
 	flags.StringVar(&f.agent, "agent", "", "only calls by this agent, or by users who act as it")

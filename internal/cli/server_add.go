@@ -360,7 +360,11 @@ func (c *cli) serverAdd() *cobra.Command {
 				return err
 			}
 			if !c.wantsJSON() {
-				c.printNote("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
+				next := "junctor tool ls --server " + added.ID + " lists its tools"
+				if s.LogsIn() {
+					next = "sign in to it with: junctor server login " + added.ID // until then it may list none
+				}
+				c.printNote("added %s; %s", added.ID, next)
 			}
 			return c.printIfJSON(added)
 		}),

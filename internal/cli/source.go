@@ -42,6 +42,9 @@ func (c *cli) sourceAdd() *cobra.Command {
 			if err := c.requestAPI(cmd, http.MethodPost, "/sources", body, &s); err != nil {
 				return err
 			}
+			if !c.wantsJSON() {
+				c.printNote("added %s; %s", s.ID, describeIntake(&s))
+			}
 			return c.printIfJSON(s)
 		}),
 	}
@@ -60,6 +63,14 @@ func (c *cli) sourceAdd() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("style", cobra.FixedCompletions(styles, cobra.ShellCompDirectiveNoFileComp))
 	c.addInstanceFlags(cmd)
 	return cmd
+}
+
+// describeIntake says where the messages of a source come from.
+func describeIntake(s *junctor.Source) string {
+	if s.Pulled() {
+		return "it takes jobs from its Redis"
+	}
+	return "it takes messages that are posted to " + s.Path
 }
 
 // readPlainSecret reads a secret from @file or standard input. Unlike

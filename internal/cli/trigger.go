@@ -218,6 +218,9 @@ func (c *cli) triggerAdd() *cobra.Command {
 			if err := c.requestAPI(cmd, http.MethodPost, "/triggers", triggerBody(t), &made); err != nil {
 				return err
 			}
+			if !c.wantsJSON() {
+				c.printNote("added %s", made.Name)
+			}
 			if !had && hasEvents() {
 				c.printNote("the first trigger added the server %s: its tool events__send lets agents whose key has the scope %s send events. To switch it off: junctor server disable %s", servers.EventsID, junctor.ScopeEventsSend, servers.EventsID)
 			}

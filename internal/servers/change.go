@@ -63,7 +63,13 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	if err != nil || stored.Row().State == junctor.StateInactive {
 		return stored.Row(), err
 	}
-	return stored.Row(), s.attachUpstream(ctx, stored, up)
+	if err := s.attachUpstream(ctx, stored, up); err != nil {
+		return stored.Row(), err
+	}
+	if up != nil {
+		s.noteTest(serverKey{p.Tenant, row.ID}, &junctor.Probe{}) // it has just answered
+	}
+	return stored.Row(), nil
 }
 
 // storeServer seals the credentials of a row and stores it for p, replacing

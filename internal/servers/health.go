@@ -72,7 +72,11 @@ func (s *Registry) healthOf(ctx context.Context, p *junctor.Principal, row *junc
 		h.ofCredentials = true
 		return broken(state.Problem, state.Fix)
 	case row.LastError != "":
-		return broken(row.LastError, "junctor server test "+row.ID+" shows each step; junctor server show "+row.ID+" shows what its command wrote")
+		fix := "junctor server test " + row.ID + " shows each step"
+		if len(row.Command) > 0 {
+			fix += "; junctor server show " + row.ID + " shows what its command wrote"
+		}
+		return broken(row.LastError, fix)
 	default:
 		s.addTested(p, row, &h.ServerHealth)
 	}

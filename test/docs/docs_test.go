@@ -234,4 +234,12 @@ func TestFences(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
 	}
+	for info, want := range map[string][]bool{ // it is run, and it starts an instance
+		"sh run": {true, false}, "sh run up": {true, true}, "sh run up with=npx": {true, true}, "sh run upx": {true, false}, "sh runs up": {false, false}, "text": {false, false},
+	} {
+		b := block{info: info}
+		if b.isRun() != want[0] || b.isUp() != want[1] {
+			t.Errorf("%q: run %v, up %v", info, b.isRun(), b.isUp())
+		}
+	}
 }

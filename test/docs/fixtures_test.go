@@ -213,13 +213,13 @@ func startOIDC(t *testing.T, p *page) {
 
 // registryCode is a contract that emits a log of four topics: its input is the
 // topics and the data.
-const registryCode = "0x60803603" + "80" + "6080600037" + // copies the data to memory
+const registryCode = "0x60803603" + "806080600037" + // copies the data to memory
 	"606035" + "604035" + "602035" + "600035" + // the topics
 	"84" + "6000" + "a4" + "00"
 
 // startChain serves a chain of its own at https://rpc.example.com, with the
 // registries of the documents. The page gets the program give-feedback, which has a
-// client give feedback on agent 42, and a block made on top of it.
+// client give feedback on agent 42, and 32 blocks made on top of it.
 func startChain(t *testing.T, p *page) {
 	t.Helper()
 	bin := program.FindNode(t).Module("@foundry-rs/anvil-linux-amd64/bin/anvil")

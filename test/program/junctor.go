@@ -38,6 +38,10 @@ type build struct {
 // built is the one binary of this test process.
 var built build
 
+// given has the ports that FreeAddr has given to this test process: two tests must
+// not get the same one before either listens on it.
+var given sync.Map
+
 // Main runs the tests of a package and removes the binary that they built. Call
 // it in TestMain.
 func Main(m *testing.M) int {
@@ -90,7 +94,11 @@ func FreeAddr(t testing.TB) string {
 	t.Helper()
 	const lowest, most = 10_000, 11_000 // below the ports of connections, on the systems that we test on
 	for range 1000 {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+2*rand.IntN(most)))
+		port := lowest + 2*rand.IntN(most)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
+		}
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		if l, err := net.Listen("tcp", addr); err == nil {
 			l.Close()
 			return addr
