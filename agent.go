@@ -97,8 +97,8 @@ type Grant struct {
 // cannot call all the same.
 type WithheldTool struct {
 	Server string `json:"server"`
-	Tool   string `json:"tool" doc:"The name at the server; * for all its tools."`
-	Reason string `json:"reason" doc:"What withholds it, and what to do if something can be done."`
+	Tool   string `json:"tool" doc:"The tool's name at the server; * means all tools of the server."`
+	Reason string `json:"reason" doc:"Why the tool is withheld and, if possible, how to fix it."`
 }
 
 // String returns the tool in the form of a grant.

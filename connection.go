@@ -74,32 +74,32 @@ const Masked = "***"
 // The tags are those of Field: the settings file, the API, diffs, flags and the console
 // follow from them. A new field also needs its use, and docs/guides/servers.md.
 type Connection struct {
-	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command."`
-	URL       string            `json:"url,omitempty" maxLength:"4096" text:"url" flag:"url URL" doc:"Address of the server, with http and sse. Its query is stored encrypted, like a credential."`
-	Command   []string          `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words."`
+	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command."`
+	URL       string            `json:"url,omitempty" maxLength:"4096" text:"url" flag:"url URL" doc:"URL of the server, for http and sse. Its query is stored encrypted, like a credential."`
+	Command   []string          `json:"command,omitempty" maxItems:"256" doc:"Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words."`
 	Cwd       string            `json:"cwd,omitempty" maxLength:"4096" flag:"cwd directory" doc:"Working directory of a command."`
 	Env       map[string]string `json:"env,omitempty" names:"variable" flag:"env NAME=value" doc:"Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value."`
-	Auth      *Auth             `json:"auth,omitempty" doc:"How Junctor authenticates itself to the server."`
-	Headers   map[string]string `json:"headers,omitempty" names:"header" flag:"header 'Name: value'" doc:"Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value."`
+	Auth      *Auth             `json:"auth,omitempty" doc:"Authentication of Junctor at the server."`
+	Headers   map[string]string `json:"headers,omitempty" names:"header" flag:"header 'Name: value'" doc:"Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value."`
 
-	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only)."`
-	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key)."`
-	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
+	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts)."`
+	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key)."`
+	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Maximum concurrent connections, or processes of a command; 0 means the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
 
-	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance."`
 
-	Views Views `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off."`
-	Home  Home  `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each."`
+	Views Views `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers."`
+	Home  Home  `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each."`
 
 	// BelieveAnnotations makes the annotations of the server's tools count:
 	// readOnlyHint skips approvals and idempotentHint allows retries. They are
 	// unverified claims of the server or of a document's author, so only an
 	// admin or the operator can set it. Annotations of built-in servers always
 	// count.
-	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off."`
+	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Trust the annotations of the server's tools: tools with readOnlyHint then require no approval, and calls of tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off."`
 
-	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it)."`
+	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it)."`
 }
 
 // DifferentFields lists the fields in which two connections differ in effect: an auth of
@@ -125,29 +125,29 @@ func (c *Connection) LogsIn() bool { return c.Auth != nil && c.Auth.Type == Auth
 // Auth is how Junctor authenticates at a server. Its tags are those of Field.
 type Auth struct {
 	Type     AuthType `json:"type" enum:"none,bearer,api-key,basic,oauth-client,oauth"`
-	Username string   `json:"username,omitempty" doc:"With basic."`
-	ClientID string   `json:"client_id,omitempty" doc:"With oauth-client; with oauth if a client was registered by hand."`
-	TokenURL string   `json:"token_url,omitempty" text:"url" doc:"With oauth-client: where the client gets its token."`
-	Scope    string   `json:"scope,omitempty" doc:"With oauth-client; with oauth if other scopes are needed than the server names."`
-	Issuer   string   `json:"issuer,omitempty" text:"url" doc:"With oauth and oauth-client: the only authorization server to use."`
+	Username string   `json:"username,omitempty" doc:"User name, for basic."`
+	ClientID string   `json:"client_id,omitempty" doc:"Client ID, for oauth-client; for oauth if a client was registered manually."`
+	TokenURL string   `json:"token_url,omitempty" text:"url" doc:"Token endpoint URL, for oauth-client."`
+	Scope    string   `json:"scope,omitempty" doc:"Scopes to request, for oauth-client; for oauth if they differ from the scopes that the server names."`
+	Issuer   string   `json:"issuer,omitempty" text:"url" doc:"Only authorization server to use, for oauth and oauth-client."`
 
 	// ClientAuth is how the client of oauth and oauth-client authenticates; ""
 	// is by its secret.
-	ClientAuth ClientAuth `json:"client_auth,omitempty" enum:"private-key-jwt" doc:"With oauth and oauth-client: private-key-jwt if the secret is the client's private key, in PEM, and the client proves itself by a signature."`
-	Header     string     `json:"header,omitempty" doc:"With api-key: the header of the key. By default X-API-Key."`
-	Secret     string     `json:"secret,omitempty" maxLength:"65536" format:"password" doc:"The secret of any type; *** keeps the stored one."` // Masked, or a reference
+	ClientAuth ClientAuth `json:"client_auth,omitempty" enum:"private-key-jwt" doc:"Client authentication, for oauth and oauth-client: private-key-jwt if the secret is the client's private key in PEM and the client signs an assertion with it."`
+	Header     string     `json:"header,omitempty" doc:"Header of the key, for api-key. By default X-API-Key."`
+	Secret     string     `json:"secret,omitempty" maxLength:"65536" format:"password" doc:"Secret of the authentication type, such as a password, token, key or client secret; *** keeps the stored one."` // Masked, or a reference
 
 	// Grant is the grant with which the client of oauth-client gets its token;
 	// "" is client credentials.
-	Grant       OAuthGrant  `json:"grant,omitempty" enum:"jwt-bearer,token-exchange,enterprise" doc:"With oauth-client: what the client gets its token for. By default for itself."`
-	Subject     string      `json:"subject,omitempty" maxLength:"65536" format:"password" doc:"With a grant: the assertion, the token to exchange, or the user's identity token."` // Masked, or a reference
-	SubjectType SubjectType `json:"subject_type,omitempty" enum:"access_token,id_token,refresh_token,jwt" doc:"With token-exchange: the type of the token. By default access_token."`
-	Audience    string      `json:"audience,omitempty" doc:"With token-exchange: whom the new token is for."`
+	Grant       OAuthGrant  `json:"grant,omitempty" enum:"jwt-bearer,token-exchange,enterprise" doc:"Grant type, for oauth-client. By default client credentials."`
+	Subject     string      `json:"subject,omitempty" maxLength:"65536" format:"password" doc:"Assertion, token to exchange, or the user's identity token, if a grant is set."` // Masked, or a reference
+	SubjectType SubjectType `json:"subject_type,omitempty" enum:"access_token,id_token,refresh_token,jwt" doc:"Type of the exchanged token, for token-exchange. By default access_token."`
+	Audience    string      `json:"audience,omitempty" doc:"Audience of the new token, for token-exchange."`
 
 	// The identity provider of the grant enterprise.
-	IDPTokenURL string `json:"idp_token_url,omitempty" text:"url" doc:"With enterprise: where the identity provider exchanges the identity token."`
-	IDPClientID string `json:"idp_client_id,omitempty" doc:"With enterprise: the client at the identity provider."`
-	IDPSecret   string `json:"idp_secret,omitempty" maxLength:"65536" format:"password" doc:"With enterprise: the secret of that client. Without one the client is public."` // Masked, or a reference; "" is a public client
+	IDPTokenURL string `json:"idp_token_url,omitempty" text:"url" doc:"Token endpoint URL of the identity provider that exchanges the identity token, for enterprise."`
+	IDPClientID string `json:"idp_client_id,omitempty" doc:"Client ID at the identity provider, for enterprise."`
+	IDPSecret   string `json:"idp_secret,omitempty" maxLength:"65536" format:"password" doc:"Secret of the client at the identity provider, for enterprise. If absent, the client is public."` // Masked, or a reference; "" is a public client
 }
 
 // OAuthGrant is the grant type with which an OAuth client gets a token.
@@ -181,18 +181,18 @@ const ClientAuthKey ClientAuth = "private-key-jwt"
 
 // Override changes how a tool is shown. Its tags are those of Field.
 type Override struct {
-	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Nobody sees the tool or can call it."`
-	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"In place of its own name."`
-	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"In place of its own description."`
+	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Hide the tool: no caller can see or call it."`
+	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"Name that replaces the server's name for the tool."`
+	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"Description that replaces the server's description of the tool."`
 
 	// The limits of its calls, in place of those of the server.
-	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"tool-call-timeout-max TOOL=TIME" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"Maximum time of a call of the tool without a response or progress notification, instead of the server's limit."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"tool-call-timeout-max TOOL=TIME" doc:"Maximum total time of a call of the tool, instead of the server's limit."`
 
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
 	// an admin or the operator can set it.
-	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"The tool changes nothing: its calls need no approval and may be repeated."`
+	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"Declare that the tool changes nothing: its calls require no approval and can be retried."`
 }
 
 // ServerStatus is the current state of a server's connection, from its last

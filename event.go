@@ -28,10 +28,10 @@ type Event struct {
 
 // Taken is the result of sending an event.
 type Taken struct {
-	ID         string   `json:"id" doc:"The event's id; where it was sent before, that of the first."`
-	Duplicate  bool     `json:"duplicate,omitempty" doc:"It had been taken before; nothing was done again."`
-	Deliveries []string `json:"deliveries" nullable:"false" doc:"The calls that it leads to, by id. Those that wait for more events have none yet."`
-	Faults     []string `json:"faults,omitempty" nullable:"false" doc:"Why triggers that are for it could make no call of it."`
+	ID         string   `json:"id" doc:"ID of the event; if it is a duplicate, the ID of the first event."`
+	Duplicate  bool     `json:"duplicate,omitempty" doc:"Whether the event was accepted before; a duplicate causes no deliveries."`
+	Deliveries []string `json:"deliveries" nullable:"false" doc:"IDs of the deliveries that the event causes. Deliveries that wait for more events have no ID yet."`
+	Faults     []string `json:"faults,omitempty" nullable:"false" doc:"Why matching triggers could not make a call from the event."`
 }
 
 // Bounds of the members of an event, in bytes.

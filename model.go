@@ -100,11 +100,11 @@ func (b *Brain) Check() error {
 // TurnLimits bounds one run of an agent. A zero member is the default; that of
 // CallSeconds is no limit beside those of the server.
 type TurnLimits struct {
-	Turns       int `json:"turns,omitempty" yaml:"turns,omitempty" minimum:"0" doc:"How often the model may be asked; 8 unless it is given"`
-	Calls       int `json:"calls,omitempty" yaml:"calls,omitempty" minimum:"0" doc:"How many tools it may call; 16 unless it is given"`
-	CallSeconds int `json:"call_seconds,omitempty" yaml:"call_seconds,omitempty" minimum:"0" doc:"How long one call may take, beside the limits of the tool, its server or the instance; unless it is given, those apply alone"`
-	Seconds     int `json:"seconds,omitempty" yaml:"seconds,omitempty" minimum:"0" doc:"How long all of it may take; 600 unless it is given"`
-	Tokens      int `json:"tokens,omitempty" yaml:"tokens,omitempty" minimum:"0" doc:"How many tokens it may use in all; 200000 unless it is given"`
+	Turns       int `json:"turns,omitempty" yaml:"turns,omitempty" minimum:"0" doc:"Maximum number of requests to the model; 8 by default"`
+	Calls       int `json:"calls,omitempty" yaml:"calls,omitempty" minimum:"0" doc:"Maximum number of calls; 16 by default"`
+	CallSeconds int `json:"call_seconds,omitempty" yaml:"call_seconds,omitempty" minimum:"0" doc:"Maximum duration of one call in seconds, in addition to the limits of the tool, server and instance; by default only those apply"`
+	Seconds     int `json:"seconds,omitempty" yaml:"seconds,omitempty" minimum:"0" doc:"Maximum total duration in seconds; 600 by default"`
+	Tokens      int `json:"tokens,omitempty" yaml:"tokens,omitempty" minimum:"0" doc:"Maximum total number of tokens; 200000 by default"`
 }
 
 // Or returns the limits with zero members replaced by those of d.

@@ -18,15 +18,15 @@ const (
 type ServerHealth struct {
 	Server  string      `json:"server"`
 	State   HealthState `json:"state" enum:"ok,unknown,broken,off"`
-	Problem string      `json:"problem,omitempty" doc:"What is broken."`
-	Fix     string      `json:"fix,omitempty" doc:"What to do about it."`
+	Problem string      `json:"problem,omitempty" doc:"What is wrong."`
+	Fix     string      `json:"fix,omitempty" doc:"How to fix it."`
 
 	// Missing are references that cannot be read. Whoever may not read how the server
 	// is reached does not see them.
-	Missing       []string   `json:"missing,omitempty" nullable:"false" doc:"References of its connection that cannot be read now, such as env:TOKEN: variables that are not set and files that are not there."`
-	Login         LoginState `json:"login,omitempty" doc:"Of a server that users log in to: the caller's login with credentials per-user, otherwise the shared one."`
-	CredentialsAt time.Time  `json:"credentials_at,omitzero" doc:"When its stored credentials were entered, or the login was made."`
+	Missing       []string   `json:"missing,omitempty" nullable:"false" doc:"References of the connection that cannot be read, such as env:TOKEN: unset variables and missing files."`
+	Login         LoginState `json:"login,omitempty" doc:"Login state of a server that users log in to: the caller's login with credentials per-user, otherwise the shared login."`
+	CredentialsAt time.Time  `json:"credentials_at,omitzero" doc:"When the stored credentials were entered, or the login was made."`
 
-	Tools  int `json:"tools" doc:"The tools that the caller sees."`
-	Tokens int `json:"tokens" doc:"What the definitions of these tools cost a model in a list of all of them, as an estimate."`
+	Tools  int `json:"tools" doc:"Number of tools that the caller sees."`
+	Tokens int `json:"tokens" doc:"Estimated number of tokens that the definitions of these tools use in a model's context."`
 }

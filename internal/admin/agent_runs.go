@@ -36,22 +36,22 @@ type (
 
 // Talk is a message to an agent.
 type Talk struct {
-	Message  string          `json:"message,omitempty" maxLength:"100000" doc:"What is said. It comes after messages, where both are given."`
-	Action   *a2ui.Action    `json:"action,omitempty" doc:"What was done on a surface that the agent showed, beside message or instead of it."`
-	Messages []agent.Message `json:"messages,omitempty" maxItems:"2000" doc:"The story so far, as former answers have it: send theirs again to go on."`
-	Stream   bool            `json:"stream,omitempty" doc:"Answer with events as they happen, and a TurnEnd as the last of them."`
+	Message  string          `json:"message,omitempty" maxLength:"100000" doc:"Message to the agent. If messages is set too, this message is appended to it."`
+	Action   *a2ui.Action    `json:"action,omitempty" doc:"User action on a surface that the agent showed, together with message or instead of it."`
+	Messages []agent.Message `json:"messages,omitempty" maxItems:"2000" doc:"Conversation so far. To continue a conversation, send the messages of the earlier responses again."`
+	Stream   bool            `json:"stream,omitempty" doc:"Stream the response as events; the last event is a TurnEnd."`
 }
 
 // TurnEnd is the end of an agent's turn.
 type TurnEnd struct {
-	Outcome  agent.Outcome   `json:"outcome" enum:"done,limit,cancelled,failed" doc:"limit: it stopped at one of its limits; go on by sending the story again."`
+	Outcome  agent.Outcome   `json:"outcome" enum:"done,limit,cancelled,failed" doc:"How the turn ended. With limit, it reached one of its limits; send the conversation again to continue."`
 	Reason   string          `json:"reason,omitempty"`
-	Text     string          `json:"text" doc:"Its last words."`
-	Surfaces []a2ui.Surface  `json:"surfaces,omitempty" nullable:"false" doc:"Interface that it shows, of each id the last."`
-	Messages []agent.Message `json:"messages" nullable:"false" doc:"What came to the story."`
+	Text     string          `json:"text" doc:"Final text of the agent."`
+	Surfaces []a2ui.Surface  `json:"surfaces,omitempty" nullable:"false" doc:"Surfaces that the agent shows; the last version for each ID."`
+	Messages []agent.Message `json:"messages" nullable:"false" doc:"Messages that the turn added to the conversation."`
 	Usage    agent.Usage     `json:"usage"`
-	Turns    int             `json:"turns" doc:"How often the model was asked."`
-	Calls    int             `json:"calls" doc:"How many calls were made."`
+	Turns    int             `json:"turns" doc:"Number of requests to the model."`
+	Calls    int             `json:"calls" doc:"Number of calls that the turn made."`
 }
 
 // TurnEvent is one event of a turn.
@@ -81,7 +81,7 @@ func (a *api) registerTalkRoutes() {
 	turnEnd := &huma.MediaType{Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[TurnEnd](), true, "")}
 	stream := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{
-		OperationID: "run-agent", Method: http.MethodPost, Path: "/agents/{name}/runs", Summary: "Talk to an agent, and have its answer", Tags: []string{"agents"},
+		OperationID: "run-agent", Method: http.MethodPost, Path: "/agents/{name}/runs", Summary: "Send a message to an agent, and return its answer", Tags: []string{"agents"},
 		MaxBodyBytes: maxTurnBody, BodyReadTimeout: -1,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, surface, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn.",

@@ -40,16 +40,16 @@ type Agents interface {
 // they are.
 type AgentBody struct {
 	Title     *string           `json:"title,omitempty" maxLength:"200"`
-	Role      *junctor.Role     `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
-	Tools     *[]string         `json:"tools,omitempty" maxItems:"5000" doc:"What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too."`
-	Resources *[]string         `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
-	Prompts   *[]string         `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
-	Tier      *string           `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
-	Limits    LimitsChange      `json:"limits,omitzero" doc:"In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away."`
-	Brain     BrainChange       `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
-	Exposure  *junctor.Exposure `json:"exposure,omitempty" enum:",auto,all,search" doc:"How endpoints that join servers list its tools to MCP clients: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client searches by itself). Empty follows the servers and the setting exposure."`
-	Published *bool             `json:"published,omitempty" doc:"Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain."`
-	Disabled  *bool             `json:"disabled,omitempty" doc:"Whether no endpoint accepts its keys."`
+	Role      *junctor.Role     `json:"role,omitempty" doc:"The kind of work that the agent does. It is offered the tools of this role and the tools for all roles. By default, a new agent has the role General."`
+	Tools     *[]string         `json:"tools,omitempty" maxItems:"5000" doc:"Tools that the agent may call: server/tool, or server/* for all current and future tools of the server. Exposed names (server__tool) are accepted too."`
+	Resources *[]string         `json:"resources,omitempty" maxItems:"5000" doc:"Resources that the agent may read: server/uri, server/template or server/*. A ui:// page is included with each tool that names it."`
+	Prompts   *[]string         `json:"prompts,omitempty" maxItems:"5000" doc:"Prompts that the agent may get: server/prompt or server/*."`
+	Tier      *string           `json:"tier,omitempty" maxLength:"40" doc:"Tier that sets the agent's limits. If absent or empty, the tier of its owner applies."`
+	Limits    LimitsChange      `json:"limits,omitzero" doc:"Limits that replace the limits of the tier. Absent members stay unchanged, 0 removes a limit, and null removes all of them."`
+	Brain     BrainChange       `json:"brain,omitzero" doc:"What the agent answers with: the name of a model, or rules. null removes the brain."`
+	Exposure  *junctor.Exposure `json:"exposure,omitempty" enum:",auto,all,search" doc:"How endpoints that join servers list the agent's tools to MCP clients: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). If empty, the servers and the setting exposure decide."`
+	Published *bool             `json:"published,omitempty" doc:"Whether other agents can reach the agent by A2A, at /a2a/{name}. Requires a brain."`
+	Disabled  *bool             `json:"disabled,omitempty" doc:"Whether all endpoints reject the agent's keys."`
 }
 
 // BrainChange is a brain in a change. It tells null, which removes the brain, from an
@@ -166,15 +166,15 @@ func (b *AgentBody) toAgent(name string) (junctor.Agent, error) {
 // AgentDetails is an agent with the granted tools that it cannot call.
 type AgentDetails struct {
 	junctor.Agent
-	Withheld []junctor.WithheldTool `json:"withheld,omitempty" doc:"Tools that its grants name and that it cannot call all the same, with the reasons. Only its owner and admins see them."`
+	Withheld []junctor.WithheldTool `json:"withheld,omitempty" doc:"Allowed tools that the agent still cannot call, with the reasons. Shown only to its owner and admins."`
 }
 
 // CreatedAgent is a new agent with the token of its first key. This is the only answer
 // that shows the token.
 type CreatedAgent struct {
 	AgentDetails
-	KeyID string `json:"key_id" doc:"The id of the agent's key."`
-	Token string `json:"key" doc:"The credential of the agent. It is not shown again."`
+	KeyID string `json:"key_id" doc:"ID of the agent's key."`
+	Token string `json:"key" doc:"The agent's key. It is not shown again."`
 }
 
 // agentName is the path of one agent.
@@ -185,7 +185,7 @@ type agentName struct {
 // newAgent is the request that adds an agent.
 type newAgent struct {
 	Body struct {
-		Name string `json:"name" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
+		Name string `json:"name" doc:"Lower-case letter, followed by up to 31 lower-case letters, digits or hyphens."`
 		AgentBody
 	}
 }
@@ -227,7 +227,7 @@ func (a *api) registerAgentRoutes() {
 		return newPage(agents, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-agent", Method: http.MethodPost, Path: "/agents", Summary: "Add an agent, and make its key", Tags: tags,
+		OperationID: "create-agent", Method: http.MethodPost, Path: "/agents", Summary: "Add an agent, and create its key", Tags: tags,
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxAgentBody,
 	}, func(ctx context.Context, in *newAgent) (*createdAgent, error) {
 		agent, key, token, err := a.Agents.AddAgent(ctx, callerOf(ctx), in.Body.Name, in.Body.AgentBody)
@@ -248,7 +248,7 @@ func (a *api) registerAgentRoutes() {
 		return withVersion(details, agent.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "patch-agent", Method: http.MethodPatch, Path: "/agents/{name}", Summary: "Change an agent, or switch it on or off", Tags: tags,
+		OperationID: "patch-agent", Method: http.MethodPatch, Path: "/agents/{name}", Summary: "Change, enable or disable an agent", Tags: tags,
 		MaxBodyBytes: maxAgentBody,
 	}, func(ctx context.Context, in *agentPatch) (*agentResponse, error) {
 		if in.Body.isEmpty() {
@@ -269,7 +269,7 @@ func (a *api) registerAgentRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-agent", Method: http.MethodDelete, Path: "/agents/{name}", Summary: "Delete an agent for good; its records stay", Tags: tags,
+		OperationID: "delete-agent", Method: http.MethodDelete, Path: "/agents/{name}", Summary: "Delete an agent permanently; its records remain", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *agentName) (*empty, error) {
 		return &empty{}, a.Agents.RemoveAgent(ctx, callerOf(ctx), in.Name)

@@ -65,14 +65,14 @@ const (
 // Change is one difference between the description and the instance. It holds no
 // credential.
 type Change struct {
-	Kind    string        `json:"kind" doc:"What it is about: server, agent, source, trigger or schedule."`
+	Kind    string        `json:"kind" doc:"Kind of the changed object: server, agent, source, trigger or schedule."`
 	ID      string        `json:"id"`
 	Action  Action        `json:"action" enum:"add,change,remove,conflict"`
-	Where   string        `json:"where,omitempty" doc:"In the file: name, line and column."`
-	Command []string      `json:"command,omitempty" nullable:"false" doc:"What the server would run for the first time, word by word."`
-	Fields  []FieldChange `json:"fields,omitempty" nullable:"false" doc:"What differs, with *** for credentials."`
-	Done    bool          `json:"done" doc:"It was made; with dry_run nothing is."`
-	Error   string        `json:"error,omitempty" doc:"Why it was not made."`
+	Where   string        `json:"where,omitempty" doc:"Position in the file: name, line and column."`
+	Command []string      `json:"command,omitempty" nullable:"false" doc:"Command that the server would run for the first time, one word per item."`
+	Fields  []FieldChange `json:"fields,omitempty" nullable:"false" doc:"Fields that differ, with *** for credentials."`
+	Done    bool          `json:"done" doc:"Whether the change was made; always false with dry_run."`
+	Error   string        `json:"error,omitempty" doc:"Why the change was not made."`
 }
 
 // FieldChange is one member that differs.
@@ -84,17 +84,17 @@ type FieldChange struct {
 
 // FileState is the state of the settings file.
 type FileState struct {
-	Path     string        `json:"path,omitempty" doc:"Absent where the instance was started without a file."`
-	OK       bool          `json:"ok" doc:"What the file says is in force, but for settings that wait for a restart."`
-	LoadedAt string        `json:"loaded_at,omitempty" doc:"When it was last put into force, RFC 3339."`
-	Loads    int           `json:"loads" doc:"How often it was put into force."`
-	Problems []FileProblem `json:"problems,omitempty" nullable:"false" doc:"Why it is not, or not all of it."`
-	Restart  []string      `json:"restart,omitempty" nullable:"false" doc:"Settings that the file has changed and that take effect at the next start."`
+	Path     string        `json:"path,omitempty" doc:"Path of the settings file. Absent if the instance was started without a file."`
+	OK       bool          `json:"ok" doc:"Whether the file is in effect, except for settings that require a restart."`
+	LoadedAt string        `json:"loaded_at,omitempty" doc:"When the file last took effect, in RFC 3339."`
+	Loads    int           `json:"loads" doc:"How often the file took effect."`
+	Problems []FileProblem `json:"problems,omitempty" nullable:"false" doc:"Why the file, or a part of it, is not in effect."`
+	Restart  []string      `json:"restart,omitempty" nullable:"false" doc:"Changed settings that take effect at the next start."`
 }
 
 // FileProblem is one error in the settings file.
 type FileProblem struct {
-	Where   string `json:"where,omitempty" doc:"Name, line and column, or the setting's other source."`
+	Where   string `json:"where,omitempty" doc:"Name, line and column, or another source of the setting."`
 	Message string `json:"message"`
 }
 
@@ -102,19 +102,19 @@ type FileProblem struct {
 // file in their place.
 type applyBody struct {
 	Body struct {
-		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id. Absent beside agents: servers are left alone."`
-		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone."`
+		Servers map[string]appliedServer `json:"servers,omitempty" doc:"Servers by ID. If absent and agents is set, servers stay unchanged."`
+		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"Complete agents by name; absent members become empty. Requires agents:write. If absent, agents stay unchanged."`
 		AppliedEvents
-		File   string `json:"file,omitempty" doc:"The text of a file that declares them, in YAML or JSON, in the place of all of these. Its settings are checked and not used."`
-		Prune  bool   `json:"prune,omitempty" doc:"Remove the servers that are not named, and of the others those whose kind is there, but for those that a file declares."`
-		DryRun bool   `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
-		Unseen bool   `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
+		File   string `json:"file,omitempty" doc:"Text of a file with the declarations, in YAML or JSON, instead of the other members. Its settings are checked but not applied."`
+		Prune  bool   `json:"prune,omitempty" doc:"Remove all servers that are not declared. Also remove undeclared agents, sources, triggers and schedules if the request has their member. Objects that the settings file declares remain."`
+		DryRun bool   `json:"dry_run,omitempty" doc:"Return the changes without making them."`
+		Unseen bool   `json:"unseen,omitempty" doc:"Store servers without connecting to them first."`
 	}
 }
 
 // appliedServer is a server in applyBody.
 type appliedServer struct {
-	Mode     junctor.Mode `json:"mode,omitempty" doc:"bring-your-own or auto-generated; absent: what the other members say."`
+	Mode     junctor.Mode `json:"mode,omitempty" doc:"Mode: bring-your-own or auto-generated. If absent, it is derived from the other members."`
 	Disabled bool         `json:"disabled,omitempty"`
 	ServerBody
 }
@@ -134,14 +134,14 @@ type fileResponse struct{ Body FileState }
 func (a *api) registerApplyRoutes() {
 	tags := []string{"instance"}
 	registerRoute(a, huma.Operation{
-		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers, agents, sources, triggers and schedules, or say what differs", Tags: tags,
+		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Apply a declaration of servers, agents, sources, triggers and schedules, or return the differences", Tags: tags,
 		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
 	}, a.applyWanted)
 	registerRoute(a, huma.Operation{
-		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Write what is there, servers, agents and what concerns events, as a file that can be applied", Tags: tags,
+		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Export servers, agents, sources, triggers and schedules as a file that can be applied", Tags: tags,
 	}, a.exportDeclared)
 	registerRoute(a, huma.Operation{
-		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Say how the settings file is doing", Tags: tags,
+		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Show the state of the settings file", Tags: tags,
 	}, func(context.Context, *empty) (*fileResponse, error) { return &fileResponse{a.Applier.File()}, nil })
 }
 
@@ -226,8 +226,8 @@ func (w *Wanted) readFile(text string) error {
 
 // Exported is a file that declares what an instance has.
 type Exported struct {
-	Text      string            `json:"text" doc:"The file."`
-	Variables []config.Variable `json:"variables" nullable:"false" doc:"Variables that stand in it for sealed credentials, which nobody knows: set them where it is applied."`
+	Text      string            `json:"text" doc:"Text of the file."`
+	Variables []config.Variable `json:"variables" nullable:"false" doc:"Variables that replace stored credentials in the file, because credentials are never exported. Set them where you apply the file."`
 }
 
 // exportFormat is the query of export.

@@ -32,9 +32,9 @@ type WantedSchedule struct {
 
 // AppliedEvents is the part of an apply request that concerns events.
 type AppliedEvents struct {
-	Sources   map[string]AppliedSource `json:"sources,omitempty" doc:"By id. Needs admin, as the two below. Absent: sources are left alone."`
-	Triggers  map[string]TriggerBody   `json:"triggers,omitempty" doc:"By name, whole: a member that is absent is empty."`
-	Schedules map[string]ScheduleBody  `json:"schedules,omitempty" doc:"By name."`
+	Sources   map[string]AppliedSource `json:"sources,omitempty" doc:"Sources by ID. Requires admin, like triggers and schedules. If absent, sources stay unchanged."`
+	Triggers  map[string]TriggerBody   `json:"triggers,omitempty" doc:"Complete triggers by name; absent members become empty."`
+	Schedules map[string]ScheduleBody  `json:"schedules,omitempty" doc:"Schedules by name."`
 }
 
 // AppliedSource is a source in AppliedEvents.

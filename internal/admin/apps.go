@@ -24,14 +24,14 @@ type Apps interface {
 
 // appName is the path of one App.
 type appName struct {
-	Name string `path:"name" doc:"The exposed name of the App's tool: server__name."`
+	Name string `path:"name" doc:"Exposed name of the App's tool: server__name."`
 }
 
 // appApproval is the request that approves a page.
 type appApproval struct {
-	Name string `path:"name" doc:"The exposed name of the App's tool: server__name."`
+	Name string `path:"name" doc:"Exposed name of the App's tool: server__name."`
 	Body struct {
-		Digest string `json:"digest" minLength:"64" maxLength:"64" doc:"Of the page that was looked at; another page is not approved with it."`
+		Digest string `json:"digest" minLength:"64" maxLength:"64" doc:"Digest of the page that was reviewed. The request fails if the page has changed."`
 	}
 }
 
@@ -48,19 +48,19 @@ func (a *api) registerAppRoutes() {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-app", Method: http.MethodGet, Path: "/apps/{name}", Summary: "Show an App, and read its page", Tags: tags,
+		OperationID: "get-app", Method: http.MethodGet, Path: "/apps/{name}", Summary: "Show an App with its page", Tags: tags,
 	}, func(ctx context.Context, in *appName) (*appResponse, error) {
 		app, err := a.Apps.GetApp(ctx, callerOf(ctx), in.Name)
 		return &appResponse{app}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "approve-app", Method: http.MethodPut, Path: "/apps/{name}/approval", Summary: "Let an App's page, as it is now, make code of text (eval)", Tags: tags,
+		OperationID: "approve-app", Method: http.MethodPut, Path: "/apps/{name}/approval", Summary: "Allow the current page of an App to create code from text (eval)", Tags: tags,
 	}, func(ctx context.Context, in *appApproval) (*appResponse, error) {
 		app, err := a.Apps.ApprovePage(ctx, callerOf(ctx), in.Name, in.Body.Digest)
 		return &appResponse{app}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "revoke-app", Method: http.MethodDelete, Path: "/apps/{name}/approval", Summary: "Take the approval of an App's page back", Tags: tags,
+		OperationID: "revoke-app", Method: http.MethodDelete, Path: "/apps/{name}/approval", Summary: "Revoke the approval of an App's page", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *appName) (*empty, error) {
 		return &empty{}, a.Apps.RevokeApproval(ctx, callerOf(ctx), in.Name)

@@ -26,7 +26,7 @@ type Tail interface {
 // it ends.
 type TailPart struct {
 	Calls  []junctor.Call `json:"calls" nullable:"false"`
-	Missed int            `json:"missed,omitempty" doc:"Calls that came too fast to be told of."`
+	Missed int            `json:"missed,omitempty" doc:"Number of calls that were skipped because they came too fast."`
 }
 
 // tailInterval is the minimum time between two parts of a tail. keepAliveInterval is the
@@ -40,9 +40,9 @@ const (
 // registerTailRoutes registers the route that follows calls.
 func (a *api) registerTailRoutes() {
 	registerRoute(a, huma.Operation{
-		OperationID: "tail-calls", Method: http.MethodGet, Path: "/calls/tail", Summary: "Follow calls as they happen", Tags: []string{"calls"},
+		OperationID: "tail-calls", Method: http.MethodGet, Path: "/calls/tail", Summary: "Stream calls as they happen", Tags: []string{"calls"},
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Events named calls, each a TailPart, for as long as the caller may see them.",
+			Description: "Events named calls, each with a TailPart. The stream ends when the caller may no longer read calls.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
 	}, func(ctx context.Context, in *CallsOf) (*huma.StreamResponse, error) {

@@ -17,13 +17,13 @@ const MaxPage = 1000
 // name is exported because huma finds parameters of embedded structs in exported ones
 // only.
 type CallsOf struct {
-	Tool       string             `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
+	Tool       string             `query:"tool" doc:"Only calls of this tool, by its exposed name or its name at the server."`
 	Server     string             `query:"server" doc:"Only calls of this server."`
-	User       string             `query:"user" doc:"Only calls by this user or for them, by agents of theirs too: an id or a name."`
-	Agent      string             `query:"agent" doc:"Only calls by this agent, or by somebody who acted as it."`
-	Caller     string             `query:"caller" doc:"Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name."`
-	EntryPoint junctor.EntryPoint `query:"entry_point" doc:"Only calls that came in through this entry point."`
-	Since      time.Time          `query:"since" doc:"Only calls that started at this time or later. Of sums: from the day of this time, in UTC."`
+	User       string             `query:"user" doc:"Only calls by this user, or by agents on the user's behalf. A user's ID or name."`
+	Agent      string             `query:"agent" doc:"Only calls by this agent, or by users who acted as it."`
+	Caller     string             `query:"caller" doc:"Only calls by this caller: the ID or name of a user or of a service's key, or the name of an agent."`
+	EntryPoint junctor.EntryPoint `query:"entry_point" doc:"Only calls from this entry point."`
+	Since      time.Time          `query:"since" doc:"Only calls that started at this time or later. For sums: from the day of this time, in UTC."`
 }
 
 // matches reports whether the filter, with names resolved, selects a call.
@@ -37,10 +37,10 @@ func (f *CallsOf) matches(c *junctor.Call) bool {
 // which it is converted.
 type callQuery struct {
 	CallsOf
-	View   string         `query:"view" maxLength:"40" doc:"Only calls that this View made, by its id."`
-	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
-	Limit  int            `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
-	Cursor string         `query:"cursor" maxLength:"500" doc:"The next of the page before."`
+	View   string         `query:"view" maxLength:"40" doc:"Only calls that this App view made, by its ID."`
+	Status junctor.Status `query:"status" doc:"Only calls with this status."`
+	Limit  int            `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
+	Cursor string         `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
 }
 
 // registerCallRoutes registers the list of calls. history.go has the routes with payloads,

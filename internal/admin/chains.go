@@ -40,8 +40,8 @@ type ChainEventFilter struct {
 type chainEventQuery struct {
 	Chain string `query:"chain" maxLength:"63" doc:"Only events of this chain, by name."`
 	Agent string `query:"agent" maxLength:"200" doc:"Only events about this agent, as eip155:CHAIN:REGISTRY/ID."`
-	State string `query:"state" enum:"seen,counted,orphaned" doc:"Only events in this state."`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
+	State string `query:"state" enum:"seen,counted,orphaned" doc:"Only events with this state."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
 }
 
 // findAgentInput is the request that looks for an agent.
@@ -53,9 +53,9 @@ type findAgentInput struct {
 
 // rewindChainInput is the request that rewinds a chain.
 type rewindChainInput struct {
-	Name string `path:"name" maxLength:"63" doc:"The chain's name."`
+	Name string `path:"name" maxLength:"63" doc:"Name of the chain."`
 	Body struct {
-		To uint64 `json:"to" maximum:"9007199254740991" doc:"The last block that counts as read. The blocks above it are read again."`
+		To uint64 `json:"to" maximum:"9007199254740991" doc:"Last block to keep as read. Blocks after it are read again."`
 	}
 }
 
@@ -67,28 +67,28 @@ func (a *api) registerChainRoutes() {
 	tags := []string{"chains"}
 	registerRoute(a, huma.Operation{
 		OperationID: "list-chains", Method: http.MethodGet, Path: "/chains", Tags: tags,
-		Summary: "List the chains whose agent registries are followed, and how far they were read",
+		Summary: "List the chains whose agent registries are followed, with their progress",
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.ChainStatus], error) {
 		list, err := a.Chains.Chains(ctx, callerOf(ctx).Tenant)
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-chain-events", Method: http.MethodGet, Path: "/chains/events", Tags: tags,
-		Summary: "List what registries said, newest first",
+		Summary: "List events of agent registries, newest first",
 	}, func(ctx context.Context, in *chainEventQuery) (*pageResponse[junctor.ChainEvent], error) {
 		list, err := a.Chains.ChainEvents(ctx, callerOf(ctx).Tenant, ChainEventFilter(*in))
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-chain-agents", Method: http.MethodGet, Path: "/chains/agents", Tags: tags,
-		Summary: "List agents on chains, with their registrations as found",
+		Summary: "List discovered agents, with their registrations",
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.ChainAgent], error) {
 		list, err := a.Chains.ChainAgents(ctx, callerOf(ctx).Tenant)
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "find-chain-agent", Method: http.MethodPost, Path: "/chains/agents/find", Tags: tags,
-		Summary: "Look for the MCP endpoint of an agent on a chain now",
+		Summary: "Look up the MCP endpoint of an agent on a chain",
 	}, func(ctx context.Context, in *findAgentInput) (*chainAgentOutput, error) {
 		found, err := a.Chains.FindAgent(ctx, callerOf(ctx).Tenant, in.Body.Agent)
 		if err != nil {
@@ -98,7 +98,7 @@ func (a *api) registerChainRoutes() {
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "rewind-chain", Method: http.MethodPost, Path: "/chains/{name}/rewind", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Summary: "Read a chain again above a block; events that were delivered are not delivered again",
+		Summary: "Read a chain again from a block; delivered events are not delivered again",
 	}, func(ctx context.Context, in *rewindChainInput) (*empty, error) {
 		return nil, a.Chains.RewindChain(ctx, callerOf(ctx).Tenant, in.Name, in.Body.To)
 	})

@@ -28,27 +28,27 @@ type ComponentCatalogs interface {
 
 // ComponentCatalog is a catalog of interface components that agents may answer with.
 type ComponentCatalog struct {
-	Name       string          `json:"name" doc:"What it is called here."`
-	ID         string          `json:"id" doc:"Its catalogId, by which surfaces and clients name it."`
-	URL        string          `json:"url" doc:"Where its document is served, to everybody."`
+	Name       string          `json:"name" doc:"Name of the catalog on this instance."`
+	ID         string          `json:"id" doc:"The catalogId that surfaces and clients use."`
+	URL        string          `json:"url" doc:"Public URL of the catalog's document."`
 	Title      string          `json:"title,omitempty"`
 	About      string          `json:"description,omitempty"`
-	Builtin    bool            `json:"builtin" doc:"It comes with the program."`
-	Components []string        `json:"components" nullable:"false" doc:"The names of its components."`
-	Problem    string          `json:"problem,omitempty" doc:"Why it is not used, where it is not."`
-	UpdatedAt  time.Time       `json:"updated_at,omitzero" doc:"Of one that was registered."`
-	Document   json.RawMessage `json:"document,omitempty" doc:"Where one catalog is shown: the document, as A2UI v0.9 writes catalogs."`
+	Builtin    bool            `json:"builtin" doc:"Whether the catalog comes with Junctor."`
+	Components []string        `json:"components" nullable:"false" doc:"Names of the catalog's components."`
+	Problem    string          `json:"problem,omitempty" doc:"Why the catalog is not used."`
+	UpdatedAt  time.Time       `json:"updated_at,omitzero" doc:"When the catalog was last registered. Absent for built-in catalogs."`
+	Document   json.RawMessage `json:"document,omitempty" doc:"The catalog as an A2UI v0.9 document. Only in responses for a single catalog."`
 }
 
 type (
 	componentCatalogName struct {
-		Name string `path:"name" maxLength:"64" doc:"The name of the catalog."`
+		Name string `path:"name" maxLength:"64" doc:"Name of the catalog."`
 	}
 	putComponentCatalog struct {
 		Precondition
-		Name string `path:"name" maxLength:"64" doc:"The name of the catalog."`
+		Name string `path:"name" maxLength:"64" doc:"Name of the catalog."`
 		Body struct {
-			Document json.RawMessage `json:"document" doc:"A catalog of A2UI v0.9: catalogId, components by their names with JSON Schemas of their properties, and fallbacks. Without catalogId its id is the address where it is served."`
+			Document json.RawMessage `json:"document" doc:"Catalog of A2UI v0.9: catalogId, components by name with the JSON Schemas of their properties, and fallbacks. If catalogId is absent, the URL that serves the catalog becomes its ID."`
 		}
 	}
 	componentCatalogResponse = versionedResponse[ComponentCatalog]
@@ -59,7 +59,7 @@ type (
 func (a *api) registerComponentCatalogRoutes() {
 	tags := []string{"component catalogs"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-component-catalogs", Method: http.MethodGet, Path: "/component-catalogs", Summary: "List the catalogs of interface components that agents may answer with", Tags: tags,
+		OperationID: "list-component-catalogs", Method: http.MethodGet, Path: "/component-catalogs", Summary: "List the component catalogs that agents may answer with", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[ComponentCatalog], error) {
 		list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, callerOf(ctx))
 		for i := range list {
@@ -74,7 +74,7 @@ func (a *api) registerComponentCatalogRoutes() {
 		return withVersion(one, one.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-component-catalog", Method: http.MethodPut, Path: "/component-catalogs/{name}", Summary: "Register a component catalog, or replace it", Tags: tags, MaxBodyBytes: maxApplyBody,
+		OperationID: "put-component-catalog", Method: http.MethodPut, Path: "/component-catalogs/{name}", Summary: "Register or replace a component catalog", Tags: tags, MaxBodyBytes: maxApplyBody,
 	}, func(ctx context.Context, in *putComponentCatalog) (*componentCatalogResponse, error) {
 		version, err := in.wantedVersion()
 		if err != nil {
@@ -87,7 +87,7 @@ func (a *api) registerComponentCatalogRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-component-catalog", Method: http.MethodDelete, Path: "/component-catalogs/{name}", Summary: "Remove a component catalog that was registered", Tags: tags,
+		OperationID: "delete-component-catalog", Method: http.MethodDelete, Path: "/component-catalogs/{name}", Summary: "Delete a registered component catalog", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *componentCatalogName) (*empty, error) {
 		return &empty{}, a.ComponentCatalogs.RemoveComponentCatalog(ctx, callerOf(ctx), in.Name)

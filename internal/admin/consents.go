@@ -33,13 +33,13 @@ func (a *api) registerConsentRoutes() {
 	tags := []string{"consents"}
 	registerRoute(a, huma.Operation{
 		OperationID: "list-consents", Method: http.MethodGet, Path: "/consents", Tags: tags,
-		Summary: "List what programs may do for people who let them log in with OAuth: an admin all, others their own",
+		Summary: "List the OAuth consents that users granted to programs: for admins all, for other users their own",
 	}, func(ctx context.Context, in *consentQuery) (*pageResponse[junctor.Consent], error) {
 		list, err := a.listConsents(ctx, in.User)
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-consent", Method: http.MethodDelete, Path: "/consents/{id}", Summary: "Revoke a consent: the program's tokens end", Tags: tags,
+		OperationID: "delete-consent", Method: http.MethodDelete, Path: "/consents/{id}", Summary: "Revoke a consent and all tokens of the program", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *consentID) (*empty, error) {
 		list, err := a.listConsents(ctx, "")

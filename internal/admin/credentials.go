@@ -29,11 +29,11 @@ type Credentials interface {
 // parts.
 type MyCredential struct {
 	Server    string            `json:"server"`
-	Wanted    bool              `json:"wanted" doc:"The server is called with the credentials of each user."`
-	Entered   bool              `json:"entered" doc:"You have entered some."`
+	Wanted    bool              `json:"wanted" doc:"Whether the server is called with the credentials of each user."`
+	Entered   bool              `json:"entered" doc:"Whether the caller has entered credentials."`
 	Auth      *junctor.Auth     `json:"auth,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"`
-	Problem   string            `json:"problem,omitempty" doc:"Why they cannot be used; enter them again."`
+	Problem   string            `json:"problem,omitempty" doc:"Why the credentials cannot be used. Enter them again."`
 	UpdatedAt time.Time         `json:"updated_at,omitzero"`
 }
 
@@ -45,7 +45,7 @@ type putCredential struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
 		Auth    *AuthBody         `json:"auth,omitempty"`
-		Headers map[string]string `json:"headers,omitempty" doc:"Sent with every request of yours."`
+		Headers map[string]string `json:"headers,omitempty" doc:"Headers of every request that is made with your credentials."`
 	}
 }
 
@@ -55,7 +55,7 @@ func (a *api) registerCredentialRoutes() {
 	tags := []string{"credentials"}
 	const path = "/servers/{id}/credentials/me"
 	registerRoute(a, huma.Operation{
-		OperationID: "list-my-credentials", Method: http.MethodGet, Path: "/me/credentials", Summary: "List the servers that want credentials of mine, and what I have entered", Tags: tags,
+		OperationID: "list-my-credentials", Method: http.MethodGet, Path: "/me/credentials", Summary: "List the servers that require my credentials, and the credentials that I entered", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[MyCredential], error) {
 		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func (a *api) registerCredentialRoutes() {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-my-credential", Method: http.MethodGet, Path: path, Summary: "Show what I have entered for a server, without the secret", Tags: tags,
+		OperationID: "get-my-credential", Method: http.MethodGet, Path: path, Summary: "Show my credentials for a server, without the secret", Tags: tags,
 	}, func(ctx context.Context, in *serverID) (*credentialResponse, error) {
 		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func (a *api) registerCredentialRoutes() {
 		return &credentialResponse{one}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-my-credential", Method: http.MethodPut, Path: path, Summary: "Enter my credentials for a server", Tags: tags, MaxBodyBytes: maxServerBody,
+		OperationID: "put-my-credential", Method: http.MethodPut, Path: path, Summary: "Set my credentials for a server", Tags: tags, MaxBodyBytes: maxServerBody,
 	}, func(ctx context.Context, in *putCredential) (*credentialResponse, error) {
 		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (a *api) registerCredentialRoutes() {
 		return &credentialResponse{one}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-my-credential", Method: http.MethodDelete, Path: path, Summary: "Erase my credentials for a server", Tags: tags, DefaultStatus: http.StatusNoContent,
+		OperationID: "delete-my-credential", Method: http.MethodDelete, Path: path, Summary: "Delete my credentials for a server", Tags: tags, DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *serverID) (*empty, error) {
 		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err

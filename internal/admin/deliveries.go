@@ -45,15 +45,15 @@ type Deliveries interface {
 // deliveryQuery is the query of list-deliveries.
 type deliveryQuery struct {
 	State    queue.State `query:"state" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Only deliveries in this state."`
-	Event    string      `query:"event" maxLength:"300" doc:"Only those of this event, by id."`
-	Trigger  string      `query:"trigger" maxLength:"100" doc:"Only those of this trigger, by name."`
-	Agent    string      `query:"agent" maxLength:"300" doc:"Only those that concern this agent."`
-	Tool     string      `query:"tool" maxLength:"300" doc:"Only those of this tool."`
-	Endpoint string      `query:"endpoint" maxLength:"2000" doc:"Only those to this endpoint, as a delivery names it."`
-	Since    time.Time   `query:"since" doc:"Only those made at this time or later."`
-	Until    time.Time   `query:"until" doc:"Only those made before this time."`
-	Limit    int         `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most."`
-	Cursor   string      `query:"cursor" maxLength:"100" doc:"next of the page before."`
+	Event    string      `query:"event" maxLength:"300" doc:"Only deliveries of this event, by ID."`
+	Trigger  string      `query:"trigger" maxLength:"100" doc:"Only deliveries of this trigger, by name."`
+	Agent    string      `query:"agent" maxLength:"300" doc:"Only deliveries that concern this agent."`
+	Tool     string      `query:"tool" maxLength:"300" doc:"Only deliveries to this tool."`
+	Endpoint string      `query:"endpoint" maxLength:"2000" doc:"Only deliveries to this endpoint, as named by the field endpoint of a delivery."`
+	Since    time.Time   `query:"since" doc:"Only deliveries made at this time or later."`
+	Until    time.Time   `query:"until" doc:"Only deliveries made before this time."`
+	Limit    int         `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
+	Cursor   string      `query:"cursor" maxLength:"100" doc:"The value of next from the previous page."`
 }
 
 // toFilter returns the filter of the queue that the query stands for.
@@ -76,23 +76,23 @@ type deliveryResponse struct{ Body worker.Delivery }
 // deliveryChange is the request that holds, releases, drops or replays deliveries.
 type deliveryChange struct {
 	Body struct {
-		Action   string      `json:"action" enum:"hold,release,drop,replay" doc:"hold keeps deliveries from being attempted, release lets them go on, drop ends them, replay makes them again under the ids that they have."`
-		IDs      []string    `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"These deliveries."`
-		State    queue.State `json:"state,omitempty" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Those in this state."`
-		Event    string      `json:"event,omitempty" maxLength:"300" doc:"Those of this event."`
-		Trigger  string      `json:"trigger,omitempty" maxLength:"100" doc:"Those of this trigger."`
-		Agent    string      `json:"agent,omitempty" maxLength:"300" doc:"Those that concern this agent."`
-		Tool     string      `json:"tool,omitempty" maxLength:"300" doc:"Those of this tool."`
-		Endpoint string      `json:"endpoint,omitempty" maxLength:"2000" doc:"Those to this endpoint."`
-		Since    time.Time   `json:"since,omitzero" doc:"Those made at this time or later."`
-		Until    time.Time   `json:"until,omitzero" doc:"Those made before this time."`
-		DryRun   bool        `json:"dry_run,omitempty" doc:"Say how many there are, and change nothing. More than 10000 are changed in several calls."`
+		Action   string      `json:"action" enum:"hold,release,drop,replay" doc:"hold stops attempts, release resumes them, drop ends the deliveries, and replay delivers again under the same IDs."`
+		IDs      []string    `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"IDs of the deliveries."`
+		State    queue.State `json:"state,omitempty" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Deliveries in this state."`
+		Event    string      `json:"event,omitempty" maxLength:"300" doc:"Deliveries of this event."`
+		Trigger  string      `json:"trigger,omitempty" maxLength:"100" doc:"Deliveries of this trigger."`
+		Agent    string      `json:"agent,omitempty" maxLength:"300" doc:"Deliveries that concern this agent."`
+		Tool     string      `json:"tool,omitempty" maxLength:"300" doc:"Deliveries to this tool."`
+		Endpoint string      `json:"endpoint,omitempty" maxLength:"2000" doc:"Deliveries to this endpoint."`
+		Since    time.Time   `json:"since,omitzero" doc:"Deliveries made at this time or later."`
+		Until    time.Time   `json:"until,omitzero" doc:"Deliveries made before this time."`
+		DryRun   bool        `json:"dry_run,omitempty" doc:"Return the number of deliveries without changing them. More than 10000 deliveries require several requests."`
 	}
 }
 
 // Changed is the number of deliveries that a request changed.
 type Changed struct {
-	Count int `json:"count" doc:"How many deliveries it was done with; those that it makes no sense for are not among them."`
+	Count int `json:"count" doc:"Number of changed deliveries. Deliveries that do not allow the action are not counted."`
 }
 
 // changedResponse is the answer to deliveryChange.
@@ -116,7 +116,7 @@ func (a *api) requireTrigger(ctx context.Context, name string) error {
 func (a *api) registerDeliveryRoutes() {
 	tags := []string{"deliveries"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead are the dead letters", Tags: tags,
+		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead lists the dead letters", Tags: tags,
 	}, func(ctx context.Context, in *deliveryQuery) (*pageResponse[worker.Delivery], error) {
 		list, next, err := a.Deliveries.List(ctx, callerOf(ctx), in.toFilter())
 		if err == nil && len(list) == 0 {
@@ -131,7 +131,7 @@ func (a *api) registerDeliveryRoutes() {
 		return &deliveryResponse{d}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "change-deliveries", Method: http.MethodPost, Path: "/deliveries/actions", Summary: "Hold, release, drop or replay deliveries: some, or all that fit", Tags: tags,
+		OperationID: "change-deliveries", Method: http.MethodPost, Path: "/deliveries/actions", Summary: "Hold, release, drop or replay deliveries, by ID or by filter", Tags: tags,
 	}, func(ctx context.Context, in *deliveryChange) (*changedResponse, error) {
 		b := in.Body
 		f := queue.Filter{IDs: b.IDs, Event: b.Event, Trigger: b.Trigger, Agent: b.Agent, Tool: b.Tool, Lane: b.Endpoint, From: b.Since, To: b.Until}

@@ -26,7 +26,7 @@ type Import struct {
 
 // Imported is the result of an import.
 type Imported struct {
-	Applied bool `json:"applied" doc:"The server is made of the document now."`
+	Applied bool `json:"applied" doc:"Whether the server now uses the document."`
 	junctor.APIPreview
 }
 
@@ -40,11 +40,11 @@ type importResponse struct{ Body Imported }
 type importDocument struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
-		Document       string `json:"document,omitempty" doc:"The text. Absent, and without document_url, it is fetched from where it came from."`
-		DocumentURL    string `json:"document_url,omitempty" maxLength:"4096" doc:"Where it is from now on."`
-		DryRun         bool   `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
-		AcceptBreaking bool   `json:"accept_breaking,omitempty" doc:"Take over what may make callers fail too: tools and arguments that are gone, arguments that have to be given, another host, less authentication."`
-		AllowEmpty     bool   `json:"allow_empty,omitempty" doc:"Take over a document that yields no tool."`
+		Document       string `json:"document,omitempty" doc:"Text of the document. If document and document_url are both absent, the document is fetched from its source again."`
+		DocumentURL    string `json:"document_url,omitempty" maxLength:"4096" doc:"New source URL of the document."`
+		DryRun         bool   `json:"dry_run,omitempty" doc:"Return the changes without making them."`
+		AcceptBreaking bool   `json:"accept_breaking,omitempty" doc:"Apply changes that can break callers: removed tools or arguments, new required arguments, another host, weaker authentication."`
+		AllowEmpty     bool   `json:"allow_empty,omitempty" doc:"Apply a document that yields no tool."`
 	}
 }
 
@@ -65,7 +65,7 @@ type storedDocumentResponse struct{ Body StoredDocument }
 func (a *api) registerDocumentRoutes() {
 	tags := []string{"servers"}
 	registerRoute(a, huma.Operation{
-		OperationID: "preview-server", Method: http.MethodPost, Path: "/servers/preview", Summary: "Show what an API's documentation comes to, without adding a server", Tags: tags,
+		OperationID: "preview-server", Method: http.MethodPost, Path: "/servers/preview", Summary: "Preview the server that an API's documentation yields, without adding it", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *probeServer) (*previewResponse, error) {
 		input, err := newServerInput(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
@@ -76,7 +76,7 @@ func (a *api) registerDocumentRoutes() {
 		return &previewResponse{p}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "follow-preview", Method: http.MethodPost, Path: "/servers/preview/steps", Summary: "Show what an API's documentation comes to, and follow it step by step: fetch, read, tools, preview", Tags: tags,
+		OperationID: "follow-preview", Method: http.MethodPost, Path: "/servers/preview/steps", Summary: "Preview the server that an API's documentation yields, and stream the steps: fetch, read, tools, preview", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1, Responses: stepEvents("APIPreview"),
 	}, func(ctx context.Context, in *probeServer) (*huma.StreamResponse, error) {
 		input, err := newServerInput(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
@@ -88,7 +88,7 @@ func (a *api) registerDocumentRoutes() {
 		}), nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "fetch-document", Method: http.MethodPost, Path: "/servers/preview/document", Summary: "Fetch the documentation at document_url, to look at its text before adding a server", Tags: tags,
+		OperationID: "fetch-document", Method: http.MethodPost, Path: "/servers/preview/document", Summary: "Fetch the documentation at document_url, to review its text before adding a server", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *probeServer) (*storedDocumentResponse, error) {
 		input, err := newServerInput(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
@@ -99,7 +99,7 @@ func (a *api) registerDocumentRoutes() {
 		return &storedDocumentResponse{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "import-document", Method: http.MethodPost, Path: "/servers/{id}/import", Summary: "Make a server of its documentation again, or say what would change", Tags: tags,
+		OperationID: "import-document", Method: http.MethodPost, Path: "/servers/{id}/import", Summary: "Import the documentation of a server again, or return the changes", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *importDocument) (*importResponse, error) {
 		b := in.Body
@@ -107,13 +107,13 @@ func (a *api) registerDocumentRoutes() {
 		return &importResponse{out}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-document", Method: http.MethodGet, Path: "/servers/{id}/document", Summary: "Show the documentation that a server is made of", Tags: tags,
+		OperationID: "get-document", Method: http.MethodGet, Path: "/servers/{id}/document", Summary: "Show the documentation of an auto-generated server", Tags: tags,
 	}, func(ctx context.Context, in *serverID) (*storedDocumentResponse, error) {
 		d, err := a.Servers.Document(ctx, callerOf(ctx), in.ID)
 		return &storedDocumentResponse{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "validate-server", Method: http.MethodGet, Path: "/servers/{id}/validate", Summary: "Say what is wrong with a server's documentation, and what could be better", Tags: tags,
+		OperationID: "validate-server", Method: http.MethodGet, Path: "/servers/{id}/validate", Summary: "List problems and possible improvements of a server's documentation", Tags: tags,
 	}, func(ctx context.Context, in *serverID) (*previewResponse, error) {
 		p, err := a.Servers.ValidateServer(ctx, callerOf(ctx), in.ID)
 		return &previewResponse{p}, err

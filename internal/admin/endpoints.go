@@ -15,24 +15,24 @@ import (
 
 // AgentToken is an agent's own MCP endpoint, and the token that it is called with.
 type AgentToken struct {
-	URL       string            `json:"url" minLength:"1" maxLength:"2000" doc:"The agent's own MCP endpoint. The token goes to its origin and nowhere else."`
-	Transport junctor.Transport `json:"transport,omitempty" enum:"http,sse" doc:"http, unless it is said."`
-	Header    string            `json:"header,omitempty" enum:"auto,Authorization,X-Agent-Token,X-API-Key" doc:"Where the token is sent: as a bearer token in Authorization, as it is in the others. auto, the default for a new endpoint: the header that the agent's registration names, else Authorization."`
-	Token     *seal.Secret      `json:"token,omitempty" doc:"The token. It is stored encrypted, and no route answers it. env:NAME, file:/path and cmd:program are references: the token is read there whenever it is sent. Without it the one that is stored for the origin stays."`
-	Sign      bool              `json:"sign,omitempty" doc:"Make a secret to sign with, which is answered this once, or replace the one that there is."`
+	URL       string            `json:"url" minLength:"1" maxLength:"2000" doc:"The agent's own MCP endpoint. The token is sent only to the endpoint's origin."`
+	Transport junctor.Transport `json:"transport,omitempty" enum:"http,sse" doc:"Transport of the endpoint. By default http."`
+	Header    string            `json:"header,omitempty" enum:"auto,Authorization,X-Agent-Token,X-API-Key" doc:"Header of the token: a bearer token in Authorization, the plain token in the other headers. auto, the default for a new endpoint, means the header that the agent's registration names, or else Authorization."`
+	Token     *seal.Secret      `json:"token,omitempty" doc:"The token. It is stored encrypted and never returned. A reference (env:NAME, file:/path or cmd:program) is read each time the token is sent. If absent, the stored token of the origin remains."`
+	Sign      bool              `json:"sign,omitempty" doc:"Create or replace the signing secret. It is returned only in this response."`
 }
 
 // agentTokenInput is the request that stores an endpoint.
 type agentTokenInput struct {
 	Precondition
-	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
+	Agent string `path:"agent" maxLength:"300" doc:"The agent, as named in events."`
 	Body  AgentToken
 }
 
 // StoredToken is a stored endpoint without its token.
 type StoredToken struct {
 	junctor.AgentEndpoint
-	Signing string `json:"signing_secret,omitempty" doc:"The secret that deliveries are signed with, where it was made just now. It is not shown again."`
+	Signing string `json:"signing_secret,omitempty" doc:"New secret that signs deliveries. It is not shown again."`
 }
 
 // agentTokenResponse is a stored endpoint with its version.
@@ -40,19 +40,19 @@ type agentTokenResponse = versionedResponse[StoredToken]
 
 // agentTokenQuery is the query of list-agent-tokens.
 type agentTokenQuery struct {
-	Agent string `query:"agent" maxLength:"300" doc:"Only this agent's."`
+	Agent string `query:"agent" maxLength:"300" doc:"Only endpoints of this agent."`
 }
 
 // agentTokenName names an endpoint that is deleted.
 type agentTokenName struct {
-	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
-	URL   string `query:"url" maxLength:"2000" doc:"Which of the agent's endpoints, where there are several."`
+	Agent string `path:"agent" maxLength:"300" doc:"The agent, as named in events."`
+	URL   string `query:"url" maxLength:"2000" doc:"URL of the endpoint, if the agent has several."`
 }
 
 // laneName names an endpoint of deliveries. It is in the body because it may be a URL.
 type laneName struct {
 	Body struct {
-		Endpoint string `json:"endpoint" minLength:"1" maxLength:"2000" doc:"The endpoint, as a delivery names it."`
+		Endpoint string `json:"endpoint" minLength:"1" maxLength:"2000" doc:"The endpoint, as named by the field endpoint of a delivery."`
 	}
 }
 
@@ -62,19 +62,19 @@ type laneName struct {
 func (a *api) registerEndpointRoutes() {
 	tags := []string{"endpoints"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-endpoints", Method: http.MethodGet, Path: "/endpoints", Summary: "List the endpoints that deliveries wait for, or that are left alone", Tags: tags,
+		OperationID: "list-endpoints", Method: http.MethodGet, Path: "/endpoints", Summary: "List the delivery endpoints that have waiting deliveries or are paused", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[queue.Lane], error) {
 		list, err := a.Deliveries.Lanes(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "stop-endpoint", Method: http.MethodPost, Path: "/endpoints/stop", Summary: "Leave an endpoint alone: its deliveries are held", Tags: tags,
+		OperationID: "stop-endpoint", Method: http.MethodPost, Path: "/endpoints/stop", Summary: "Pause a delivery endpoint: its deliveries are held", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *laneName) (*empty, error) {
 		return &empty{}, a.Deliveries.StopLane(ctx, callerOf(ctx).Tenant, in.Body.Endpoint)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "start-endpoint", Method: http.MethodPost, Path: "/endpoints/start", Summary: "Call an endpoint again, at once, why ever it is left alone", Tags: tags,
+		OperationID: "start-endpoint", Method: http.MethodPost, Path: "/endpoints/start", Summary: "Resume a delivery endpoint immediately, for any reason that it is paused", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *laneName) (*empty, error) {
 		return &empty{}, a.Deliveries.StartLane(ctx, callerOf(ctx).Tenant, in.Body.Endpoint)
@@ -86,7 +86,7 @@ func (a *api) registerEndpointRoutes() {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-agent-token", Method: http.MethodPut, Path: "/agent-tokens/{agent}", Summary: "Store an agent's own endpoint and its token; what was held for the want of it goes on", Tags: tags,
+		OperationID: "put-agent-token", Method: http.MethodPut, Path: "/agent-tokens/{agent}", Summary: "Store an agent's own endpoint and its token; deliveries that were held because it was missing resume", Tags: tags,
 		MaxBodyBytes: maxSecretBody,
 	}, func(ctx context.Context, in *agentTokenInput) (*agentTokenResponse, error) {
 		version, err := in.wantedVersion()
@@ -109,7 +109,7 @@ func (a *api) registerEndpointRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-agent-token", Method: http.MethodDelete, Path: "/agent-tokens/{agent}", Summary: "Forget an agent's own endpoint and its token", Tags: tags,
+		OperationID: "delete-agent-token", Method: http.MethodDelete, Path: "/agent-tokens/{agent}", Summary: "Delete an agent's own endpoint and its token", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *agentTokenName) (*empty, error) {
 		return &empty{}, a.Deliveries.RemoveAgentEndpoint(ctx, callerOf(ctx).Tenant, in.Agent, in.URL)

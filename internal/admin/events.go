@@ -78,21 +78,21 @@ type EventFilter struct {
 
 // TriggerTrial is what a trigger would do with an event.
 type TriggerTrial struct {
-	Matches   bool                `json:"matches" doc:"Whether the trigger is for the event."`
-	Arguments json.RawMessage     `json:"arguments,omitempty" doc:"What the tool would be called with."`
-	Fault     string              `json:"fault,omitempty" doc:"Why no call can be made of the event."`
-	Tool      bool                `json:"tool" doc:"Whether the tool is known, so that the arguments were held against its schema."`
-	Breaks    []junctor.Violation `json:"breaks,omitempty" nullable:"false" doc:"Where the arguments break the tool's schema."`
+	Matches   bool                `json:"matches" doc:"Whether the trigger matches the event."`
+	Arguments json.RawMessage     `json:"arguments,omitempty" doc:"Arguments of the tool call."`
+	Fault     string              `json:"fault,omitempty" doc:"Why no call can be made from the event."`
+	Tool      bool                `json:"tool" doc:"Whether the tool is known and the arguments were validated against its schema."`
+	Breaks    []junctor.Violation `json:"breaks,omitempty" nullable:"false" doc:"Violations of the tool's schema in the arguments."`
 }
 
 // newEvent is the request that sends an event.
 type newEvent struct {
 	Body struct {
-		Source    string          `json:"source,omitempty" maxLength:"200" doc:"Where it comes from, in the sender's words; absent: api. An agent's is always agent:NAME."`
-		Type      string          `json:"type" maxLength:"200" doc:"What happened."`
-		Agent     string          `json:"agent,omitempty" maxLength:"200" doc:"Whom it concerns: the order of one agent's events is kept."`
+		Source    string          `json:"source,omitempty" maxLength:"200" doc:"Source of the event, as named by the sender. By default api. For an agent, it is always agent:NAME."`
+		Type      string          `json:"type" maxLength:"200" doc:"Type of the event."`
+		Agent     string          `json:"agent,omitempty" maxLength:"200" doc:"Agent that the event concerns. Events of one agent stay in order."`
 		Data      json.RawMessage `json:"data,omitempty"`
-		DedupeKey string          `json:"dedupe_key,omitempty" maxLength:"256" doc:"Of a source's events with the same key one is taken. Absent: each is."`
+		DedupeKey string          `json:"dedupe_key,omitempty" maxLength:"256" doc:"Deduplication key: of all events of a source with the same key, only the first is accepted. If absent, every event is accepted."`
 	}
 }
 
@@ -104,9 +104,9 @@ type eventQuery struct {
 	Source string    `query:"source" doc:"Only events of this source."`
 	Type   string    `query:"type" doc:"Only events of this type."`
 	Agent  string    `query:"agent" doc:"Only events that concern this agent."`
-	Since  time.Time `query:"since" doc:"Only events that were taken at this time or later."`
+	Since  time.Time `query:"since" doc:"Only events that were accepted at this time or later."`
 	Limit  int       `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor string    `query:"cursor" doc:"The next of the page before."`
+	Cursor string    `query:"cursor" doc:"The value of next from the previous page."`
 }
 
 // eventID is the path of one event.
@@ -125,7 +125,7 @@ const maxEventBody = junctor.MaxEventData + 4096
 func (a *api) registerEventRoutes() {
 	tags := []string{"events"}
 	registerRoute(a, huma.Operation{
-		OperationID: "send-event", Method: http.MethodPost, Path: "/events", Summary: "Send an event; it is stored when the answer comes", Tags: tags,
+		OperationID: "send-event", Method: http.MethodPost, Path: "/events", Summary: "Send an event; it is stored before the response is sent", Tags: tags,
 		DefaultStatus: http.StatusAccepted, MaxBodyBytes: maxEventBody,
 	}, func(ctx context.Context, in *newEvent) (*takenEventResponse, error) {
 		taken, err := a.Events.SendEvent(ctx, callerOf(ctx), junctor.Event{
@@ -150,7 +150,7 @@ func (a *api) registerEventRoutes() {
 		return &eventResponse{e}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "replay-event", Method: http.MethodPost, Path: "/events/{id}/replay", Summary: "Ask the triggers of today what follows from an event; a delivery that there is already stays the only one", Tags: tags,
+		OperationID: "replay-event", Method: http.MethodPost, Path: "/events/{id}/replay", Summary: "Process an event again with the current triggers; existing deliveries are not made again", Tags: tags,
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *eventID) (*takenEventResponse, error) {
 		taken, err := a.Events.ReplayEvent(ctx, callerOf(ctx), in.ID)
@@ -173,11 +173,11 @@ func restrictEvent(p *junctor.Principal, e *junctor.Event) {
 // SourceBody describes a source. In a change, absent members stay as they are.
 type SourceBody struct {
 	Title      *string     `json:"title,omitempty" maxLength:"200"`
-	Secret     seal.Secret `json:"secret,omitzero" doc:"What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0."`
-	Header     *string     `json:"header,omitempty" maxLength:"100" doc:"With the style hmac: where the signature is; absent: X-Signature-256."`
-	TypeField  *string     `json:"type_field,omitempty" maxLength:"200" doc:"Where an event's type is, such as data.kind; absent: the style's own place."`
-	AgentField *string     `json:"agent_field,omitempty" maxLength:"200" doc:"Where the agent is that an event concerns, such as data.agent_id."`
-	Key        *string     `json:"key,omitempty" maxLength:"200" doc:"With the styles redis and redis-stream: the list or stream; absent: action_jobs."`
+	Secret     seal.Secret `json:"secret,omitzero" doc:"Secret that signs messages. With the styles redis and redis-stream, the address redis://user:password@host:6379/0."`
+	Header     *string     `json:"header,omitempty" maxLength:"100" doc:"Header of the signature, with the style hmac. By default X-Signature-256."`
+	TypeField  *string     `json:"type_field,omitempty" maxLength:"200" doc:"Path of the event's type in the message, such as data.kind. By default set by the style."`
+	AgentField *string     `json:"agent_field,omitempty" maxLength:"200" doc:"Path of the agent in the message, such as data.agent_id."`
+	Key        *string     `json:"key,omitempty" maxLength:"200" doc:"Name of the list or stream, with the styles redis and redis-stream. By default action_jobs."`
 	Disabled   *bool       `json:"disabled,omitempty"`
 }
 
@@ -194,7 +194,7 @@ func (b *SourceBody) applyTo(s *junctor.Source) {
 // newSource is the request that adds a source.
 type newSource struct {
 	Body struct {
-		ID    string              `json:"id" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens. Messages are posted to the path that the answer names."`
+		ID    string              `json:"id" doc:"Lower-case letter, followed by up to 62 lower-case letters, digits or hyphens. The response has the path that messages are posted to."`
 		Style junctor.SourceStyle `json:"style"`
 		SourceBody
 	}
@@ -211,7 +211,7 @@ type sourcePatch struct {
 	ID   string `path:"id" maxLength:"63" doc:"The source's id."`
 	Body struct {
 		SourceBody
-		AtOnce bool `json:"at_once,omitempty" doc:"The former secret does not count any more."`
+		AtOnce bool `json:"at_once,omitempty" doc:"Reject the previous secret immediately."`
 	}
 }
 
@@ -222,13 +222,13 @@ type sourceResponse = versionedResponse[junctor.Source]
 func (a *api) registerSourceRoutes() {
 	tags := []string{"sources"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-sources", Method: http.MethodGet, Path: "/sources", Summary: "List the sources of events", Tags: tags,
+		OperationID: "list-sources", Method: http.MethodGet, Path: "/sources", Summary: "List event sources", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Source], error) {
 		list, err := a.Events.Sources(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-source", Method: http.MethodPost, Path: "/sources", Summary: "Add a source of events", Tags: tags, DefaultStatus: http.StatusCreated,
+		OperationID: "create-source", Method: http.MethodPost, Path: "/sources", Summary: "Add an event source", Tags: tags, DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *newSource) (*sourceResponse, error) {
 		s := junctor.Source{ID: in.Body.ID, Style: in.Body.Style}
 		in.Body.applyTo(&s)
@@ -236,13 +236,13 @@ func (a *api) registerSourceRoutes() {
 		return withVersion(s, s.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-source", Method: http.MethodGet, Path: "/sources/{id}", Summary: "Show a source", Tags: tags,
+		OperationID: "get-source", Method: http.MethodGet, Path: "/sources/{id}", Summary: "Show an event source", Tags: tags,
 	}, func(ctx context.Context, in *sourceID) (*sourceResponse, error) {
 		s, err := a.Events.Source(ctx, callerOf(ctx), in.ID)
 		return withVersion(s, s.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "patch-source", Method: http.MethodPatch, Path: "/sources/{id}", Summary: "Change a source, or give it another secret", Tags: tags,
+		OperationID: "patch-source", Method: http.MethodPatch, Path: "/sources/{id}", Summary: "Change an event source, or replace its secret", Tags: tags,
 	}, func(ctx context.Context, in *sourcePatch) (*sourceResponse, error) {
 		s, err := a.Events.ChangeSource(ctx, callerOf(ctx), in.ID, func(s *junctor.Source) error {
 			if err := in.checkVersion(s.UpdatedAt); err != nil {
@@ -257,7 +257,7 @@ func (a *api) registerSourceRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-source", Method: http.MethodDelete, Path: "/sources/{id}", Summary: "Delete a source; its events stay", Tags: tags, DefaultStatus: http.StatusNoContent,
+		OperationID: "delete-source", Method: http.MethodDelete, Path: "/sources/{id}", Summary: "Delete an event source; its events remain", Tags: tags, DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *sourceID) (*empty, error) {
 		return &empty{}, a.Events.RemoveSource(ctx, callerOf(ctx), in.ID)
 	})
@@ -272,10 +272,10 @@ type schedulePut struct {
 
 // ScheduleBody describes a whole schedule.
 type ScheduleBody struct {
-	Cron     string          `json:"cron" maxLength:"200" doc:"Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."`
-	Timezone string          `json:"timezone,omitempty" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
-	Type     string          `json:"type" maxLength:"200" doc:"Of the events that it makes."`
-	Agent    string          `json:"agent,omitempty" maxLength:"200" doc:"Whom the events concern."`
+	Cron     string          `json:"cron" maxLength:"200" doc:"Minute, hour, day, month and weekday, such as 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly or @yearly."`
+	Timezone string          `json:"timezone,omitempty" maxLength:"100" doc:"Time zone, such as Europe/Berlin. By default UTC."`
+	Type     string          `json:"type" maxLength:"200" doc:"Type of the created events."`
+	Agent    string          `json:"agent,omitempty" maxLength:"200" doc:"Agent that the created events concern."`
 	Data     json.RawMessage `json:"data,omitempty"`
 	Disabled bool            `json:"disabled,omitempty"`
 }
@@ -295,8 +295,8 @@ type scheduleResponse = versionedResponse[junctor.Schedule]
 
 // cronQuery is the query of list-schedule-times.
 type cronQuery struct {
-	Cron     string `query:"cron" maxLength:"200" doc:"As a schedule has it."`
-	Timezone string `query:"timezone" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
+	Cron     string `query:"cron" maxLength:"200" doc:"Cron expression, in the form that schedules use."`
+	Timezone string `query:"timezone" maxLength:"100" doc:"Time zone, such as Europe/Berlin. By default UTC."`
 	Limit    int    `query:"limit" minimum:"1" maximum:"20" default:"5"`
 }
 
@@ -310,13 +310,13 @@ func (a *api) registerScheduleRoutes() {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-schedule-times", Method: http.MethodGet, Path: "/schedules/times", Summary: "List the next times that a cron expression names", Tags: tags,
+		OperationID: "list-schedule-times", Method: http.MethodGet, Path: "/schedules/times", Summary: "List the next times of a cron expression", Tags: tags,
 	}, func(_ context.Context, in *cronQuery) (*pageResponse[time.Time], error) {
 		list, err := a.Events.NextTimes(in.Cron, in.Timezone, in.Limit)
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-schedule", Method: http.MethodPut, Path: "/schedules/{name}", Summary: "Make events at times that are known before", Tags: tags, MaxBodyBytes: maxEventBody,
+		OperationID: "put-schedule", Method: http.MethodPut, Path: "/schedules/{name}", Summary: "Add or replace a schedule, which creates events at set times", Tags: tags, MaxBodyBytes: maxEventBody,
 	}, func(ctx context.Context, in *schedulePut) (*scheduleResponse, error) {
 		s := in.Body.toSchedule(in.Name)
 		var err error

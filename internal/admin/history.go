@@ -16,11 +16,11 @@ import (
 // HistoryFilter selects calls for the list and the export of the history.
 type HistoryFilter struct {
 	CallsOf
-	View   string         `query:"view" maxLength:"40" doc:"Only calls that this View made, by its id."`
+	View   string         `query:"view" maxLength:"40" doc:"Only calls that this App view made, by its ID."`
 	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
-	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
+	Status junctor.Status `query:"status" doc:"Only calls with this status."`
 	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
-	Text   string         `query:"text" maxLength:"200" doc:"Only calls that have this text in parameters, result or reason."`
+	Text   string         `query:"text" maxLength:"200" doc:"Only calls with this text in their parameters, result or reason."`
 }
 
 // toFilter returns the filter of package history, without its page.
@@ -34,21 +34,21 @@ func (f *HistoryFilter) toFilter() history.Filter {
 // historyQuery is the query of list-history.
 type historyQuery struct {
 	HistoryFilter
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
-	Cursor string `query:"cursor" maxLength:"500" doc:"The next of the page before."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
+	Cursor string `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
 }
 
 // exportQuery is the query of export-calls.
 type exportQuery struct {
 	HistoryFilter
-	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"An object a line, or comma-separated values under a heading."`
+	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"Format: one JSON object per line, or comma-separated values with a header line."`
 }
 
 // usageQuery is the query of get-usage.
 type usageQuery struct {
 	CallsOf
-	By    string    `query:"by" enum:"tool,server,user,agent,caller,entry_point,day" default:"tool" doc:"What is summed up."`
-	Until time.Time `query:"until" doc:"To the day of this time, in UTC."`
+	By    string    `query:"by" enum:"tool,server,user,agent,caller,entry_point,day" default:"tool" doc:"Dimension of the sums."`
+	Until time.Time `query:"until" doc:"Only calls up to and including the day of this time, in UTC."`
 }
 
 // toFilter returns the filter of package history for sums, which are kept by day.
@@ -60,7 +60,7 @@ func (q *usageQuery) toFilter() history.UsageFilter {
 
 // callID is the path of one call.
 type callID struct {
-	ID string `path:"id" doc:"The call's id, the first 6 characters or more of it if no other id begins so, or last for the newest call."`
+	ID string `path:"id" doc:"The call's ID, a unique prefix of at least 6 characters, or last for the newest call."`
 }
 
 // entryResponse is one call with its payloads.
@@ -71,7 +71,7 @@ type entryResponse struct{ Body history.Entry }
 func (a *api) registerHistoryRoutes() {
 	tags := []string{"calls"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with what was said in them, newest first", Tags: tags,
+		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with their payloads, newest first", Tags: tags,
 	}, func(ctx context.Context, in *historyQuery) (*pageResponse[history.Entry], error) {
 		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ func (a *api) registerHistoryRoutes() {
 		return newPage(page.Calls, page.Next), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with what was said in it", Tags: tags,
+		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with its payload", Tags: tags,
 	}, func(ctx context.Context, in *callID) (*entryResponse, error) {
 		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
 		if err != nil {
@@ -97,9 +97,9 @@ func (a *api) registerHistoryRoutes() {
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{
-		OperationID: "export-calls", Method: http.MethodGet, Path: "/calls/export", Summary: "Export calls with what was said in them, newest first", Tags: tags,
+		OperationID: "export-calls", Method: http.MethodGet, Path: "/calls/export", Summary: "Export calls with their payloads, newest first", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "All calls that match. An answer that is cut off in the middle is not whole: the connection ends without saying so.",
+			Description: "All matching calls. If the export fails, the connection is aborted: the response is then incomplete.",
 			Content:     map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text},
 		}},
 	}, a.exportCalls)

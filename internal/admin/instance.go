@@ -42,12 +42,12 @@ func (a *api) registerAboutRoutes() {
 		return newPage(a.Settings(), ""), nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Summary: "Say what runs", Tags: tags,
+		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Summary: "Show the version and build of the instance", Tags: tags,
 	}, func(context.Context, *empty) (*versionResponse, error) {
 		return &versionResponse{Version{Version: a.Version, Go: runtime.Version()}}, nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json", Summary: "This document", Tags: tags,
+		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json", Summary: "Get this document", Tags: tags,
 	}, func(context.Context, *empty) (*openAPIResponse, error) {
 		doc, err := a.huma.OpenAPI().MarshalJSON()
 		return &openAPIResponse{doc}, err

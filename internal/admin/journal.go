@@ -25,7 +25,7 @@ type Journal interface {
 
 // journalQuery is the query of export-journal.
 type journalQuery struct {
-	Since time.Time `query:"since" doc:"Only records since this time."`
+	Since time.Time `query:"since" doc:"Only records at this time or later."`
 	Until time.Time `query:"until" doc:"Only records before this time."`
 }
 
@@ -37,7 +37,7 @@ func (a *api) registerJournalRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "verify-journal", Method: http.MethodPost, Path: "/audit/verify", Summary: "Verify that no record of the journal was changed, moved or removed", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Events: progress (records, bytes, total) now and then, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first record that does not hold. Closing the stream ends it.",
+			Description: "Events: progress (records, bytes, total) at intervals, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first invalid record. Closing the stream cancels the verification.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": text},
 		}},
 	}, func(ctx context.Context, _ *empty) (*huma.StreamResponse, error) {
@@ -46,7 +46,7 @@ func (a *api) registerJournalRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "export-journal", Method: http.MethodGet, Path: "/audit/export", Summary: "Export the journal with its signed head, oldest first", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "An object a line: the hash, and the exact record that it is of; the last line is the signed head. An answer that is cut off in the middle is not whole: the connection ends without saying so.",
+			Description: "One JSON object per line: the hash and the exact record that it covers. The last line is the signed head. If the export fails, the connection is aborted: the response is then incomplete.",
 			Content:     map[string]*huma.MediaType{"application/jsonl": text},
 		}},
 	}, func(ctx context.Context, in *journalQuery) (*huma.StreamResponse, error) {

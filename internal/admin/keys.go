@@ -15,25 +15,25 @@ import (
 
 // keyID is the path of one key.
 type keyID struct {
-	ID string `path:"id" doc:"The key's id, or its name if no other live key has it."`
+	ID string `path:"id" doc:"The key's ID, or its name if no other active key has that name."`
 }
 
 // newKey is the request that makes a key.
 type newKey struct {
 	Body struct {
-		Name      string          `json:"name" minLength:"1" maxLength:"100" doc:"What the key is for."`
-		Scopes    []junctor.Scope `json:"scopes" doc:"What the key may do; nothing that the caller's own credential may not."`
-		User      string          `json:"user,omitempty" doc:"The user whose key it is, by name or id. What their role has not, the key has not either."`
-		Agent     string          `json:"agent,omitempty" doc:"The agent whose key it is, by name."`
-		ExpiresAt time.Time       `json:"expires_at,omitzero" doc:"When the key stops working; absent for never, or, if the caller's own key expires, for when that does. No later than that."`
+		Name      string          `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the key."`
+		Scopes    []junctor.Scope `json:"scopes" doc:"Scopes of the key. The caller's own credential must have all of them."`
+		User      string          `json:"user,omitempty" doc:"ID or name of the user who owns the key. The user's role limits the key's scopes."`
+		Agent     string          `json:"agent,omitempty" doc:"Name of the agent that owns the key."`
+		ExpiresAt time.Time       `json:"expires_at,omitzero" doc:"When the key expires. If absent, the key expires with the caller's own key, or never. It must not be later than the expiry of the caller's own key."`
 	}
 }
 
 // rotation is the request that gives a key another token.
 type rotation struct {
-	ID   string `path:"id" doc:"The key's id, or its name if no other live key has it."`
+	ID   string `path:"id" doc:"The key's ID, or its name if no other active key has that name."`
 	Body struct {
-		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the former token works on."`
+		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the previous token stays valid, in seconds."`
 	}
 }
 
@@ -41,7 +41,7 @@ type rotation struct {
 // the token.
 type CreatedKey struct {
 	junctor.Key
-	Token string `json:"key" doc:"The credential itself. It is not shown again."`
+	Token string `json:"key" doc:"The key itself. It is not shown again."`
 }
 
 // newKeyResponse is the answer to newKey.
@@ -57,7 +57,7 @@ type tokenResponse struct{ Body CreatedKey }
 func (a *api) registerKeyRoutes() {
 	tags := []string{"keys"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Summary: "List keys: an admin all, others their own", Tags: tags,
+		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Summary: "List keys: for admins all, for other users their own", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Key], error) {
 		p := callerOf(ctx)
 		keys, err := a.Keys.ListKeys(ctx, p.Tenant)
@@ -65,11 +65,11 @@ func (a *api) registerKeyRoutes() {
 		return newPage(keys, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Make a key of a user, an agent or a service", Tags: tags,
+		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Create a key for a user, an agent or a service", Tags: tags,
 		DefaultStatus: http.StatusCreated,
 	}, a.createKey)
 	registerRoute(a, huma.Operation{
-		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Summary: "Give a key a new token", Tags: tags,
+		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Summary: "Replace the token of a key", Tags: tags,
 	}, func(ctx context.Context, in *rotation) (*tokenResponse, error) {
 		k, err := a.findManagedKey(ctx, in.ID)
 		if err != nil {

@@ -24,8 +24,8 @@ type Limits interface {
 // LimitState is the limits of a tenant, and who changed them last.
 type LimitState struct {
 	junctor.LimitPolicy
-	UpdatedAt time.Time `json:"updated_at,omitzero" doc:"Absent where the limits are those that every instance has."`
-	UpdatedBy string    `json:"updated_by,omitempty" doc:"Who changed them last, where that is known."`
+	UpdatedAt time.Time `json:"updated_at,omitzero" doc:"When the limits were changed. Absent if they are the defaults."`
+	UpdatedBy string    `json:"updated_by,omitempty" doc:"Who last changed the limits, if known."`
 }
 
 // limitStateResponse is the limits with their version.
@@ -35,9 +35,9 @@ type limitStateResponse = versionedResponse[LimitState]
 type limitPatch struct {
 	Precondition
 	Body struct {
-		Tiers  map[string]junctor.LimitsPatch `json:"tiers,omitempty" doc:"By the tier's name. Limits that are absent stay as they are; 0 takes one away."`
-		Tools  map[string]junctor.LimitsPatch `json:"tools,omitempty" doc:"By server/tool. Limits that are absent stay as they are; 0 takes one away."`
-		Remove []string                       `json:"remove,omitempty" maxItems:"1000" doc:"Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was."`
+		Tiers  map[string]junctor.LimitsPatch `json:"tiers,omitempty" doc:"Limits by tier. Absent limits stay unchanged; 0 removes a limit."`
+		Tools  map[string]junctor.LimitsPatch `json:"tools,omitempty" doc:"Limits by server/tool. Absent limits stay unchanged; 0 removes a limit."`
+		Remove []string                       `json:"remove,omitempty" maxItems:"1000" doc:"Tiers, and tools as server/tool, whose limits are removed. Built-in tiers return to their defaults."`
 	}
 }
 
@@ -45,7 +45,7 @@ type limitPatch struct {
 func (a *api) registerLimitRoutes() {
 	tags := []string{"limits"}
 	registerRoute(a, huma.Operation{
-		OperationID: "get-limits", Method: http.MethodGet, Path: "/limits", Summary: "Show the tiers, and the limits of tools", Tags: tags,
+		OperationID: "get-limits", Method: http.MethodGet, Path: "/limits", Summary: "Show the limits of tiers and tools", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*limitStateResponse, error) {
 		p := callerOf(ctx)
 		state, err := a.Limits.LimitState(ctx, p.Tenant)
@@ -55,7 +55,7 @@ func (a *api) registerLimitRoutes() {
 		return withVersion(state, state.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "patch-limits", Method: http.MethodPatch, Path: "/limits", Summary: "Change tiers, or the limits of tools", Tags: tags,
+		OperationID: "patch-limits", Method: http.MethodPatch, Path: "/limits", Summary: "Change the limits of tiers or tools", Tags: tags,
 	}, func(ctx context.Context, in *limitPatch) (*limitStateResponse, error) {
 		state, err := a.Limits.ChangeLimits(ctx, callerOf(ctx), func(now *LimitState) error {
 			if err := in.checkVersion(now.UpdatedAt); err != nil {

@@ -32,7 +32,7 @@ type loginID struct {
 func (a *api) registerLoginRoutes() {
 	tags := []string{"logins"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-logins", Method: http.MethodGet, Path: "/logins", Summary: "List logins that are live: an admin all, others their own", Tags: tags,
+		OperationID: "list-logins", Method: http.MethodGet, Path: "/logins", Summary: "List active logins: for admins all, for other users their own", Tags: tags,
 	}, func(ctx context.Context, in *loginQuery) (*pageResponse[junctor.Login], error) {
 		logins, err := a.listLogins(ctx, in.User)
 		return newPage(logins, ""), err

@@ -13,20 +13,20 @@ import (
 // Whoami is the principal of the caller's credential.
 type Whoami struct {
 	Tenant  junctor.TenantID `json:"tenant"`
-	Issuer  string           `json:"issuer" doc:"Who vouches: agent, user, key for a service, local for the operator's socket, or an identity provider."`
+	Issuer  string           `json:"issuer" doc:"Issuer of the identity: agent, user, key for a service, local for the operator's socket, or an identity provider."`
 	Subject string           `json:"subject"`
 	Name    string           `json:"name,omitempty"`
 	Scopes  []junctor.Scope  `json:"scopes"`
-	Agent   string           `json:"agent,omitempty" doc:"The agent that it is, by name."`
-	User    string           `json:"user,omitempty" doc:"The user that it is or acts for, by id."`
-	Key     string           `json:"key,omitempty" doc:"The key that was shown, by id."`
-	Login   string           `json:"login,omitempty" doc:"The browser's login, by id."`
+	Agent   string           `json:"agent,omitempty" doc:"Name of the agent, if the caller is an agent."`
+	User    string           `json:"user,omitempty" doc:"ID of the user that the caller is or acts for."`
+	Key     string           `json:"key,omitempty" doc:"ID of the key that authenticated the request."`
+	Login   string           `json:"login,omitempty" doc:"ID of the browser login."`
 }
 
 // Me is the caller, and the user that the caller is.
 type Me struct {
 	Whoami
-	Person *junctor.User `json:"person,omitempty" doc:"Absent where the caller is no user."`
+	Person *junctor.User `json:"person,omitempty" doc:"The user. Absent if the caller is not a user."`
 }
 
 // whoamiResponse is the answer to get-whoami.
@@ -39,15 +39,15 @@ type meResponse struct{ Body Me }
 type mySources struct {
 	Precondition
 	Body struct {
-		Sources junctor.Sources `json:"sources" doc:"Whose tools the default endpoint shows, beside the built-in ones."`
+		Sources junctor.Sources `json:"sources" doc:"Owners whose tools the default endpoint shows, in addition to the built-in tools."`
 	}
 }
 
 // myPassword is the request that sets the caller's password.
 type myPassword struct {
 	Body struct {
-		Current  seal.Secret `json:"current,omitzero" doc:"The password until now; needed where there is one."`
-		Password seal.Secret `json:"password" doc:"12 characters or more. Only its hash is kept."`
+		Current  seal.Secret `json:"current,omitzero" doc:"Current password. Required if a password is set."`
+		Password seal.Secret `json:"password" doc:"New password, at least 12 characters. Only its hash is stored."`
 	}
 }
 
@@ -63,12 +63,12 @@ func describeCaller(p *junctor.Principal) Whoami {
 func (a *api) registerMeRoutes() {
 	tags := []string{"me"}
 	registerRoute(a, huma.Operation{
-		OperationID: "get-whoami", Method: http.MethodGet, Path: "/whoami", Summary: "Say who is asking", Tags: tags,
+		OperationID: "get-whoami", Method: http.MethodGet, Path: "/whoami", Summary: "Show the identity of the caller", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*whoamiResponse, error) {
 		return &whoamiResponse{describeCaller(callerOf(ctx))}, nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-me", Method: http.MethodGet, Path: "/me", Summary: "Say who is asking, and what they chose", Tags: tags,
+		OperationID: "get-me", Method: http.MethodGet, Path: "/me", Summary: "Show the identity and preferences of the caller", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*meResponse, error) {
 		p := callerOf(ctx)
 		me := Me{Whoami: describeCaller(p)}

@@ -32,16 +32,16 @@ type Models interface {
 // ModelTest is the result of testing a model.
 type ModelTest struct {
 	OK         bool   `json:"ok"`
-	Detail     string `json:"detail" doc:"What it said, or why it said nothing."`
+	Detail     string `json:"detail" doc:"Response of the model, or why it did not respond."`
 	DurationMS int64  `json:"duration_ms"`
 }
 
 // ModelBody describes a model. In a change, absent members stay as they are.
 type ModelBody struct {
-	Kind    *junctor.ModelKind `json:"kind,omitempty" doc:"How it is spoken to: anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere, which takes a model's place."`
-	BaseURL *string            `json:"base_url,omitempty" maxLength:"2000" doc:"Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card."`
-	Model   *string            `json:"model,omitempty" maxLength:"200" doc:"What the other side calls it; absent with a2a."`
-	Key     seal.Secret        `json:"key,omitzero" doc:"The key for it. It is stored encrypted, and no route answers it."`
+	Kind    *junctor.ModelKind `json:"kind,omitempty" doc:"Protocol of the model: anthropic, openai (chat completions, which many providers support) or a2a (a remote agent instead of a model)."`
+	BaseURL *string            `json:"base_url,omitempty" maxLength:"2000" doc:"Base URL of the model. If absent or empty, the provider's own service. With a2a, the URL of the agent or of its agent card."`
+	Model   *string            `json:"model,omitempty" maxLength:"200" doc:"Name of the model at the provider. Absent with a2a."`
+	Key     seal.Secret        `json:"key,omitzero" doc:"API key of the model. It is stored encrypted and never returned."`
 }
 
 // applyTo sets the members of m that the body has. The key is not among them.
@@ -54,7 +54,7 @@ func (b *ModelBody) applyTo(m *junctor.Model) {
 // newModel is the request that adds a model.
 type newModel struct {
 	Body struct {
-		Name string `json:"name" doc:"A lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens."`
+		Name string `json:"name" doc:"Lower-case letter, followed by up to 31 lower-case letters, digits, dots or hyphens."`
 		ModelBody
 	}
 }
@@ -80,13 +80,13 @@ type (
 func (a *api) registerModelRoutes() {
 	tags := []string{"models"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Summary: "List the language models that agents may think with", Tags: tags,
+		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Summary: "List the models that agents can answer with", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Model], error) {
 		list, err := a.Models.Models(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-model", Method: http.MethodPost, Path: "/models", Summary: "Add a language model", Tags: tags, DefaultStatus: http.StatusCreated,
+		OperationID: "create-model", Method: http.MethodPost, Path: "/models", Summary: "Add a model", Tags: tags, DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *newModel) (*modelResponse, error) {
 		m := junctor.Model{Name: in.Body.Name}
 		in.Body.applyTo(&m)
@@ -115,13 +115,13 @@ func (a *api) registerModelRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-model", Method: http.MethodDelete, Path: "/models/{name}", Summary: "Delete a model with its key; not while an agent thinks with it", Tags: tags,
+		OperationID: "delete-model", Method: http.MethodDelete, Path: "/models/{name}", Summary: "Delete a model with its key; fails while an agent uses it", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *modelName) (*empty, error) {
 		return &empty{}, a.Models.RemoveModel(ctx, callerOf(ctx), in.Name)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "test-model", Method: http.MethodPost, Path: "/models/{name}/test", Summary: "Ask a model to say a word", Tags: tags,
+		OperationID: "test-model", Method: http.MethodPost, Path: "/models/{name}/test", Summary: "Send a test request to a model", Tags: tags,
 	}, func(ctx context.Context, in *modelName) (*modelTestResponse, error) {
 		t, err := a.Models.TestModel(ctx, callerOf(ctx), in.Name)
 		return &modelTestResponse{t}, err

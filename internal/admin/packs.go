@@ -20,34 +20,34 @@ import (
 // PackPlan is what adding a pack would change.
 type PackPlan struct {
 	pack.Pack
-	Missing []string        `json:"missing" nullable:"false" doc:"The questions that still want an answer. Where it belongs stands an example."`
+	Missing []string        `json:"missing" nullable:"false" doc:"Questions that require an answer. Until then, the plan shows an example in its place."`
 	Servers []PlannedServer `json:"servers" nullable:"false"`
 	Agents  []PlannedAgent  `json:"agents" nullable:"false"`
 }
 
 // PlannedServer is a server of a pack, without credentials.
 type PlannedServer struct {
-	Name      string            `json:"name" doc:"What the pack calls it."`
-	ID        string            `json:"id" doc:"What it would be called here."`
-	Taken     bool              `json:"taken,omitempty" doc:"There is another server of that id already."`
-	Present   bool              `json:"present,omitempty" doc:"There is a server of that id already that leads to the same place: it stays as it is, and is used."`
-	Named     bool              `json:"named,omitempty" doc:"Rules of an agent name its tools, so it keeps its id."`
+	Name      string            `json:"name" doc:"Name in the pack."`
+	ID        string            `json:"id" doc:"ID on this instance."`
+	Taken     bool              `json:"taken,omitempty" doc:"Whether a different server with this ID exists."`
+	Present   bool              `json:"present,omitempty" doc:"Whether a server with this ID and the same target exists. It stays unchanged, and the pack uses it."`
+	Named     bool              `json:"named,omitempty" doc:"Whether rules of an agent name the server's tools, so that its ID cannot be changed."`
 	Title     string            `json:"title,omitempty"`
 	Transport junctor.Transport `json:"transport"`
-	URL       string            `json:"url,omitempty" doc:"Of one that is made of a document, where the API is called; absent: where the document says."`
-	Document  string            `json:"document,omitempty" doc:"Of one that is made of a document: where that is, or text for one that is in the pack."`
-	Command   []string          `json:"command,omitempty" nullable:"false" doc:"What would be run, word by word."`
+	URL       string            `json:"url,omitempty" doc:"URL of the API, if the server is auto-generated. If absent, the document decides."`
+	Document  string            `json:"document,omitempty" doc:"Source of the document, if the server is auto-generated: a URL, or text for a document inside the pack."`
+	Command   []string          `json:"command,omitempty" nullable:"false" doc:"Command that would be run, one word per item."`
 	Cwd       string            `json:"cwd,omitempty"`
 	Auth      junctor.AuthType  `json:"auth,omitempty"`
-	Env       []string          `json:"env,omitempty" nullable:"false" doc:"The names of its variables."`
-	Headers   []string          `json:"headers,omitempty" nullable:"false" doc:"The names of its headers."`
+	Env       []string          `json:"env,omitempty" nullable:"false" doc:"Names of the environment variables."`
+	Headers   []string          `json:"headers,omitempty" nullable:"false" doc:"Names of the headers."`
 }
 
 // PlannedAgent is an agent of a pack.
 type PlannedAgent struct {
-	Pack  string       `json:"pack" doc:"What the pack calls it."`
-	Name  string       `json:"name" doc:"What it would be called here."`
-	Taken bool         `json:"taken,omitempty" doc:"There is one of that name already."`
+	Pack  string       `json:"pack" doc:"Name in the pack."`
+	Name  string       `json:"name" doc:"ID on this instance."`
+	Taken bool         `json:"taken,omitempty" doc:"Whether an agent with this name exists."`
 	Role  junctor.Role `json:"role"`
 	Tools []string     `json:"tools" nullable:"false"`
 }
@@ -55,10 +55,10 @@ type PlannedAgent struct {
 // PackChoice names a pack, the answers to its questions, and the names that its servers
 // and agents get here.
 type PackChoice struct {
-	Pack    string            `json:"pack,omitempty" maxLength:"40" doc:"The id of one that comes with the program."`
-	File    string            `json:"file,omitempty" maxLength:"4194304" doc:"Or the text of one, in YAML or JSON."`
-	Answers map[string]string `json:"answers,omitempty" doc:"To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program."`
-	Names   map[string]string `json:"names,omitempty" doc:"What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them."`
+	Pack    string            `json:"pack,omitempty" maxLength:"40" doc:"ID of a pack that comes with Junctor."`
+	File    string            `json:"file,omitempty" maxLength:"4194304" doc:"Text of a pack in YAML or JSON, instead of pack."`
+	Answers map[string]string `json:"answers,omitempty" doc:"Answers by the names of the questions. The answer to a secret question can be a reference: env:NAME, file:/path or cmd:program."`
+	Names   map[string]string `json:"names,omitempty" doc:"New names of servers and agents, by their names in the pack. If a server and an agent share a name, the name means the agent; server/NAME and agent/NAME are explicit."`
 }
 
 // AddedPack is the servers and agents that a pack added.
@@ -69,8 +69,8 @@ type AddedPack struct {
 
 // ExportedPack is a pack made from servers and agents of this instance.
 type ExportedPack struct {
-	Text      string          `json:"text" doc:"The file, in YAML."`
-	Questions []pack.Question `json:"questions" nullable:"false" doc:"What it asks for, in the place of credentials."`
+	Text      string          `json:"text" doc:"Text of the pack, in YAML."`
+	Questions []pack.Question `json:"questions" nullable:"false" doc:"Questions that replace the credentials."`
 }
 
 type (
@@ -78,15 +78,15 @@ type (
 	addPack  struct {
 		Body struct {
 			PackChoice
-			Commands map[string][]string `json:"commands,omitempty" doc:"Consent: the commands that may be run, word by word, by the id of their server. A pack that would run another is not added."`
+			Commands map[string][]string `json:"commands,omitempty" doc:"Commands that you allow, by server ID, one word per item. The request fails if the pack would run another command."`
 		}
 	}
 	planResponse      struct{ Body PackPlan }
 	addedPackResponse struct{ Body AddedPack }
 	exportPack        struct {
-		Servers []string `query:"server,explode" maxItems:"500" doc:"Servers that are to be in it; absent with agent: all that were brought."`
-		Agents  []string `query:"agent,explode" maxItems:"500" doc:"Agents that are to be in it."`
-		ID      string   `query:"id" default:"mine" doc:"What the pack is called."`
+		Servers []string `query:"server,explode" maxItems:"500" doc:"Servers to export. If server and agent are both absent, all added servers."`
+		Agents  []string `query:"agent,explode" maxItems:"500" doc:"Agents to export."`
+		ID      string   `query:"id" default:"mine" doc:"ID of the pack."`
 		Title   string   `query:"title" maxLength:"200"`
 		Summary string   `query:"summary" maxLength:"500"`
 	}
@@ -97,24 +97,24 @@ type (
 func (a *api) registerPackRoutes() {
 	tags := []string{"packs"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-packs", Method: http.MethodGet, Path: "/packs", Summary: "List the packs that come with the program", Tags: tags,
+		OperationID: "list-packs", Method: http.MethodGet, Path: "/packs", Summary: "List the built-in packs", Tags: tags,
 	}, a.listPacks)
 	registerRoute(a, huma.Operation{
-		OperationID: "plan-pack", Method: http.MethodPost, Path: "/packs/plan", Summary: "Say what adding a pack would come to, and what it still asks for", Tags: tags,
+		OperationID: "plan-pack", Method: http.MethodPost, Path: "/packs/plan", Summary: "Preview the result of adding a pack, with the questions that require an answer", Tags: tags,
 		MaxBodyBytes: maxApplyBody,
 	}, func(ctx context.Context, in *planPack) (*planResponse, error) {
 		_, plan, err := a.planFor(ctx, &in.Body)
 		return &planResponse{plan}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "add-pack", Method: http.MethodPost, Path: "/packs/add", Summary: "Add what a pack describes, once it has been reached: whole or not at all", Tags: tags,
+		OperationID: "add-pack", Method: http.MethodPost, Path: "/packs/add", Summary: "Add the servers and agents of a pack after connecting to them; on an error, nothing is added", Tags: tags,
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *addPack) (*addedPackResponse, error) {
 		added, err := a.addPack(ctx, &in.Body.PackChoice, in.Body.Commands)
 		return &addedPackResponse{added}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "export-pack", Method: http.MethodGet, Path: "/packs/export", Summary: "Make a pack of servers and agents, without secrets", Tags: tags,
+		OperationID: "export-pack", Method: http.MethodGet, Path: "/packs/export", Summary: "Export servers and agents as a pack, without secrets", Tags: tags,
 	}, a.exportPack)
 }
 

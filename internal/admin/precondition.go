@@ -17,7 +17,7 @@ const headerIfMatch = "If-Match"
 // the version that it has read, so that it does not overwrite a change that it has not
 // seen.
 type Precondition struct {
-	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored."`
+	IfMatch string `header:"If-Match" maxLength:"200" doc:"ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version."`
 }
 
 // wantedVersion returns the version that the change is for; zero means any. registerRoute
@@ -51,7 +51,7 @@ func (c *Precondition) checkVersion(have time.Time) error {
 
 // versionedResponse is an answer with the version of the thing that it shows.
 type versionedResponse[T any] struct {
-	ETag string `header:"ETag" doc:"The version of what is shown. Send it as If-Match with a change of it."`
+	ETag string `header:"ETag" doc:"Version of the returned object. Send it as If-Match when you change the object."`
 	Body T
 }
 

@@ -15,14 +15,14 @@ import (
 // ProbeStep is a completed step of a probe, or of reading a document.
 type ProbeStep struct {
 	Step    string        `json:"step"`
-	Elapsed time.Duration `json:"elapsed_ns" doc:"Since it began."`
+	Elapsed time.Duration `json:"elapsed_ns" doc:"Time since the first step."`
 }
 
 // stepEvents describes, in the OpenAPI document, the stream that streamSteps answers with.
 // result is the name of the schema of the last event.
 func stepEvents(result string) map[string]*huma.Response {
 	return map[string]*huma.Response{"200": {
-		Description: "Events: step (ProbeStep) for each that has passed, then one result (" + result + ") or error (Problem).",
+		Description: "Events: step (ProbeStep) for each completed step, then one result (" + result + ") or error (Problem).",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}}
 }
@@ -31,7 +31,7 @@ func stepEvents(result string) map[string]*huma.Response {
 func (a *api) registerFollowRoutes(tags []string) {
 	events := stepEvents("Probe")
 	registerRoute(a, huma.Operation{
-		OperationID: "follow-probe", Method: http.MethodPost, Path: "/servers/probe/steps", Summary: "Reach a server without adding it, and follow it step by step", Tags: tags,
+		OperationID: "follow-probe", Method: http.MethodPost, Path: "/servers/probe/steps", Summary: "Test the connection to a server without adding it, and stream the steps", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1, Responses: events,
 	}, func(ctx context.Context, in *probeServer) (*huma.StreamResponse, error) {
 		input, err := newServerInput(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
@@ -43,7 +43,7 @@ func (a *api) registerFollowRoutes(tags []string) {
 		}), nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "follow-test", Method: http.MethodPost, Path: "/servers/{id}/test/steps", Summary: "Reach a server as it is stored, and follow it step by step", Tags: tags,
+		OperationID: "follow-test", Method: http.MethodPost, Path: "/servers/{id}/test/steps", Summary: "Test the connection to a stored server, and stream the steps", Tags: tags,
 		BodyReadTimeout: -1, Responses: events,
 	}, func(ctx context.Context, in *serverID) (*huma.StreamResponse, error) {
 		return streamSteps(ctx, a, func(ctx context.Context) (junctor.Probe, error) {

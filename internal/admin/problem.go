@@ -65,19 +65,19 @@ func codeOf(status int) junctor.Code {
 
 // Problem is the body of every error: RFC 9457, with the code of package junctor.
 type Problem struct { //nolint:errname // the name that RFC 9457 gives it
-	Type   string       `json:"type" doc:"Always about:blank: code says what kind of problem it is."`
-	Title  string       `json:"title" doc:"The meaning of the status."`
-	Status int          `json:"status" doc:"The HTTP status."`
-	Code   junctor.Code `json:"code" doc:"What kind of thing went wrong; stable, for programs."`
-	Detail string       `json:"detail" doc:"What went wrong, where, and what to do; for people."`
-	Errors []Fault      `json:"errors,omitempty" nullable:"false" doc:"Every part of the request that is wrong."`
-	Step   string       `json:"step,omitempty" doc:"Of a server that could not be reached: the step that broke, of address, tls, http, authentication, protocol and list."`
-	Hint   string       `json:"hint,omitempty" doc:"What to do about it."`
+	Type   string       `json:"type" doc:"Always about:blank; code identifies the kind of problem."`
+	Title  string       `json:"title" doc:"Meaning of the HTTP status."`
+	Status int          `json:"status" doc:"HTTP status code."`
+	Code   junctor.Code `json:"code" doc:"Stable error code for programs."`
+	Detail string       `json:"detail" doc:"What failed, where, and what to do, for people."`
+	Errors []Fault      `json:"errors,omitempty" nullable:"false" doc:"All invalid parts of the request."`
+	Step   string       `json:"step,omitempty" doc:"The step that failed, if a server could not be reached: address, tls, http, authentication, protocol or list."`
+	Hint   string       `json:"hint,omitempty" doc:"How to fix it."`
 
-	Limit *junctor.Allowance `json:"limit,omitempty" doc:"With the code limited: which limit, and when it is whole again."`
+	Limit *junctor.Allowance `json:"limit,omitempty" doc:"The exceeded limit and when it resets. Only with the code limited."`
 
-	Current   any    `json:"current,omitempty" doc:"With the code precondition: what is stored now, as a GET answers it. The header ETag names its version."`
-	ChangedBy string `json:"changed_by,omitempty" doc:"With the code precondition: who changed it last, where that is known."`
+	Current   any    `json:"current,omitempty" doc:"The stored version, as a GET returns it. The header ETag names the version. Only with the code precondition."`
+	ChangedBy string `json:"changed_by,omitempty" doc:"Who last changed the object, if known. Only with the code precondition."`
 
 	// retryAfter and etag become headers, not members of the body.
 	retryAfter time.Duration
@@ -86,9 +86,9 @@ type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 
 // Fault is one invalid part of a request.
 type Fault struct {
-	In      string `json:"in" enum:"path,query,body,arguments" doc:"Which part of the request; arguments are those of a tool."`
-	Pointer string `json:"pointer" doc:"JSON pointer into that part; empty for the whole."`
-	Message string `json:"message" doc:"What is wrong with it."`
+	In      string `json:"in" enum:"path,query,body,arguments" doc:"Invalid part of the request; arguments are the arguments of a tool."`
+	Pointer string `json:"pointer" doc:"JSON pointer to the invalid value in that part; empty for the whole part."`
+	Message string `json:"message" doc:"Why the value is invalid."`
 }
 
 // Error implements error, so that a route can return a Problem.

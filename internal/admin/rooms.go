@@ -53,17 +53,17 @@ type Rooms interface {
 // RoomBody describes a room. In a change, absent members stay as they are.
 type RoomBody struct {
 	Name      *string               `json:"name,omitempty" maxLength:"100"`
-	Members   *[]MemberBody         `json:"members,omitempty" maxItems:"50" doc:"Agents speak in this order. The creator of a room is always a member."`
-	Policy    *junctor.TurnPolicy   `json:"policy,omitempty" doc:"Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router."`
-	MaxRounds *int                  `json:"max_rounds,omitempty" minimum:"1" maximum:"10" doc:"How often agents may pass the floor after a message. Absent in a new room: 3."`
-	Approvals *junctor.RoomApproval `json:"approvals,omitempty" doc:"ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask."`
+	Members   *[]MemberBody         `json:"members,omitempty" maxItems:"50" doc:"Members of the room. Agents answer in this order. The creator of a room is always a member."`
+	Policy    *junctor.TurnPolicy   `json:"policy,omitempty" doc:"Who answers a message without an @ mention: addressed (nobody), router (the agent that fits best), round-robin (the next agent) or all (each agent in order). By default, a new room has router."`
+	MaxRounds *int                  `json:"max_rounds,omitempty" minimum:"1" maximum:"10" doc:"Maximum number of times that agents can pass the floor after a message. By default, a new room has 3."`
+	Approvals *junctor.RoomApproval `json:"approvals,omitempty" doc:"Approvals of calls. With ask, a user approves each call of a tool that is not read-only. By default, a new room has ask."`
 }
 
 // MemberBody is a member of a room: an agent or a user.
 type MemberBody struct {
-	Agent string `json:"agent,omitempty" doc:"An agent, by name. Its owner brings it into a room, or an admin."`
-	User  string `json:"user,omitempty" doc:"Or a user, by id or name."`
-	Name  string `json:"name,omitempty" doc:"Ignored, so that a room can be sent back as it was read."`
+	Agent string `json:"agent,omitempty" doc:"Name of an agent. Only its owner or an admin can add it to a room."`
+	User  string `json:"user,omitempty" doc:"ID or name of a user, instead of agent."`
+	Name  string `json:"name,omitempty" doc:"Ignored; accepted so that you can send a room back as you read it."`
 }
 
 // toSettings returns the settings of package room that the body stands for.
@@ -90,7 +90,7 @@ type roomPatch struct {
 	ID   string `path:"id" maxLength:"32" doc:"The room's id."`
 	Body struct {
 		RoomBody
-		Forget bool `json:"forget,omitempty" doc:"End the permanent approvals, so that agents ask again."`
+		Forget bool `json:"forget,omitempty" doc:"Revoke the permanent approvals, so that agents ask again."`
 	}
 }
 
@@ -108,10 +108,10 @@ type reportBody struct {
 
 // surfaceError is one error of reportBody. Its names are those of A2UI.
 type surfaceError struct {
-	Surface string `json:"surfaceId" maxLength:"200" doc:"Of which surface."`
-	Code    string `json:"code,omitempty" maxLength:"100" doc:"What kind of thing, such as UNKNOWN_COMPONENT."`
-	Path    string `json:"path,omitempty" maxLength:"500" doc:"Where in the surface, as a JSON pointer."`
-	Message string `json:"message" minLength:"1" maxLength:"500" doc:"What, in words."`
+	Surface string `json:"surfaceId" maxLength:"200" doc:"ID of the surface."`
+	Code    string `json:"code,omitempty" maxLength:"100" doc:"Error code, such as UNKNOWN_COMPONENT."`
+	Path    string `json:"path,omitempty" maxLength:"500" doc:"JSON pointer to the error in the surface."`
+	Message string `json:"message" minLength:"1" maxLength:"500" doc:"Description of the error."`
 }
 
 // toRenderErrors returns the errors in the form of package a2ui.
@@ -126,16 +126,16 @@ func (b *reportBody) toRenderErrors() []a2ui.RenderError {
 // messagesQuery is the query of list-messages.
 type messagesQuery struct {
 	ID     string `path:"id" maxLength:"32" doc:"The room's id."`
-	Before string `query:"before" maxLength:"100" doc:"Only messages before this one, by id."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most."`
+	Before string `query:"before" maxLength:"100" doc:"Only messages before the message with this ID."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items."`
 }
 
 // searchQuery is the query of search-messages.
 type searchQuery struct {
 	ID     string `path:"id" maxLength:"32" doc:"The room's id."`
-	Query  string `query:"q" maxLength:"200" doc:"Text to find in messages and in results of tools; case does not matter."`
-	Before string `query:"before" maxLength:"100" doc:"Only messages before this one, by id."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most."`
+	Query  string `query:"q" maxLength:"200" doc:"Text to find in messages and tool results, ignoring case."`
+	Before string `query:"before" maxLength:"100" doc:"Only messages before the message with this ID."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items."`
 }
 
 // exportRoom is the query of export-room.
@@ -174,13 +174,13 @@ const maxRunBody = 4 << 20
 func (a *api) registerRoomRoutes() {
 	tags := []string{"rooms"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-rooms", Method: http.MethodGet, Path: "/rooms", Summary: "List the rooms that the caller is in", Tags: tags,
+		OperationID: "list-rooms", Method: http.MethodGet, Path: "/rooms", Summary: "List the rooms of the caller", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Room], error) {
 		list, err := a.Rooms.List(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-room", Method: http.MethodPost, Path: "/rooms", Summary: "Create a room for people and agents", Tags: tags, DefaultStatus: http.StatusCreated,
+		OperationID: "create-room", Method: http.MethodPost, Path: "/rooms", Summary: "Create a room for users and agents", Tags: tags, DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *struct{ Body RoomBody }) (*newRoom, error) {
 		w, err := a.Rooms.Create(ctx, callerOf(ctx), in.Body.toSettings())
 		return &newRoom{Prefix + "/rooms/" + w.ID, etagOf(w.UpdatedAt), w}, err
@@ -210,7 +210,7 @@ func (a *api) registerRoomRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-room", Method: http.MethodDelete, Path: "/rooms/{id}", Summary: "Delete a room and its messages; the records of calls stay", Tags: tags, DefaultStatus: http.StatusNoContent,
+		OperationID: "delete-room", Method: http.MethodDelete, Path: "/rooms/{id}", Summary: "Delete a room and its messages; the records of calls remain", Tags: tags, DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *roomID) (*empty, error) {
 		return &empty{}, a.Rooms.Delete(ctx, callerOf(ctx), in.ID)
 	})
@@ -222,7 +222,7 @@ func (a *api) registerRoomRoutes() {
 // tools and open approvals.
 func (a *api) registerMessageRoutes(tags []string) {
 	registerRoute(a, huma.Operation{
-		OperationID: "list-messages", Method: http.MethodGet, Path: "/rooms/{id}/messages", Summary: "Read a room's newest messages, or those before one, oldest first", Tags: tags,
+		OperationID: "list-messages", Method: http.MethodGet, Path: "/rooms/{id}/messages", Summary: "List the messages of a room, newest or before a message, oldest first", Tags: tags,
 	}, func(ctx context.Context, in *messagesQuery) (*pageResponse[junctor.Message], error) {
 		list, err := a.Rooms.Messages(ctx, callerOf(ctx), in.ID, store.MessageFilter{Before: in.Before, Limit: in.Limit})
 		return newPage(list, ""), err
@@ -235,8 +235,8 @@ func (a *api) registerMessageRoutes(tags []string) {
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{
-		OperationID: "export-room", Method: http.MethodGet, Path: "/rooms/{id}/export", Summary: "Export a room with all its messages", Tags: tags,
-		Responses: map[string]*huma.Response{"200": {Description: "The room, as Markdown, or with format json as JSON.", Content: map[string]*huma.MediaType{"text/markdown": text}}},
+		OperationID: "export-room", Method: http.MethodGet, Path: "/rooms/{id}/export", Summary: "Export a room with all messages", Tags: tags,
+		Responses: map[string]*huma.Response{"200": {Description: "The room as Markdown, or as JSON with format=json.", Content: map[string]*huma.MediaType{"text/markdown": text}}},
 	}, func(ctx context.Context, in *exportRoom) (*huma.StreamResponse, error) {
 		out, err := a.Rooms.Export(ctx, callerOf(ctx), in.ID)
 		if err != nil {
@@ -261,7 +261,7 @@ func (a *api) registerMessageRoutes(tags []string) {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-room-approvals", Method: http.MethodGet, Path: "/rooms/{id}/approvals", Summary: "List the calls that wait for a decision", Tags: tags,
+		OperationID: "list-room-approvals", Method: http.MethodGet, Path: "/rooms/{id}/approvals", Summary: "List the calls of a room that wait for approval", Tags: tags,
 	}, func(ctx context.Context, in *roomID) (*pageResponse[junctor.CallApproval], error) {
 		list, err := a.Rooms.Approvals(ctx, callerOf(ctx), in.ID)
 		return newPage(list, ""), err
@@ -272,10 +272,10 @@ func (a *api) registerMessageRoutes(tags []string) {
 func (a *api) registerRoomRunRoutes(tags []string) {
 	stream := map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	registerRoute(a, huma.Operation{
-		OperationID: "run-room", Method: http.MethodPost, Path: "/rooms/{id}/runs", Summary: "Send a message to a room, or decide on the calls that a run waits for, and stream the events of the run", Tags: tags,
+		OperationID: "run-room", Method: http.MethodPost, Path: "/rooms/{id}/runs", Summary: "Send a message to a room or decide on waiting calls, and stream the events of the run", Tags: tags,
 		MaxBodyBytes: maxRunBody, BodyReadTimeout: -1,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Events of AG-UI 1.0. The body is its RunAgentInput, of which the last message counts, or resume; forwardedProps.agent picks who answers. The run goes on when the stream is closed.", Content: stream,
+			Description: "Events of AG-UI 1.0. The body is a RunAgentInput: only its last message, or resume, is used; forwardedProps.agent selects the agent that answers. The run continues if the stream is closed.", Content: stream,
 		}},
 	}, func(ctx context.Context, in *roomRun) (*huma.StreamResponse, error) {
 		said, err := agui.ReadInput(in.Body)
@@ -291,7 +291,7 @@ func (a *api) registerRoomRunRoutes(tags []string) {
 	registerRoute(a, huma.Operation{
 		OperationID: "stream-room", Method: http.MethodGet, Path: "/rooms/{id}/stream", Summary: "Stream the events of a room", Tags: tags,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Events of AG-UI 1.0, of every run: of one that goes on from its beginning, then as they happen, for as long as the caller is in the room.", Content: stream,
+			Description: "Events of AG-UI 1.0 from all runs. A current run is streamed from its beginning. The stream ends when the caller is no longer a member.", Content: stream,
 		}},
 	}, func(ctx context.Context, in *roomID) (*huma.StreamResponse, error) {
 		feed, err := a.Rooms.Subscribe(ctx, callerOf(ctx), in.ID)
@@ -305,13 +305,13 @@ func (a *api) registerRoomRunRoutes(tags []string) {
 		return a.streamFeed(ctx, "stream-room", feed, still), nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "stop-run", Method: http.MethodPost, Path: "/rooms/{id}/runs/{run}/stop", Summary: "Stop a run; one that has ended stays as it is", Tags: tags, DefaultStatus: http.StatusNoContent,
+		OperationID: "stop-run", Method: http.MethodPost, Path: "/rooms/{id}/runs/{run}/stop", Summary: "Stop a run; no effect if the run has ended", Tags: tags, DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *runID) (*empty, error) {
 		return &empty{}, a.Rooms.StopRun(ctx, callerOf(ctx), in.ID, in.Run)
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "report-surface", Method: http.MethodPost, Path: "/rooms/{id}/messages/{message}/report", Summary: "Report surfaces of a message that could not be rendered", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Description: "The room says so once, and the agent that showed it hears of it with what is said to it next.",
+		Description: "The room shows one message about the error. The agent that sent the surface receives the error with its next message.",
 	}, func(ctx context.Context, in *surfaceReport) (*empty, error) {
 		return &empty{}, a.Rooms.ReportErrors(ctx, callerOf(ctx), in.ID, in.Message, in.Body.toRenderErrors())
 	})

@@ -33,7 +33,7 @@ type api struct {
 // document.
 type page[T any] struct {
 	Items []T    `json:"items" nullable:"false"`
-	Next  string `json:"next,omitempty" doc:"Send it as cursor to get the next page; absent on the last."`
+	Next  string `json:"next,omitempty" doc:"Value of the parameter cursor for the next page. Absent on the last page."`
 }
 
 // pageResponse is the answer of every list.
@@ -62,12 +62,12 @@ func newAPI(o Options) *api {
 			Info: &huma.Info{
 				Title:       "Junctor admin API",
 				Version:     o.Version,
-				Description: "Lists are {items, next}; errors are RFC 9457 problems with a code; every time is RFC 3339.",
+				Description: "Lists are {items, next}; errors are RFC 9457 problems with a code; all times are RFC 3339.",
 			},
 			Components: &huma.Components{
 				Schemas: registry,
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"key":   {Type: "http", Scheme: "bearer", Description: "A key of this instance. Behind each operation stands the scope it needs."},
+					"key":   {Type: "http", Scheme: "bearer", Description: "A key of this instance. Each operation names the scope that it requires."},
 					"login": {Type: "apiKey", In: "cookie", Name: "__Host-junctor-session", Description: "The session of a browser that is signed in at /login."},
 				},
 			},
@@ -146,16 +146,16 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 	case scopeAnyone:
 	case scopeOperator:
 		needs = []string{string(junctor.ScopeAdmin)}
-		op.Description = "Needs the scope `admin` in the default tenant."
+		op.Description = "Requires the scope `admin` in the tenant `default`."
 	case scopeBrowser:
-		op.Description = "Needs a browser's login; no key can do this."
+		op.Description = "Requires a login in a browser; keys are rejected."
 		op.Security = []map[string][]string{{"login": {}}}
 	case scopeConversation:
-		op.Description = "Needs the scope `tools:call` or `audit:read`."
+		op.Description = "Requires the scope `tools:call` or `audit:read`."
 		op.Security = []map[string][]string{{"key": {string(junctor.ScopeToolsCall)}}, {"key": {string(junctor.ScopeAuditRead)}}}
 	default:
 		needs = []string{string(scope)}
-		op.Description = "Needs the scope `" + string(scope) + "`."
+		op.Description = "Requires the scope `" + string(scope) + "`."
 	}
 	if op.Security == nil {
 		op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}

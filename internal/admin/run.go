@@ -15,24 +15,24 @@ import (
 // Run is one operation to try: a tool to call, a resource to read or a prompt to get. It
 // passes the same pipeline as an operation at any other entry point.
 type Run struct {
-	Kind      junctor.Kind    `json:"kind,omitempty" doc:"tool where it is absent, resource or prompt."`
-	Name      string          `json:"name" minLength:"1" maxLength:"4096" doc:"The exposed name of a tool or prompt, or the exposed URI of a resource."`
-	Server    string          `json:"server,omitempty" doc:"The server; then name is the server's own."`
-	Version   string          `json:"version,omitempty" doc:"Which version of the tool; absent for the default."`
-	Arguments json.RawMessage `json:"arguments,omitempty" doc:"The arguments of a tool or prompt."`
+	Kind      junctor.Kind    `json:"kind,omitempty" doc:"Kind of the call: tool, resource or prompt. By default tool."`
+	Name      string          `json:"name" minLength:"1" maxLength:"4096" doc:"Exposed name of a tool or prompt, or exposed URI of a resource."`
+	Server    string          `json:"server,omitempty" doc:"ID of the server. If set, name is the name at the server."`
+	Version   string          `json:"version,omitempty" doc:"Version of the tool. By default, the tool's default version."`
+	Arguments json.RawMessage `json:"arguments,omitempty" doc:"Arguments of the tool or prompt."`
 
-	InputResponses json.RawMessage `json:"input_responses,omitempty" doc:"To go on with a run that asked for input: an answer for each of its inputRequests."`
-	RequestState   string          `json:"request_state,omitempty" doc:"The requestState of the run that asked."`
+	InputResponses json.RawMessage `json:"input_responses,omitempty" doc:"Responses to the inputRequests of the previous run, by their names."`
+	RequestState   string          `json:"request_state,omitempty" doc:"The requestState of the previous run."`
 }
 
 // RunResult is the end of a run.
 type RunResult struct {
-	Result   json.RawMessage `json:"result" doc:"The result as MCP has it. Where input is wanted it has inputRequests and requestState."`
-	IsError  bool            `json:"is_error,omitempty" doc:"The tool ran and failed."`
-	Input    bool            `json:"input,omitempty" doc:"Input is wanted: send the run again with input_responses and request_state."`
-	Task     bool            `json:"task,omitempty" doc:"The call became a task."`
+	Result   json.RawMessage `json:"result" doc:"Result as defined by MCP. If input is required, it has inputRequests and requestState."`
+	IsError  bool            `json:"is_error,omitempty" doc:"Whether the tool ran and failed."`
+	Input    bool            `json:"input,omitempty" doc:"Whether input is required: send the run again with input_responses and request_state."`
+	Task     bool            `json:"task,omitempty" doc:"Whether the call became a task."`
 	Duration time.Duration   `json:"duration_ns"`
-	Call     string          `json:"call,omitempty" doc:"What the records know the call by."`
+	Call     string          `json:"call,omitempty" doc:"ID of the call's record."`
 }
 
 // RunSink receives the messages of a run before it ends. Its methods may be called from
@@ -51,10 +51,10 @@ type runInput struct{ Body Run }
 func (a *api) registerRunRoutes() {
 	stream := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{
-		OperationID: "run", Method: http.MethodPost, Path: "/run", Summary: "Try a tool, a resource or a prompt, and follow it", Tags: []string{"tools"},
+		OperationID: "run", Method: http.MethodPost, Path: "/run", Summary: "Run a tool, resource or prompt, and stream its progress", Tags: []string{"tools"},
 		MaxBodyBytes: maxCallBody + 1, BodyReadTimeout: -1,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Events: progress and log as MCP has them, then one result (RunResult) or error (Problem). Closing the stream cancels the run.",
+			Description: "Events: progress and log as defined by MCP, then one result (RunResult) or error (Problem). Closing the stream cancels the run.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": stream},
 		}},
 	}, func(ctx context.Context, in *runInput) (*huma.StreamResponse, error) {

@@ -84,7 +84,7 @@ type duration int64
 
 // Schema implements huma.SchemaProvider.
 func (duration) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Description: "Nanoseconds."}
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Description: "Duration in nanoseconds."}
 }
 
 // durationText is a junctor.Duration, which JSON has as a text with a unit.

@@ -21,16 +21,16 @@ type secretQuery struct {
 
 // secretName is the path of one secret.
 type secretName struct {
-	Owner string `path:"owner" maxLength:"128" doc:"What the secret belongs to, such as a server's id."`
+	Owner string `path:"owner" maxLength:"128" doc:"Owner of the secret, such as a server's ID."`
 	Name  string `path:"name" maxLength:"128" doc:"The secret's name."`
 }
 
 // newSecret is the request that stores a secret.
 type newSecret struct {
-	Owner string `path:"owner" maxLength:"128" doc:"What the secret belongs to, such as a server's id."`
+	Owner string `path:"owner" maxLength:"128" doc:"Owner of the secret, such as a server's ID."`
 	Name  string `path:"name" maxLength:"128" doc:"The secret's name."`
 	Body  struct {
-		Value seal.Secret `json:"value" doc:"The secret itself. It is stored encrypted, and no route answers it."`
+		Value seal.Secret `json:"value" doc:"Value of the secret. It is stored encrypted and never returned."`
 	}
 }
 
@@ -59,7 +59,7 @@ func (a *api) registerSecretRoutes() {
 		return newPage(secrets, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-secret", Method: http.MethodGet, Path: "/secrets/{owner}/{name}", Summary: "Say whether there is a secret", Tags: tags,
+		OperationID: "get-secret", Method: http.MethodGet, Path: "/secrets/{owner}/{name}", Summary: "Show whether a secret exists", Tags: tags,
 	}, func(ctx context.Context, in *secretName) (*secretResponse, error) {
 		if err := a.Secrets.Keeps(ctx, callerOf(ctx), in.Owner); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (a *api) registerSecretRoutes() {
 		return &secretResponse{info}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{owner}/{name}", Summary: "Store a secret, or replace it", Tags: tags,
+		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{owner}/{name}", Summary: "Store or replace a secret", Tags: tags,
 		MaxBodyBytes: maxSecretBody,
 	}, func(ctx context.Context, in *newSecret) (*secretResponse, error) {
 		if err := a.Secrets.Keeps(ctx, callerOf(ctx), in.Owner); err != nil {
@@ -81,7 +81,7 @@ func (a *api) registerSecretRoutes() {
 		return &secretResponse{info}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{owner}/{name}", Summary: "Forget a secret", Tags: tags,
+		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{owner}/{name}", Summary: "Delete a secret", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *secretName) (*empty, error) {
 		if err := a.Secrets.Keeps(ctx, callerOf(ctx), in.Owner); err != nil {
@@ -90,7 +90,7 @@ func (a *api) registerSecretRoutes() {
 		return &empty{}, a.Secrets.Delete(ctx, callerOf(ctx).Tenant, in.Owner, in.Name)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/rotate", Summary: "Replace the key that secrets are sealed under", Tags: tags,
+		OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/rotate", Summary: "Rotate the key that encrypts secrets", Tags: tags,
 		// It lasts as long as there are secrets; nobody has to wait.
 		BodyReadTimeout: -1,
 	}, func(ctx context.Context, _ *empty) (*rotationResponse, error) {

@@ -44,16 +44,16 @@ type ServerBody struct {
 	junctor.Connection
 	junctor.APISettings
 	Auth       *AuthBody `json:"auth,omitempty"`
-	Document   *string   `json:"document,omitempty" doc:"Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format."`
-	BaseURL    *string   `json:"base_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where the API is called. By default where its documentation says."`
-	AllowEmpty bool      `json:"allow_empty,omitempty" doc:"Of an auto-generated server: add it although its document yields no tool."`
+	Document   *string   `json:"document,omitempty" doc:"Text of the API's documentation, in OpenAPI, GraphQL or another format. Only for auto-generated servers."`
+	BaseURL    *string   `json:"base_url,omitempty" maxLength:"4096" doc:"Base URL of the API. By default taken from the documentation. Only for auto-generated servers."`
+	AllowEmpty bool      `json:"allow_empty,omitempty" doc:"Add the server although its document yields no tool. Only for auto-generated servers."`
 	Title      *string   `json:"title,omitempty" maxLength:"200"`
-	Private    *bool     `json:"private,omitempty" doc:"Only who added it sees it."`
+	Private    *bool     `json:"private,omitempty" doc:"Whether only the user who added the server can see it."`
 }
 
 // ServerPatchBody is a change of a server.
 type ServerPatchBody struct {
-	State string `json:"state,omitempty" enum:"active,inactive" doc:"Switch the server on or off."`
+	State string `json:"state,omitempty" enum:"active,inactive" doc:"Enable or disable the server."`
 	ServerBody
 
 	given map[string]bool // the members that the request has
@@ -82,10 +82,10 @@ func (b *ServerPatchBody) UnmarshalJSON(text []byte) error {
 // cmd:program.
 type AuthBody struct {
 	junctor.Auth
-	Token        string `json:"token,omitempty" maxLength:"65536" format:"password" doc:"With bearer: the same as secret."`
-	Key          string `json:"key,omitempty" maxLength:"65536" format:"password" doc:"With api-key: the same as secret."`
-	Password     string `json:"password,omitempty" maxLength:"65536" format:"password" doc:"With basic: the same as secret."`
-	ClientSecret string `json:"client_secret,omitempty" maxLength:"65536" format:"password" doc:"With oauth-client and oauth: the same as secret."`
+	Token        string `json:"token,omitempty" maxLength:"65536" format:"password" doc:"Alias of secret, for bearer."`
+	Key          string `json:"key,omitempty" maxLength:"65536" format:"password" doc:"Alias of secret, for api-key."`
+	Password     string `json:"password,omitempty" maxLength:"65536" format:"password" doc:"Alias of secret, for basic."`
+	ClientSecret string `json:"client_secret,omitempty" maxLength:"65536" format:"password" doc:"Alias of secret, for oauth-client and oauth."`
 }
 
 // toAuth returns the authentication that the body describes; nil for the type none without

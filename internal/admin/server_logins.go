@@ -28,15 +28,15 @@ type ServerLogins interface {
 
 // LoginStart is how a login begins.
 type LoginStart struct {
-	RedirectURI string `json:"redirect_uri,omitempty" maxLength:"2048" doc:"Where the browser comes back to: absent for this instance, or a program on the person's own machine, http://127.0.0.1:PORT/path."`
-	Shared      bool   `json:"shared,omitempty" doc:"Of a server with credentials per-user: the server's own login, which its lists are read with."`
+	RedirectURI string `json:"redirect_uri,omitempty" maxLength:"2048" doc:"URL that the browser returns to. By default, a URL of this instance. For a program on the user's machine: http://127.0.0.1:PORT/path."`
+	Shared      bool   `json:"shared,omitempty" doc:"Use the shared login, which lists the tools of a server with credentials per-user."`
 }
 
 // LoginStarted is a login that the user continues in a browser.
 type LoginStarted struct {
-	AuthorizationURL string    `json:"authorization_url" doc:"What the person opens."`
+	AuthorizationURL string    `json:"authorization_url" doc:"URL that the user opens in a browser."`
 	RedirectURI      string    `json:"redirect_uri"`
-	Login            string    `json:"login" doc:"Has to be brought back with the address that the browser was sent to. It is secret."`
+	Login            string    `json:"login" doc:"Secret state of the login. Send it with the URL that the browser returned to."`
 	ExpiresAt        time.Time `json:"expires_at"`
 }
 
@@ -53,8 +53,8 @@ type startedLoginResponse struct{ Body LoginStarted }
 type finishLogin struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
-		Login string `json:"login" maxLength:"16384" format:"password" doc:"What the beginning of the login gave."`
-		URL   string `json:"url" maxLength:"16384" format:"password" doc:"The whole address that the browser was sent to."`
+		Login string `json:"login" maxLength:"16384" format:"password" doc:"The login value of the response that started the login."`
+		URL   string `json:"url" maxLength:"16384" format:"password" doc:"The complete URL that the browser returned to."`
 	}
 }
 
@@ -64,39 +64,39 @@ type serverLoginResponse struct{ Body junctor.ServerLogin }
 // serverLoginQuery names a login: the caller's own or the shared one.
 type serverLoginQuery struct {
 	ID     string `path:"id" doc:"The server's id."`
-	Shared bool   `query:"shared" doc:"Of a server with credentials per-user: the server's own login."`
+	Shared bool   `query:"shared" doc:"Use the shared login of a server with credentials per-user."`
 }
 
 // registerServerLoginRoutes registers the routes of logins at a server.
 func (a *api) registerServerLoginRoutes() {
 	tags := []string{"servers"}
 	registerRoute(a, huma.Operation{
-		OperationID: "start-server-login", Method: http.MethodPost, Path: "/servers/{id}/login", Summary: "Begin to log in to a server", Tags: tags,
+		OperationID: "start-server-login", Method: http.MethodPost, Path: "/servers/{id}/login", Summary: "Start a login at a server", Tags: tags,
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *startLogin) (*startedLoginResponse, error) {
 		started, err := a.ServerLogins.StartLogin(ctx, callerOf(ctx), in.ID, in.Body)
 		return &startedLoginResponse{started}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "finish-server-login", Method: http.MethodPost, Path: "/servers/{id}/login/finish", Summary: "Finish a login with the address that the browser was sent to", Tags: tags,
+		OperationID: "finish-server-login", Method: http.MethodPost, Path: "/servers/{id}/login/finish", Summary: "Finish a login with the URL that the browser returned to", Tags: tags,
 	}, func(ctx context.Context, in *finishLogin) (*serverLoginResponse, error) {
 		login, err := a.ServerLogins.FinishLogin(ctx, callerOf(ctx), in.ID, in.Body.Login, in.Body.URL)
 		return &serverLoginResponse{login}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-server-login", Method: http.MethodGet, Path: "/servers/{id}/login", Summary: "Say how the login at a server stands", Tags: tags,
+		OperationID: "get-server-login", Method: http.MethodGet, Path: "/servers/{id}/login", Summary: "Show the state of the login at a server", Tags: tags,
 	}, func(ctx context.Context, in *serverLoginQuery) (*serverLoginResponse, error) {
 		login, err := a.ServerLogins.ServerLogin(ctx, callerOf(ctx), in.ID, in.Shared)
 		return &serverLoginResponse{login}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-server-login", Method: http.MethodDelete, Path: "/servers/{id}/login", Summary: "Log out of a server: its tokens are revoked and forgotten", Tags: tags,
+		OperationID: "delete-server-login", Method: http.MethodDelete, Path: "/servers/{id}/login", Summary: "Log out of a server: revoke and delete its tokens", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *serverLoginQuery) (*empty, error) {
 		return &empty{}, a.ServerLogins.EndLogin(ctx, callerOf(ctx), in.ID, in.Shared)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-server-traces", Method: http.MethodGet, Path: "/servers/{id}/traces", Summary: "Show what the last logins and renewals at a server came to, step by step", Tags: tags,
+		OperationID: "list-server-traces", Method: http.MethodGet, Path: "/servers/{id}/traces", Summary: "Show the steps of the last logins and token renewals at a server", Tags: tags,
 	}, func(ctx context.Context, in *serverID) (*pageResponse[junctor.Trace], error) {
 		all, err := a.ServerLogins.Traces(ctx, callerOf(ctx), in.ID)
 		return newPage(all, ""), err

@@ -23,7 +23,7 @@ type offerResponse struct{ Body Offer }
 // so that an invisible server is not_found.
 func (a *api) registerOfferRoutes() {
 	registerRoute(a, huma.Operation{
-		OperationID: "get-server-offer", Method: http.MethodGet, Path: "/servers/{id}/offer", Summary: "List a server's resources and prompts", Tags: []string{"servers"},
+		OperationID: "get-server-offer", Method: http.MethodGet, Path: "/servers/{id}/offer", Summary: "List the resources and prompts of a server", Tags: []string{"servers"},
 	}, func(ctx context.Context, in *serverID) (*offerResponse, error) {
 		p := callerOf(ctx)
 		if _, err := a.Servers.Server(ctx, p, in.ID); err != nil {

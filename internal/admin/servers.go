@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,8 +26,8 @@ type serverID struct {
 // newServer is the request that adds a server.
 type newServer struct {
 	Body struct {
-		ID   string       `json:"id" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
-		Mode junctor.Mode `json:"mode,omitempty" doc:"bring-your-own, an MCP server, or auto-generated, made of an API's documentation; absent: what the other members say."`
+		ID   string       `json:"id" doc:"Lower-case letter, followed by up to 31 lower-case letters, digits or hyphens."`
+		Mode junctor.Mode `json:"mode,omitempty" doc:"Mode: bring-your-own (an MCP server) or auto-generated (made from an API's documentation). If absent, it is derived from the other members."`
 		ServerBody
 	}
 }
@@ -34,8 +35,8 @@ type newServer struct {
 // probeServer is the request that reaches or previews a server without adding it.
 type probeServer struct {
 	Body struct {
-		ID   string       `json:"id,omitempty" doc:"What it would be called, for messages."`
-		Mode junctor.Mode `json:"mode,omitempty" doc:"bring-your-own, which it is where it is absent."`
+		ID   string       `json:"id,omitempty" doc:"ID for messages; nothing is stored."`
+		Mode junctor.Mode `json:"mode,omitempty" doc:"Mode of the server. By default bring-your-own."`
 		ServerBody
 	}
 }
@@ -60,18 +61,18 @@ type createdServer struct {
 // ServerDetail is a server with its tools and its state.
 type ServerDetail struct {
 	junctor.Server
-	Era         string                `json:"era,omitempty" doc:"Of the protocol it speaks: modern or legacy; absent before it has answered."`
-	Tools       []string              `json:"tools,omitempty" nullable:"false" doc:"The names of its tools, as it calls them."`
-	Problems    []ToolProblem         `json:"problems,omitempty" nullable:"false" doc:"Tools that the server lists and that are left out, or shown to clients in another form than the server defines; at most 100."`
-	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Of a bring-your-own server that is switched on."`
+	Era         string                `json:"era,omitempty" doc:"Protocol era of the server: modern or legacy. Absent until the server has responded."`
+	Tools       []string              `json:"tools,omitempty" nullable:"false" doc:"Names of the tools at the server."`
+	Problems    []ToolProblem         `json:"problems,omitempty" nullable:"false" doc:"Tools that are left out or shown to clients in another form than the server defines; at most 100."`
+	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Diagnostics of an enabled bring-your-own server."`
 }
 
 // ToolProblem is the reason why a tool that a server lists cannot be used, or
 // has another form for clients.
 type ToolProblem struct {
-	Tool   string `json:"tool" doc:"The tool's name, as the server calls it."`
-	Effect string `json:"effect" enum:"left_out,changed,older_clients" doc:"What became of it: left_out: nobody sees it; changed: members that break the MCP specification were taken out; older_clients: clients of protocol versions before 2026-07-28 see another form."`
-	Reason string `json:"reason" doc:"Why, and what was changed."`
+	Tool   string `json:"tool" doc:"The tool's name at the server."`
+	Effect string `json:"effect" enum:"left_out,changed,older_clients" doc:"Effect on the tool. left_out: hidden from all clients. changed: members that violate the MCP specification were removed. older_clients: clients of protocol versions before 2026-07-28 receive another form."`
+	Reason string `json:"reason" doc:"Reason for the effect, and what was changed."`
 }
 
 // serverDetail is the answer to get-server.
@@ -98,20 +99,20 @@ func (a *api) registerServerRoutes() {
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-server-health", Method: http.MethodGet, Path: "/server-health", Summary: "List the health of servers", Tags: tags,
-		Description: "What is known of each server without reaching it: its last error, references that cannot be read, whether a login is needed, the age of its credentials, and what its tools cost a model.",
+		Description: "State of each server without connecting to it: last error, unreadable references, required logins, age of its credentials, and the tokens that its tools use in a model's context.",
 	}, func(ctx context.Context, in *healthQuery) (*pageResponse[junctor.ServerHealth], error) {
 		health, err := a.Servers.Health(ctx, callerOf(ctx), in.Server)
 		return newPage(health, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server, once it has been reached", Tags: tags,
+		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server after connecting to it", Tags: tags,
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxDocumentBody,
 		// A command may have to be fetched before it answers; a deadline of the
 		// body would end the request meanwhile.
 		BodyReadTimeout: -1,
 	}, a.createServer)
 	registerRoute(a, huma.Operation{
-		OperationID: "probe-server", Method: http.MethodPost, Path: "/servers/probe", Summary: "Reach a server without adding it", Tags: tags,
+		OperationID: "probe-server", Method: http.MethodPost, Path: "/servers/probe", Summary: "Test the connection to a server without adding it", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *probeServer) (*probeResponse, error) {
 		input, err := newServerInput(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
@@ -125,38 +126,31 @@ func (a *api) registerServerRoutes() {
 		OperationID: "get-server", Method: http.MethodGet, Path: "/servers/{id}", Summary: "Show a server", Tags: tags,
 	}, a.getServer)
 	registerRoute(a, huma.Operation{
-		OperationID: "test-server", Method: http.MethodPost, Path: "/servers/{id}/test", Summary: "Reach a server as it is stored", Tags: tags,
+		OperationID: "test-server", Method: http.MethodPost, Path: "/servers/{id}/test", Summary: "Test the connection to a stored server", Tags: tags,
 		BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *serverID) (*probeResponse, error) {
 		probe, err := a.Servers.TestServer(ctx, callerOf(ctx), in.ID)
 		return &probeResponse{probe}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "patch-server", Method: http.MethodPatch, Path: "/servers/{id}", Summary: "Change a server, or switch it on or off", Tags: tags,
+		OperationID: "patch-server", Method: http.MethodPatch, Path: "/servers/{id}", Summary: "Change, enable or disable a server", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
 	}, a.patchServer)
 	a.registerFollowRoutes(tags)
 	for verb, state := range map[string]junctor.ServerState{"enable": junctor.StateActive, "disable": junctor.StateInactive} {
+		title := strings.ToUpper(verb[:1]) + verb[1:]
 		registerRoute(a, huma.Operation{
-			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: "Switch a server " + stateWord(state), Tags: tags,
+			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: title + " a server", Tags: tags,
 		}, func(ctx context.Context, in *serverID) (*serverResponse, error) {
 			return a.switchServer(ctx, in.ID, state, time.Time{})
 		})
 	}
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-server", Method: http.MethodDelete, Path: "/servers/{id}", Summary: "Remove a server for good", Tags: tags,
+		OperationID: "delete-server", Method: http.MethodDelete, Path: "/servers/{id}", Summary: "Delete a server permanently", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *serverID) (*empty, error) {
 		return &empty{}, a.Servers.RemoveServer(ctx, callerOf(ctx), in.ID)
 	})
-}
-
-// stateWord returns "on" or "off" for the summaries of the routes that switch a server.
-func stateWord(state junctor.ServerState) string {
-	if state == junctor.StateActive {
-		return "on"
-	}
-	return "off"
 }
 
 // newServerInput returns the server that a body describes. Without a mode, members about a

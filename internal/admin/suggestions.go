@@ -25,16 +25,16 @@ type Suggester interface {
 
 // Suggest selects the model and the tools for which it proposes improvements.
 type Suggest struct {
-	Model string   `json:"model,omitempty" maxLength:"32" doc:"Which model is asked; absent: the only one."`
-	Tools []string `json:"tools,omitempty" maxItems:"400" doc:"By the server's own names; absent: all that it offers, up to 400."`
+	Model string   `json:"model,omitempty" maxLength:"32" doc:"Name of the model. Can be absent if there is only one."`
+	Tools []string `json:"tools,omitempty" maxItems:"400" doc:"Tools by their names at the server. If absent, all tools, at most 400."`
 }
 
 // Suggested is the answer of a model, checked.
 type Suggested struct {
 	Model   string                   `json:"model"`
-	Items   []junctor.ToolSuggestion `json:"items" nullable:"false" doc:"New ones. What it suggested for tools that are good as they are is not among them."`
-	LeftOut []junctor.LeftOut        `json:"left_out" nullable:"false" doc:"What it said and what cannot be, the first 50."`
-	Usage   agent.Usage              `json:"usage" doc:"Tokens."`
+	Items   []junctor.ToolSuggestion `json:"items" nullable:"false" doc:"New suggestions. Suggestions that equal the current state are left out."`
+	LeftOut []junctor.LeftOut        `json:"left_out" nullable:"false" doc:"Invalid suggestions of the model, at most 50."`
+	Usage   agent.Usage              `json:"usage" doc:"Tokens that the model used."`
 }
 
 // suggestInput is the request that asks a model.
@@ -50,7 +50,7 @@ type suggestResponse struct{ Body Suggested }
 type decideInput struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
-		IDs []string `json:"ids" minItems:"1" maxItems:"400" doc:"Of the suggestions that were looked at. One that was decided on, or that made room for another, is not found, and nothing is done."`
+		IDs []string `json:"ids" minItems:"1" maxItems:"400" doc:"IDs of the reviewed suggestions. If one of them was already decided or replaced, the response is 404 and nothing is changed."`
 	}
 }
 
@@ -58,20 +58,20 @@ type decideInput struct {
 func (a *api) registerSuggestionRoutes() {
 	tags := []string{"servers"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/servers/{id}/suggestions", Summary: "List what models suggest for a server's tools, beside what is", Tags: tags,
+		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/servers/{id}/suggestions", Summary: "List the suggestions for a server's tools, beside their current state", Tags: tags,
 	}, func(ctx context.Context, in *serverID) (*pageResponse[junctor.ToolSuggestion], error) {
 		list, err := a.Servers.Suggestions(ctx, callerOf(ctx), in.ID)
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "make-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions", Summary: "Have a model suggest names, descriptions and roles for the tools of an auto-generated server", Tags: tags,
+		OperationID: "make-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions", Summary: "Request suggestions from a model for names, descriptions and roles of an auto-generated server's tools", Tags: tags,
 		BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *suggestInput) (*suggestResponse, error) {
 		out, err := a.Servers.Suggest(ctx, callerOf(ctx), in.ID, in.Body)
 		return &suggestResponse{out}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "follow-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions/steps", Summary: "The same, followed step by step: how many tools the model was asked about", Tags: tags,
+		OperationID: "follow-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions/steps", Summary: "Request suggestions from a model, and stream the progress", Tags: tags,
 		BodyReadTimeout: -1, Responses: stepEvents("Suggested"),
 	}, func(ctx context.Context, in *suggestInput) (*huma.StreamResponse, error) {
 		return streamSteps(ctx, a, func(ctx context.Context) (Suggested, error) {
@@ -82,8 +82,8 @@ func (a *api) registerSuggestionRoutes() {
 		id, path, summary string
 		approve           bool
 	}{
-		{"approve-suggestions", "approve", "Show tools as was suggested", true},
-		{"reject-suggestions", "reject", "Forget what was suggested", false},
+		{"approve-suggestions", "approve", "Approve suggestions and apply them to the tools", true},
+		{"reject-suggestions", "reject", "Reject and delete suggestions", false},
 	} {
 		registerRoute(a, huma.Operation{
 			OperationID: way.id, Method: http.MethodPost, Path: "/servers/{id}/suggestions/" + way.path, Summary: way.summary, Tags: tags,

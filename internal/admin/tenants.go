@@ -28,8 +28,8 @@ type tenantID struct {
 // newTenant is the request that creates a tenant.
 type newTenant struct {
 	Body struct {
-		ID   junctor.TenantID `json:"id" minLength:"1" maxLength:"32" doc:"A lower-case letter, then lower-case letters, digits or hyphens."`
-		Name string           `json:"name,omitempty" maxLength:"100" doc:"For people; absent for the id."`
+		ID   junctor.TenantID `json:"id" minLength:"1" maxLength:"32" doc:"Lower-case letter, followed by lower-case letters, digits or hyphens."`
+		Name string           `json:"name,omitempty" maxLength:"100" doc:"Display name. By default the ID."`
 	}
 }
 
@@ -53,7 +53,7 @@ func (a *api) registerTenantRoutes() {
 		return newPage(tenants, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Summary: "Make a tenant and its admin key", Tags: tags,
+		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Summary: "Create a tenant and its admin key", Tags: tags,
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *newTenant) (*newTenantResponse, error) {
 		t, k, token, err := a.Tenants.CreateTenant(ctx, in.Body.ID, in.Body.Name)

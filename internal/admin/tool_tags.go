@@ -35,7 +35,7 @@ type Tags interface {
 // RoleInfo is a role that agents and tools may have.
 type RoleInfo struct {
 	Name junctor.Role `json:"name"`
-	Own  bool         `json:"own,omitempty" doc:"The tenant added it; the others are always there."`
+	Own  bool         `json:"own,omitempty" doc:"Whether the tenant added the role. Other roles are built in."`
 }
 
 // toolTag is the request that tags a tool.
@@ -43,15 +43,15 @@ type toolTag struct {
 	Precondition
 	Name string `path:"name" doc:"The tool's exposed name: server__name."`
 	Body struct {
-		Roles    []junctor.Role `json:"roles,omitempty" maxItems:"20" doc:"Which agents it is offered to; absent or empty leaves that to the rules."`
-		Category string         `json:"category,omitempty" maxLength:"40" doc:"Absent for the first role, or what the rules say."`
+		Roles    []junctor.Role `json:"roles,omitempty" maxItems:"20" doc:"Roles of the agents that the tool is offered to. If absent or empty, the rules decide."`
+		Category string         `json:"category,omitempty" maxLength:"40" doc:"Category of the tool. If absent, the first role, or else the rules decide."`
 	}
 }
 
 // changeQuery is the query of list-tool-changes.
 type changeQuery struct {
-	Server string `query:"server" doc:"Only changes of this server's tools."`
-	Tool   string `query:"tool" doc:"Only changes of this tool, by its exposed name."`
+	Server string `query:"server" doc:"Only changes to tools of this server."`
+	Tool   string `query:"tool" doc:"Only changes to this tool, by its exposed name."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 }
 
@@ -74,7 +74,7 @@ func withTagVersion(tool junctor.Tool) *toolResponse {
 
 // roleName is the path of one role.
 type roleName struct {
-	Name junctor.Role `path:"name" maxLength:"40" doc:"The role."`
+	Name junctor.Role `path:"name" maxLength:"40" doc:"Name of the role."`
 }
 
 // roleResponse is one role.
@@ -84,7 +84,7 @@ type roleResponse struct{ Body RoleInfo }
 func (a *api) registerTagRoutes() {
 	tags := []string{"tools"}
 	registerRoute(a, huma.Operation{
-		OperationID: "put-tool-tag", Method: http.MethodPut, Path: "/tools/{name}/tag", Summary: "Say what a tool is for", Tags: tags,
+		OperationID: "put-tool-tag", Method: http.MethodPut, Path: "/tools/{name}/tag", Summary: "Set the roles and category of a tool", Tags: tags,
 	}, func(ctx context.Context, in *toolTag) (*toolResponse, error) {
 		version, err := in.wantedVersion()
 		if err != nil {
@@ -101,13 +101,13 @@ func (a *api) registerTagRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-tool-tag", Method: http.MethodDelete, Path: "/tools/{name}/tag", Summary: "Leave a tool to the rules again", Tags: tags,
+		OperationID: "delete-tool-tag", Method: http.MethodDelete, Path: "/tools/{name}/tag", Summary: "Remove the roles and category of a tool, so that the rules decide", Tags: tags,
 	}, func(ctx context.Context, in *toolName) (*toolResponse, error) {
 		tool, err := a.Tags.UntagTool(ctx, callerOf(ctx), in.Name)
 		return withTagVersion(tool), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-tool-changes", Method: http.MethodGet, Path: "/tools/changes", Summary: "List tools that changed under their names, newest first", Tags: tags,
+		OperationID: "list-tool-changes", Method: http.MethodGet, Path: "/tools/changes", Summary: "List tools whose definitions changed, newest first", Tags: tags,
 	}, func(ctx context.Context, in *changeQuery) (*pageResponse[junctor.ToolChange], error) {
 		changes, err := a.Tags.ToolChanges(ctx, callerOf(ctx), in.Server, in.Tool, in.Limit)
 		if err == nil && len(changes) == 0 {
@@ -118,18 +118,18 @@ func (a *api) registerTagRoutes() {
 
 	roles := []string{"roles"}
 	registerRoute(a, huma.Operation{
-		OperationID: "list-roles", Method: http.MethodGet, Path: "/roles", Summary: "List the roles that agents and tools may have", Tags: roles,
+		OperationID: "list-roles", Method: http.MethodGet, Path: "/roles", Summary: "List the roles of agents and tools", Tags: roles,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[RoleInfo], error) {
 		list, err := a.Tags.Roles(ctx, callerOf(ctx))
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-role", Method: http.MethodPut, Path: "/roles/{name}", Summary: "Add a role of the tenant's own", Tags: roles,
+		OperationID: "put-role", Method: http.MethodPut, Path: "/roles/{name}", Summary: "Add a role to the tenant", Tags: roles,
 	}, func(ctx context.Context, in *roleName) (*roleResponse, error) {
 		return &roleResponse{RoleInfo{in.Name, true}}, a.Tags.AddRole(ctx, callerOf(ctx), in.Name)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-role", Method: http.MethodDelete, Path: "/roles/{name}", Summary: "Remove a role of the tenant's own that nothing has", Tags: roles,
+		OperationID: "delete-role", Method: http.MethodDelete, Path: "/roles/{name}", Summary: "Delete a role of the tenant; fails while an agent or tool has it", Tags: roles,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *roleName) (*empty, error) {
 		return &empty{}, a.Tags.RemoveRole(ctx, callerOf(ctx), in.Name)

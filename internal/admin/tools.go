@@ -17,8 +17,8 @@ const maxCallBody = 4 << 20
 // toolQuery is the query of list-tools.
 type toolQuery struct {
 	Server string `query:"server" doc:"Only the tools of this server."`
-	Query  string `query:"q" maxLength:"200" doc:"Only tools that have every word of this text in their name, title or description."`
-	Role   string `query:"role" maxLength:"40" doc:"Only tools for this role, and those for all."`
+	Query  string `query:"q" maxLength:"200" doc:"Only tools with all words of this text in their name, title or description."`
+	Role   string `query:"role" maxLength:"40" doc:"Only tools for this role and tools for all roles."`
 }
 
 // toolName is the path of one tool.
@@ -30,8 +30,8 @@ type toolName struct {
 type toolCall struct {
 	Name string `path:"name" doc:"The tool's exposed name: server__name."`
 	Body struct {
-		Arguments json.RawMessage `json:"arguments,omitempty" doc:"The tool's arguments; its input_schema says which."`
-		Version   string          `json:"version,omitempty" doc:"Which version of the tool; absent for the default."`
+		Arguments json.RawMessage `json:"arguments,omitempty" doc:"Arguments of the tool, as its input_schema defines them."`
+		Version   string          `json:"version,omitempty" doc:"Version of the tool. By default, the tool's default version."`
 	}
 }
 
@@ -54,7 +54,7 @@ func (mcpResult) Schema(huma.Registry) *huma.Schema {
 	anything := func() *huma.Schema { return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true} }
 	return &huma.Schema{
 		Type:                 huma.TypeObject,
-		Description:          "The result as MCP has it. A tool that ran and failed says isError.",
+		Description:          "Result as defined by MCP. isError is true if the tool ran and failed.",
 		AdditionalProperties: true,
 		Properties: map[string]*huma.Schema{
 			"content":           {Type: huma.TypeArray, Items: anything()},

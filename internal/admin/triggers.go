@@ -14,8 +14,8 @@ import (
 // TriggerBody describes a trigger. In a change, absent members stay as they are.
 type TriggerBody struct {
 	Title    *string         `json:"title,omitempty" maxLength:"200"`
-	Match    *junctor.Match  `json:"match,omitempty" doc:"Which events it is for; absent in a new one: all."`
-	Action   *junctor.Action `json:"action,omitempty" doc:"The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has."`
+	Match    *junctor.Match  `json:"match,omitempty" doc:"Events that the trigger matches. By default, a new trigger matches all events."`
+	Action   *junctor.Action `json:"action,omitempty" doc:"Call that the trigger makes: a tool by its name at the server, and exactly one of server, agent and resolve. The template is JSON in which {{data.name}} inserts a value of the event."`
 	Disabled *bool           `json:"disabled,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func (b *TriggerBody) applyTo(t *junctor.Trigger) {
 // newTrigger is the request that adds a trigger.
 type newTrigger struct {
 	Body struct {
-		Name string `json:"name" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens."`
+		Name string `json:"name" doc:"Lower-case letter, followed by up to 62 lower-case letters, digits or hyphens."`
 		TriggerBody
 	}
 }
@@ -49,7 +49,7 @@ type triggerPatch struct {
 
 // sampleEvent is an event to try a trigger with: a stored one by its id, or a made-up one.
 type sampleEvent struct {
-	ID     string          `json:"id,omitempty" doc:"An event that was taken; the other members are not read then."`
+	ID     string          `json:"id,omitempty" doc:"ID of a stored event. If set, the other members are ignored."`
 	Source string          `json:"source,omitempty" maxLength:"200"`
 	Type   string          `json:"type,omitempty" maxLength:"200"`
 	Agent  string          `json:"agent,omitempty" maxLength:"200"`
@@ -59,9 +59,9 @@ type sampleEvent struct {
 // triggerTry is the request that tries a trigger.
 type triggerTry struct {
 	Body struct {
-		Name string `json:"name,omitempty" doc:"A trigger that there is; or describe one, as a new one is."`
+		Name string `json:"name,omitempty" doc:"Name of an existing trigger. If absent, the other members describe a new trigger."`
 		TriggerBody
-		Event sampleEvent `json:"event" doc:"What to try it with."`
+		Event sampleEvent `json:"event" doc:"Event to test the trigger with."`
 	}
 }
 
@@ -81,7 +81,7 @@ func (a *api) registerTriggerRoutes() {
 		return newPage(list, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-ready-triggers", Method: http.MethodGet, Path: "/triggers/ready", Summary: "List triggers to begin with: copy one, and name the server or agent that is meant", Tags: tags,
+		OperationID: "list-ready-triggers", Method: http.MethodGet, Path: "/triggers/ready", Summary: "List example triggers; to use one, copy it and name its server or agent", Tags: tags,
 	}, func(context.Context, *empty) (*pageResponse[junctor.Trigger], error) {
 		return newPage(a.Events.ReadyTriggers(), ""), nil
 	})
@@ -94,7 +94,7 @@ func (a *api) registerTriggerRoutes() {
 		return withVersion(t, t.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "try-trigger", Method: http.MethodPost, Path: "/triggers/test", Summary: "Say what a trigger would do with an event; nothing is called", Tags: tags, MaxBodyBytes: maxEventBody,
+		OperationID: "try-trigger", Method: http.MethodPost, Path: "/triggers/test", Summary: "Test what a trigger does with an event, without making a call", Tags: tags, MaxBodyBytes: maxEventBody,
 	}, func(ctx context.Context, in *triggerTry) (*trialResponse, error) {
 		p := callerOf(ctx)
 		t := junctor.Trigger{Name: in.Body.Name}
@@ -125,7 +125,7 @@ func (a *api) registerTriggerRoutes() {
 		return withVersion(t, t.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "patch-trigger", Method: http.MethodPatch, Path: "/triggers/{name}", Summary: "Change a trigger, or switch it on or off", Tags: tags,
+		OperationID: "patch-trigger", Method: http.MethodPatch, Path: "/triggers/{name}", Summary: "Change, enable or disable a trigger", Tags: tags,
 	}, func(ctx context.Context, in *triggerPatch) (*triggerResponse, error) {
 		t, err := a.Events.ChangeTrigger(ctx, callerOf(ctx), in.Name, func(t *junctor.Trigger) error {
 			if err := in.checkVersion(t.UpdatedAt); err != nil {
@@ -140,7 +140,7 @@ func (a *api) registerTriggerRoutes() {
 		})
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Summary: "Delete a trigger; its deliveries stay", Tags: tags, DefaultStatus: http.StatusNoContent,
+		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Summary: "Delete a trigger; its deliveries remain", Tags: tags, DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *triggerName) (*empty, error) {
 		return &empty{}, a.Events.RemoveTrigger(ctx, callerOf(ctx), in.Name)
 	})

@@ -40,7 +40,7 @@ type Users interface {
 
 // SignInLink is an address that signs a user in, once.
 type SignInLink struct {
-	URL       string    `json:"url" doc:"To be opened in a browser. Whoever has it is let in."`
+	URL       string    `json:"url" doc:"Sign-in URL to open in a browser. Anyone who has it can sign in."`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
@@ -52,10 +52,10 @@ type userRef struct {
 // newUser is the request that adds a user.
 type newUser struct {
 	Body struct {
-		Name    string           `json:"name" minLength:"1" maxLength:"100" doc:"To sign in with, such as an e-mail address."`
-		Role    junctor.UserRole `json:"role,omitempty" doc:"What the user may do; absent for viewer."`
-		Sources junctor.Sources  `json:"sources,omitempty" doc:"Whose tools the user's default endpoint shows; absent for both."`
-		Tier    string           `json:"tier,omitempty" maxLength:"40" doc:"How much the user may do; absent for free."`
+		Name    string           `json:"name" minLength:"1" maxLength:"100" doc:"Name to sign in with, such as an email address."`
+		Role    junctor.UserRole `json:"role,omitempty" doc:"Role of the user. By default viewer."`
+		Sources junctor.Sources  `json:"sources,omitempty" doc:"Owners whose tools the user's default endpoint shows. By default both."`
+		Tier    string           `json:"tier,omitempty" maxLength:"40" doc:"Tier that sets the user's limits. By default free."`
 	}
 }
 
@@ -68,7 +68,7 @@ type userPatch struct {
 		Role     *junctor.UserRole `json:"role,omitempty"`
 		Sources  *junctor.Sources  `json:"sources,omitempty"`
 		Tier     *string           `json:"tier,omitempty" maxLength:"40"`
-		Disabled *bool             `json:"disabled,omitempty" doc:"Whether the user's keys and logins open nothing."`
+		Disabled *bool             `json:"disabled,omitempty" doc:"Whether the user's keys and logins are rejected."`
 	}
 }
 
@@ -76,7 +76,7 @@ type userPatch struct {
 type newPassword struct {
 	User string `path:"user" maxLength:"100" doc:"The user's id or name."`
 	Body struct {
-		Password seal.Secret `json:"password" doc:"12 characters or more. Only its hash is kept."`
+		Password seal.Secret `json:"password" doc:"New password, at least 12 characters. Only its hash is stored."`
 	}
 }
 
@@ -122,10 +122,10 @@ func (a *api) registerUserRoutes() {
 		return withVersion(u, u.UpdatedAt), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "patch-user", Method: http.MethodPatch, Path: "/users/{user}", Summary: "Change a user, or switch one off", Tags: tags,
+		OperationID: "patch-user", Method: http.MethodPatch, Path: "/users/{user}", Summary: "Change, enable or disable a user", Tags: tags,
 	}, a.patchUser)
 	registerRoute(a, huma.Operation{
-		OperationID: "delete-user", Method: http.MethodDelete, Path: "/users/{user}", Summary: "Delete a user for good", Tags: tags,
+		OperationID: "delete-user", Method: http.MethodDelete, Path: "/users/{user}", Summary: "Delete a user permanently", Tags: tags,
 	}, func(ctx context.Context, in *userRef) (*removedUserResponse, error) {
 		u, err := a.Users.User(ctx, callerOf(ctx).Tenant, in.User)
 		if err != nil {
@@ -135,7 +135,7 @@ func (a *api) registerUserRoutes() {
 		return &removedUserResponse{removed}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "put-user-password", Method: http.MethodPut, Path: "/users/{user}/password", Summary: "Set a user's password, and sign them out", Tags: tags,
+		OperationID: "put-user-password", Method: http.MethodPut, Path: "/users/{user}/password", Summary: "Set a user's password, and end their logins", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *newPassword) (*empty, error) {
 		p := callerOf(ctx)
@@ -146,7 +146,7 @@ func (a *api) registerUserRoutes() {
 		return &empty{}, a.Users.SetPassword(ctx, p.Tenant, u.ID, in.Body.Password.Reveal(), "")
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "create-user-link", Method: http.MethodPost, Path: "/users/{user}/link", Summary: "Make a link that signs a user in once", Tags: tags,
+		OperationID: "create-user-link", Method: http.MethodPost, Path: "/users/{user}/link", Summary: "Create a one-time sign-in link for a user", Tags: tags,
 	}, func(ctx context.Context, in *userRef) (*linkResponse, error) {
 		p := callerOf(ctx)
 		u, err := a.Users.User(ctx, p.Tenant, in.User)

@@ -41,13 +41,13 @@ type Views interface {
 // viewInput is the request that opens an App view.
 type viewInput struct {
 	Body struct {
-		Tool      string                `json:"tool" minLength:"1" maxLength:"4096" doc:"The tool whose App is to be shown: its exposed name, or with server its own."`
-		Server    string                `json:"server,omitempty" maxLength:"32" doc:"The server; then tool is the server's own name."`
-		Resource  string                `json:"resource,omitempty" maxLength:"4096" doc:"Another page of the server than the tool's, where the tool's result names one."`
-		Agent     string                `json:"agent,omitempty" maxLength:"64" doc:"Act as this agent: its owner and admins may."`
-		Call      string                `json:"call,omitempty" maxLength:"64" doc:"The call whose result is shown, as the records know it."`
-		Isolation junctor.ViewIsolation `json:"isolation,omitempty" enum:"origin,opaque" doc:"opaque where the browser does not find the View's own name."`
-		Fresh     bool                  `json:"fresh,omitempty" doc:"Read the page anew from its server, whatever is kept of it."`
+		Tool      string                `json:"tool" minLength:"1" maxLength:"4096" doc:"Tool whose App is opened: its exposed name, or its name at the server if server is set."`
+		Server    string                `json:"server,omitempty" maxLength:"32" doc:"ID of the server. If set, tool is the name at the server."`
+		Resource  string                `json:"resource,omitempty" maxLength:"4096" doc:"Another page of the same server that the tool's result names."`
+		Agent     string                `json:"agent,omitempty" maxLength:"64" doc:"Agent to act as. Allowed for its owner and admins."`
+		Call      string                `json:"call,omitempty" maxLength:"64" doc:"ID of the call whose result the App view shows."`
+		Isolation junctor.ViewIsolation `json:"isolation,omitempty" enum:"origin,opaque" doc:"Isolation of the App view. Use opaque if the browser cannot resolve the App view's own host name."`
+		Fresh     bool                  `json:"fresh,omitempty" doc:"Read the page from its server again, bypassing the cache."`
 	}
 	console string
 }
@@ -67,49 +67,49 @@ func (in *viewInput) Resolve(ctx huma.Context) []error {
 
 // viewID is the path of one App view.
 type viewID struct {
-	ID string `path:"id" maxLength:"40" doc:"The View's id."`
+	ID string `path:"id" maxLength:"40" doc:"ID of the App view."`
 }
 
 // viewQuery is the query of get-view.
 type viewQuery struct {
-	ID    string `path:"id" maxLength:"40" doc:"The View's id."`
-	Check bool   `query:"check" doc:"Read the page again, to see whether the server has another by now."`
+	ID    string `path:"id" maxLength:"40" doc:"ID of the App view."`
+	Check bool   `query:"check" doc:"Read the page again to check whether the server changed it."`
 }
 
 // viewRPC is a request of an App view to its server.
 type viewRPC struct {
-	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
+	ID   string `path:"id" maxLength:"40" doc:"ID of the App view."`
 	Body struct {
-		Method string          `json:"method" minLength:"1" maxLength:"200" doc:"What the View asks for, such as tools/call."`
-		Params json.RawMessage `json:"params,omitempty" doc:"As MCP has them, under the server's own names."`
+		Method string          `json:"method" minLength:"1" maxLength:"200" doc:"MCP method that the App view requests, such as tools/call."`
+		Params json.RawMessage `json:"params,omitempty" doc:"Parameters as defined by MCP, with names and URIs of the server."`
 	}
 }
 
 // viewMailQuery is the query of view-mail.
 type viewMailQuery struct {
-	After uint64 `query:"after" doc:"Only what came after the entry with this seq."`
-	Wait  int    `query:"wait" minimum:"0" maximum:"30" default:"0" doc:"How many seconds to wait for the first."`
+	After uint64 `query:"after" doc:"Only entries after the entry with this seq."`
+	Wait  int    `query:"wait" minimum:"0" maximum:"30" default:"0" doc:"Maximum time to wait for the first entry, in seconds."`
 }
 
 // viewReply is an App view's answer to a request.
 type viewReply struct {
-	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
-	Ask  string `path:"ask" maxLength:"40" doc:"What was asked, by the ask of the mail."`
+	ID   string `path:"id" maxLength:"40" doc:"ID of the App view."`
+	Ask  string `path:"ask" maxLength:"40" doc:"The ask of the entry that the App view answers."`
 	Body junctor.ViewAnswer
 }
 
 // viewToolCall is the request that calls a tool of an App view.
 type viewToolCall struct {
-	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
-	Tool string `path:"tool" maxLength:"128" doc:"The tool, as the View calls it."`
+	ID   string `path:"id" maxLength:"40" doc:"ID of the App view."`
+	Tool string `path:"tool" maxLength:"128" doc:"The tool's name in the App view."`
 	Body struct {
-		Arguments json.RawMessage `json:"arguments,omitempty" doc:"A JSON object."`
+		Arguments json.RawMessage `json:"arguments,omitempty" doc:"Arguments as a JSON object."`
 	}
 }
 
 // viewLog is the request that adds entries to an App view's log.
 type viewLog struct {
-	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
+	ID   string `path:"id" maxLength:"40" doc:"ID of the App view."`
 	Body struct {
 		Entries []viewLogEntry `json:"entries" maxItems:"200" nullable:"false"`
 	}
@@ -117,15 +117,15 @@ type viewLog struct {
 
 // viewLogEntry is one entry of viewLog.
 type viewLogEntry struct {
-	Kind   string          `json:"kind" enum:"sent,received,blocked,violation,note" doc:"What happened."`
+	Kind   string          `json:"kind" enum:"sent,received,blocked,violation,note" doc:"Type of the event."`
 	Method string          `json:"method,omitempty" maxLength:"200"`
-	Detail json.RawMessage `json:"detail,omitempty" doc:"More of it; what has more than 16 KiB is left out."`
+	Detail json.RawMessage `json:"detail,omitempty" doc:"Details of the entry. Details above 16 KiB are left out."`
 }
 
 // viewLogQuery is the query of get-view-log.
 type viewLogQuery struct {
-	ID    string `path:"id" maxLength:"40" doc:"The View's id."`
-	After uint64 `query:"after" doc:"Only what came after the entry with this seq."`
+	ID    string `path:"id" maxLength:"40" doc:"ID of the App view."`
+	After uint64 `query:"after" doc:"Only entries after the entry with this seq."`
 }
 
 type (
@@ -140,7 +140,7 @@ const maxViewLog = 1 << 20
 func (a *api) registerViewRoutes() {
 	tags := []string{"views"}
 	registerRoute(a, huma.Operation{
-		OperationID: "open-view", Method: http.MethodPost, Path: "/views", Summary: "Open a View: an App of a tool, in a sandbox of its own", Tags: tags,
+		OperationID: "open-view", Method: http.MethodPost, Path: "/views", Summary: "Open an App view: the App of a tool, in its own sandbox", Tags: tags,
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *viewInput) (*viewResponse, error) {
 		view, err := a.Views.OpenView(ctx, callerOf(ctx), junctor.OpenView{
@@ -149,48 +149,48 @@ func (a *api) registerViewRoutes() {
 		return &viewResponse{view}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-views", Method: http.MethodGet, Path: "/views", Summary: "List the Views of this session", Tags: tags,
+		OperationID: "list-views", Method: http.MethodGet, Path: "/views", Summary: "List the App views of this session", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.View], error) {
 		return newPage(a.Views.ListViews(callerOf(ctx)), ""), nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-view", Method: http.MethodGet, Path: "/views/{id}", Summary: "Show a View of this session", Tags: tags,
+		OperationID: "get-view", Method: http.MethodGet, Path: "/views/{id}", Summary: "Show an App view of this session", Tags: tags,
 	}, func(ctx context.Context, in *viewQuery) (*viewResponse, error) {
 		view, err := a.Views.GetView(ctx, callerOf(ctx), in.ID, in.Check)
 		return &viewResponse{view}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "close-view", Method: http.MethodDelete, Path: "/views/{id}", Summary: "Close a View", Tags: tags,
+		OperationID: "close-view", Method: http.MethodDelete, Path: "/views/{id}", Summary: "Close an App view", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *viewID) (*empty, error) {
 		return &empty{}, a.Views.CloseView(callerOf(ctx), in.ID)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "view-rpc", Method: http.MethodPost, Path: "/views/{id}/rpc", Summary: "Do what a View asks for, on its own server", Tags: tags,
+		OperationID: "view-rpc", Method: http.MethodPost, Path: "/views/{id}/rpc", Summary: "Make a request of an App view to its own server", Tags: tags,
 		MaxBodyBytes: maxCallBody + 1, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *viewRPC) (*viewAnswer, error) {
 		answer, err := a.Views.HandleRPC(ctx, callerOf(ctx), in.ID, in.Body.Method, in.Body.Params)
 		return &viewAnswer{answer}, err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "view-mail", Method: http.MethodGet, Path: "/views/mail", Summary: "What Views of this session are to be told and asked, for the page that shows them", Tags: tags,
+		OperationID: "view-mail", Method: http.MethodGet, Path: "/views/mail", Summary: "List the notifications and requests for the App views of this session, for the page that shows them", Tags: tags,
 	}, func(ctx context.Context, in *viewMailQuery) (*pageResponse[junctor.ViewMail], error) {
 		return newPage(a.Views.FetchMail(ctx, callerOf(ctx), in.After, time.Duration(in.Wait)*time.Second), ""), nil
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "answer-view-mail", Method: http.MethodPost, Path: "/views/{id}/answers/{ask}", Summary: "A View's answer to what it was asked", Tags: tags,
+		OperationID: "answer-view-mail", Method: http.MethodPost, Path: "/views/{id}/answers/{ask}", Summary: "Send an App view's answer to a request", Tags: tags,
 		DefaultStatus: http.StatusNoContent, MaxBodyBytes: 2 * maxViewLog,
 	}, func(ctx context.Context, in *viewReply) (*empty, error) {
 		return &empty{}, a.Views.AnswerRequest(callerOf(ctx), in.ID, in.Ask, in.Body)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "list-view-tools", Method: http.MethodGet, Path: "/views/{id}/tools", Summary: "The tools that an open View has itself", Tags: tags,
+		OperationID: "list-view-tools", Method: http.MethodGet, Path: "/views/{id}/tools", Summary: "List the tools that an open App view provides", Tags: tags,
 	}, func(ctx context.Context, in *viewID) (*pageResponse[junctor.ViewTool], error) {
 		tools, err := a.Views.ListOwnTools(ctx, callerOf(ctx), in.ID)
 		return newPage(tools, ""), err
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "call-view-tool", Method: http.MethodPost, Path: "/views/{id}/tools/{tool}/call", Summary: "Call a tool that an open View has itself", Tags: tags,
+		OperationID: "call-view-tool", Method: http.MethodPost, Path: "/views/{id}/tools/{tool}/call", Summary: "Call a tool that an open App view provides", Tags: tags,
 		MaxBodyBytes: maxCallBody + 1, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *viewToolCall) (*callResult, error) {
 		result, _, err := a.Views.CallOwnTool(ctx, callerOf(ctx), in.ID, in.Tool, in.Body.Arguments)
@@ -202,7 +202,7 @@ func (a *api) registerViewRoutes() {
 // registerViewLogRoutes registers the routes of an App view's log.
 func (a *api) registerViewLogRoutes(tags []string) {
 	registerRoute(a, huma.Operation{
-		OperationID: "add-view-log", Method: http.MethodPost, Path: "/views/{id}/log", Summary: "Note what the console saw of a View", Tags: tags,
+		OperationID: "add-view-log", Method: http.MethodPost, Path: "/views/{id}/log", Summary: "Add an entry of the console to an App view's log", Tags: tags,
 		DefaultStatus: http.StatusNoContent, MaxBodyBytes: maxViewLog + 1,
 	}, func(ctx context.Context, in *viewLog) (*empty, error) {
 		entries := make([]junctor.ViewEntry, len(in.Body.Entries))
@@ -212,7 +212,7 @@ func (a *api) registerViewLogRoutes(tags []string) {
 		return &empty{}, a.Views.AddLogEntries(callerOf(ctx), in.ID, entries)
 	})
 	registerRoute(a, huma.Operation{
-		OperationID: "get-view-log", Method: http.MethodGet, Path: "/views/{id}/log", Summary: "What happened to a View, oldest first: messages, refusals, violations of its policy", Tags: tags,
+		OperationID: "get-view-log", Method: http.MethodGet, Path: "/views/{id}/log", Summary: "List the log of an App view, oldest first: messages, refused requests and policy violations", Tags: tags,
 	}, func(ctx context.Context, in *viewLogQuery) (*pageResponse[junctor.ViewEntry], error) {
 		entries, err := a.Views.ReadLog(callerOf(ctx), in.ID, in.After)
 		return newPage(entries, ""), err

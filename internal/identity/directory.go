@@ -67,9 +67,9 @@ func NewDirectory(o DirectoryOptions) *Directory { return &Directory{o.Identity,
 // RemovedUser says what happened to the servers and agents of a deleted user.
 type RemovedUser struct {
 	User           string   `json:"user" doc:"The user's id."`
-	RemovedServers []string `json:"removed_servers" nullable:"false" doc:"Servers that the user alone saw; they are gone, with their credentials."`
-	Servers        []string `json:"servers" nullable:"false" doc:"Servers that the caller owns now."`
-	Agents         []string `json:"agents" nullable:"false" doc:"Agents that the caller owns now. Their keys work on: rotate those that the user knew."`
+	RemovedServers []string `json:"removed_servers" nullable:"false" doc:"Private servers of the user that were removed with their credentials."`
+	Servers        []string `json:"servers" nullable:"false" doc:"Servers that the caller now owns."`
+	Agents         []string `json:"agents" nullable:"false" doc:"Agents that the caller now owns. Their keys remain valid: rotate the keys that the user knows."`
 }
 
 // CreateLink returns the address that signs a user in, and when it expires.

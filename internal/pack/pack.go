@@ -25,11 +25,11 @@ import (
 type Pack struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
-	Summary  string   `json:"summary" doc:"What one gets, in a sentence."`
-	Homepage string   `json:"homepage,omitempty" doc:"Where its maker tells more of it."`
+	Summary  string   `json:"summary" doc:"One sentence that describes what the pack adds."`
+	Homepage string   `json:"homepage,omitempty" doc:"URL with more information from the maker."`
 	Tags     []string `json:"tags,omitempty" nullable:"false"`
-	Network  Network  `json:"network,omitempty" enum:"none,install,always" doc:"When it needs a network: never, to be fetched once, or always. Absent: not said."`
-	Needs    []string `json:"needs,omitempty" nullable:"false" doc:"Programs that must be on the machine of the instance."`
+	Network  Network  `json:"network,omitempty" enum:"none,install,always" doc:"When the pack requires a network: none (never), install (only to download) or always. Absent if unknown."`
+	Needs    []string `json:"needs,omitempty" nullable:"false" doc:"Programs that must be installed on the instance's machine."`
 	// Questions are in the order in which users are asked.
 	Questions []Question `json:"questions,omitempty" nullable:"false"`
 	// Tools are the roles and categories that the author of the pack gives to tools of
@@ -56,16 +56,16 @@ const (
 type Question struct {
 	Name     string `json:"name" yaml:"name"`
 	Title    string `json:"title" yaml:"title"`
-	About    string `json:"about,omitempty" yaml:"about,omitempty" doc:"What it is for."`
-	Where    string `json:"where,omitempty" yaml:"where,omitempty" doc:"Where to get the answer: an address, or words."`
-	Secret   bool   `json:"secret,omitempty" yaml:"secret,omitempty" doc:"The answer is sealed, and never shown again."`
-	Optional bool   `json:"optional,omitempty" yaml:"optional,omitempty" doc:"Without an answer, what it would have been in is left out."`
-	Default  string `json:"default,omitempty" yaml:"default,omitempty" doc:"The answer where none is given."`
+	About    string `json:"about,omitempty" yaml:"about,omitempty" doc:"Purpose of the answer."`
+	Where    string `json:"where,omitempty" yaml:"where,omitempty" doc:"Where to get the answer: a URL or an instruction."`
+	Secret   bool   `json:"secret,omitempty" yaml:"secret,omitempty" doc:"Whether the answer is encrypted and never shown again."`
+	Optional bool   `json:"optional,omitempty" yaml:"optional,omitempty" doc:"Whether the answer can be absent. If it is, every value that uses it is left out."`
+	Default  string `json:"default,omitempty" yaml:"default,omitempty" doc:"Answer that is used if none is given."`
 	Example  string `json:"example,omitempty" yaml:"example,omitempty"`
 	// Env names an environment variable that the command line reads if no answer is
 	// given. It does so only for built-in packs. Otherwise a stranger's pack could read
 	// any variable and send it to a server of its own.
-	Env string `json:"env,omitempty" yaml:"env,omitempty" doc:"The variable that pack add reads where no answer is given, for a pack that comes with the program."`
+	Env string `json:"env,omitempty" yaml:"env,omitempty" doc:"Environment variable that pack add reads if no answer is given. Only in built-in packs."`
 }
 
 // sampleAnswer returns a text that stands for a missing answer: the default, or the

@@ -13,8 +13,8 @@ import (
 // servers. It takes the place of what the classification rules would find.
 type ToolRoles struct {
 	Server   string         `json:"server"`
-	Tool     string         `json:"tool" doc:"The server's own name of it."`
-	Roles    []junctor.Role `json:"roles,omitempty" nullable:"false" doc:"Which agents it is offered to; none leaves that to the rules."`
+	Tool     string         `json:"tool" doc:"The tool's name at the server."`
+	Roles    []junctor.Role `json:"roles,omitempty" nullable:"false" doc:"Roles of the agents that the tool is offered to. If empty, the rules decide."`
 	Category string         `json:"category,omitempty"`
 }
 

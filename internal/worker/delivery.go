@@ -14,25 +14,25 @@ type Delivery struct {
 	Tenant     junctor.TenantID  `json:"-"`
 	ID         string            `json:"id"`
 	State      queue.State       `json:"state" enum:"waiting,ready,leased,held,done,dead,dropped"`
-	Held       string            `json:"held,omitempty" doc:"Why it is held: by hand, or an attempt's kind of error."`
+	Held       string            `json:"held,omitempty" doc:"Why the delivery is held: manually, or the error code of an attempt."`
 	Event      string            `json:"event,omitempty"`
 	EventType  string            `json:"event_type,omitempty"`
 	Source     string            `json:"source,omitempty"`
 	Trigger    string            `json:"trigger,omitempty"`
 	Agent      string            `json:"agent,omitempty"`
 	Tool       string            `json:"tool"`
-	Endpoint   string            `json:"endpoint" doc:"What shares fate with it: the server, agent or address that is called."`
-	Key        string            `json:"key,omitempty" doc:"Of those with the same key one is delivered at a time, in order."`
+	Endpoint   string            `json:"endpoint" doc:"The called server, agent or address. Deliveries to the same endpoint share a breaker."`
+	Key        string            `json:"key,omitempty" doc:"Ordering key: of all deliveries with the same key, one at a time is delivered, in order."`
 	Dedupe     string            `json:"dedupe_key,omitempty"`
-	Attempts   int               `json:"attempts" doc:"That ended."`
-	Error      string            `json:"error,omitempty" doc:"Of the last attempt."`
-	NextAt     time.Time         `json:"next_at,omitzero" doc:"When it is attempted next, unless it waits behind another."`
+	Attempts   int               `json:"attempts" doc:"Number of completed attempts."`
+	Error      string            `json:"error,omitempty" doc:"Error of the last attempt."`
+	NextAt     time.Time         `json:"next_at,omitzero" doc:"Time of the next attempt. The delivery can also wait for an earlier delivery."`
 	CreatedAt  time.Time         `json:"created_at"`
 	EndedAt    time.Time         `json:"ended_at,omitzero"`
 	Arguments  json.RawMessage   `json:"arguments,omitempty"`
-	Tried      []DeliveryAttempt `json:"tried,omitempty" nullable:"false" doc:"The attempts, first first."`
-	Restricted bool              `json:"restricted,omitempty" doc:"Arguments, errors and answers were left out: admins alone read them."`
-	Verified   *Verification     `json:"verification,omitempty" doc:"Of the file that goes along, where one does; with the attempts."`
+	Tried      []DeliveryAttempt `json:"tried,omitempty" nullable:"false" doc:"Attempts, oldest first."`
+	Restricted bool              `json:"restricted,omitempty" doc:"Whether arguments, errors and responses were left out, because only admins can read them."`
+	Verified   *Verification     `json:"verification,omitempty" doc:"Verification of the attached file, if there is one. Only together with the attempts."`
 }
 
 // DeliveryAttempt is one attempt of a delivery.

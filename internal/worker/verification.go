@@ -22,10 +22,10 @@ const (
 // to.
 type Verification struct {
 	URI   string `json:"uri"`
-	Hash  string `json:"hash,omitempty" doc:"That the file must have, as the event says."`
-	State string `json:"state" enum:"pending,proved,unproved,left_out,missing,refused" doc:"pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it, because nothing proves it; missing: the call was made without it, because it could not be fetched; refused: it is not the one that was meant, and nothing was sent."`
-	Proof string `json:"proof,omitempty" doc:"What proved it: cid, its content identifier; keccak, the hash; cid+keccak, both; inline, it stands on the chain itself."`
-	Why   string `json:"why,omitempty" doc:"Why it is refused, left out, missing or not had yet."`
+	Hash  string `json:"hash,omitempty" doc:"Hash of the file that the event requires."`
+	State string `json:"state" enum:"pending,proved,unproved,left_out,missing,refused" doc:"Result of the verification. pending: not fetched yet, will be retried. proved: verified. unproved: sent without proof, which the trigger allows. left_out: the call was made without the file, because nothing proves it. missing: the call was made without the file, because it could not be fetched. refused: the file is a different one, and nothing was sent."`
+	Proof string `json:"proof,omitempty" doc:"What verified the file: cid (its content identifier), keccak (the hash), cid+keccak (both) or inline (stored on the chain itself)."`
+	Why   string `json:"why,omitempty" doc:"Why the file is refused, left out, missing or not fetched yet."`
 }
 
 // newVerification derives the state of a job's file from its attempts; nil if
