@@ -43,11 +43,11 @@ type API struct {
 type APISettings struct {
 	DocumentURL string   `json:"document_url,omitempty" maxLength:"4096" text:"url" doc:"Of an auto-generated server: where its documentation is, in place of document."`
 	Format      string   `json:"format,omitempty" doc:"Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected."`
-	Exposure    Exposure `json:"exposure,omitempty" enum:"auto,all,search" empty:"auto" flag:"exposure" doc:"Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client searches by itself). By default auto."`
-	Include     []string `json:"include,omitempty" maxItems:"256" flag:"include rule" doc:"Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones."`
-	Mutations   string   `json:"mutations,omitempty" enum:"none,explicit,all" empty:"none" flag:"mutations" doc:"Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none."`
-	Rate        float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" flag:"rate number" doc:"Of an auto-generated server: the most requests per second that the API receives. 0 is no limit."`
-	PollMinutes int      `json:"poll_minutes,omitempty" minimum:"0" maximum:"44640" flag:"poll minutes" doc:"Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never."`
+	Exposure    Exposure `json:"exposure,omitempty" enum:"auto,all,search" empty:"auto" flag:"exposure" doc:"How the tools of a generated server are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client searches tools itself). By default auto."`
+	Include     []string `json:"include,omitempty" maxItems:"256" flag:"include rule" doc:"Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones."`
+	Mutations   string   `json:"mutations,omitempty" enum:"none,explicit,all" empty:"none" flag:"mutations" doc:"Which mutations of a GraphQL API become tools: none, explicit (those that include names) or all. By default none."`
+	Rate        float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" flag:"rate number" doc:"Maximum number of requests per second to the API of a generated server. 0 is no limit."`
+	PollMinutes int      `json:"poll_minutes,omitempty" minimum:"0" maximum:"44640" flag:"poll minutes" doc:"How often to check whether the document of a generated server has changed, if it came from a URL, in minutes. 0 is never."`
 }
 
 // Check returns an error that names the first invalid member, if there is one.

@@ -74,7 +74,7 @@ const Masked = "***"
 // The tags are those of Field: the settings file, the API, diffs, flags and the console
 // follow from them. A new field also needs its use, and docs/guides/servers.md.
 type Connection struct {
-	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command."`
+	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command."`
 	URL       string            `json:"url,omitempty" maxLength:"4096" text:"url" flag:"url URL" doc:"Address of the server, with http and sse. Its query is stored encrypted, like a credential."`
 	Command   []string          `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words."`
 	Cwd       string            `json:"cwd,omitempty" maxLength:"4096" flag:"cwd directory" doc:"Working directory of a command."`
@@ -82,22 +82,22 @@ type Connection struct {
 	Auth      *Auth             `json:"auth,omitempty" doc:"How Junctor authenticates itself to the server."`
 	Headers   map[string]string `json:"headers,omitempty" names:"header" flag:"header 'Name: value'" doc:"Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value."`
 
-	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only)."`
+	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Whose credentials calls use: shared (those of the server) or per-user (those of each user; the server's own are used for its lists only)."`
 	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key)."`
-	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
+	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
 
-	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"How long a call may run without a progress notification from the server, such as 5m. By default --call-timeout of the instance."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"How long a call may run in total, even with progress notifications, such as 1h. By default --call-timeout-max of the instance."`
 
-	Views Views `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off."`
-	Home  Home  `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each."`
+	Views Views `json:"views,omitempty" enum:"on,off" flag:"views" public:"true" reconnect:"no" doc:"Whether tools without an App get a generated App view that shows their results: on or off. By default on; for built-in servers off."`
+	Home  Home  `json:"home,omitempty" enum:"each,one" empty:"each" flag:"home" public:"true" doc:"Which replicas run a command: each, or one, to which the others forward calls. By default each."`
 
 	// BelieveAnnotations makes the annotations of the server's tools count:
 	// readOnlyHint skips approvals and idempotentHint allows retries. They are
 	// unverified claims of the server or of a document's author, so only an
 	// admin or the operator can set it. Annotations of built-in servers always
 	// count.
-	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off."`
+	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off."`
 
 	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it)."`
 }
@@ -181,18 +181,18 @@ const ClientAuthKey ClientAuth = "private-key-jwt"
 
 // Override changes how a tool is shown. Its tags are those of Field.
 type Override struct {
-	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Nobody sees the tool or can call it."`
-	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"In place of its own name."`
-	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"In place of its own description."`
+	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Hide the tool from all callers."`
+	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"Name that clients see instead of the tool's own."`
+	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"Description that clients see instead of the tool's own."`
 
 	// The limits of its calls, in place of those of the server.
-	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"How long a call of the tool may run without a sign of the server, in place of the server's call_timeout."`
-	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"tool-call-timeout-max TOOL=TIME" doc:"How long a call of the tool may run in total, in place of the server's call_timeout_max."`
+	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"How long a call of the tool may run without a progress notification, instead of the server's limit."`
+	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"tool-call-timeout-max TOOL=TIME" doc:"How long a call of the tool may run in total, instead of the server's limit."`
 
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
 	// an admin or the operator can set it.
-	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"The tool changes nothing: its calls need no approval and may be repeated."`
+	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"Mark the tool as read-only: its calls need no approval and can be retried."`
 }
 
 // ServerStatus is the current state of a server's connection, from its last

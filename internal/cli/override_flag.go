@@ -72,9 +72,9 @@ func (f *overrideFlags) addTo(cmd *cobra.Command) {
 		}
 		one := &overrideFlag{field: field}
 		f.all = append(f.all, one)
-		undo := "TOOL= takes it back"
+		undo := "TOOL= reverts it"
 		if field.Type.Kind() == reflect.Bool {
-			undo = "TOOL=false takes it back"
+			undo = "TOOL=false reverts it"
 		}
 		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". Repeatable")
 	}

@@ -45,7 +45,7 @@ func newGuardian(allow []netip.Prefix) *ssrf.Guardian {
 func newDeniedError(cause error) error {
 	return &junctor.Error{
 		Code:    junctor.CodeDenied,
-		Message: "this destination is not allowed: it is not a public address, and its range is not in egress-allow",
+		Message: "this destination is not allowed: it is not a public address; allow its range with --egress-allow",
 		Cause:   cause,
 	}
 }
@@ -76,7 +76,7 @@ func (p *destinationPolicy) checkHTTPDial(network, address string, c syscall.Raw
 }
 
 func newPlainHTTPError() error {
-	return junctor.Errorf(junctor.CodeDenied, "plain http is for addresses in egress-allow only: use https")
+	return junctor.Errorf(junctor.CodeDenied, "plain http is allowed only for addresses in --egress-allow: use https")
 }
 
 // checkAddress judges one address. Clouds serve their credentials at link-local

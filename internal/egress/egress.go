@@ -62,7 +62,7 @@ func New(opt Options) (*Egress, error) {
 	}
 	for _, p := range opt.Allow {
 		if !p.IsValid() || p.Addr().Is4In6() {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "egress-allow has the range %v: write it as 10.1.0.0/16 or fd00::/8", p)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "--egress-allow: invalid range %v; write it as 10.1.0.0/16 or fd00::/8", p)
 		}
 	}
 	if p := opt.Proxy; p != nil && (p.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5"}, p.Scheme)) {
