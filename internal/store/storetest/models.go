@@ -53,7 +53,7 @@ func modelTests() map[string]func(*trial) {
 		"agents/keep what they think with": func(t *trial) {
 			mine := t.open().For(junctor.DefaultTenant)
 			brain := &junctor.Brain{Model: "small", Instructions: "be kind", Limits: &junctor.TurnLimits{Turns: 3, Seconds: 9}}
-			a := must(mine.AddAgent(t.Context(), junctor.Agent{Name: "bot", Role: "QA", Brain: brain}))(t)
+			a := must(mine.AddAgent(t.Context(), junctor.Agent{Name: "bot", Role: "QA", Brain: brain, Exposure: junctor.ExposureSearch}))(t)
 			if diff := cmp.Diff(brain, a.Brain); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
