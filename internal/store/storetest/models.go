@@ -57,9 +57,12 @@ func modelTests() map[string]func(*trial) {
 			if diff := cmp.Diff(brain, a.Brain); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			a.Brain = nil
-			if a = must(mine.UpdateAgent(t.Context(), a))(t); a.Brain != nil {
-				t.Errorf("it still has %+v", a.Brain)
+			if a = must(mine.Agent(t.Context(), "bot"))(t); a.Exposure != junctor.ExposureSearch {
+				t.Errorf("its exposure is %q", a.Exposure)
+			}
+			a.Brain, a.Exposure = nil, ""
+			if a = must(mine.UpdateAgent(t.Context(), a))(t); a.Brain != nil || a.Exposure != "" {
+				t.Errorf("it still has %+v, exposure %q", a.Brain, a.Exposure)
 			}
 		},
 	}
