@@ -42,7 +42,7 @@ func (s *SignIn) submitLogin(w http.ResponseWriter, r *http.Request) {
 	if token := r.PostForm.Get("token"); token != "" {
 		cookie, _, err := s.Identity.UseLink(r.Context(), token)
 		if junctor.CodeOf(err) == junctor.CodeNotFound {
-			s.renderRefusal(w, r, http.StatusUnauthorized, "This link is not valid any more: it was used, or its time has passed. “junctor login” makes a new one.")
+			s.renderRefusal(w, r, http.StatusUnauthorized, "This link is no longer valid: it was used, or it has expired. Run “junctor login” for a new one.")
 			return
 		}
 		s.finishSignIn(w, r, cookie, next, err)
@@ -52,13 +52,13 @@ func (s *SignIn) submitLogin(w http.ResponseWriter, r *http.Request) {
 	tenant, who := parseName(name)
 	if wait, ok := s.countTry(r, tenant, who); !ok {
 		w.Header().Set("Retry-After", strconv.FormatInt(roundUpSeconds(wait), 10))
-		s.renderPage(w, r, http.StatusTooManyRequests, pageData{TypedName: name, Next: next, Alert: fmt.Sprintf("Too many tries. Wait %s and try again, or use a sign-in link.", formatSeconds(roundUpSeconds(wait)))})
+		s.renderPage(w, r, http.StatusTooManyRequests, pageData{TypedName: name, Next: next, Alert: fmt.Sprintf("Too many attempts. Wait %s, then try again, or use a sign-in link.", formatSeconds(roundUpSeconds(wait)))})
 		return
 	}
 	cookie, _, err := s.Identity.SignIn(r.Context(), tenant, who, password)
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		s.Log.WarnContext(r.Context(), "a sign-in by password failed", "from", s.Address(r).String())
-		s.renderPage(w, r, http.StatusUnauthorized, pageData{TypedName: name, Next: next, Alert: "This name and password do not go together."})
+		s.renderPage(w, r, http.StatusUnauthorized, pageData{TypedName: name, Next: next, Alert: "The name or the password is incorrect."})
 		return
 	}
 	s.finishSignIn(w, r, cookie, next, err)
@@ -123,5 +123,5 @@ func (s *SignIn) renderRefusal(w http.ResponseWriter, r *http.Request, status in
 // renderFault logs an internal error and shows a page without its details.
 func (s *SignIn) renderFault(w http.ResponseWriter, r *http.Request, err error) {
 	s.Log.ErrorContext(r.Context(), "somebody could not sign in", "error", err, "cause", junctor.AsError(err).Cause)
-	s.renderRefusal(w, r, http.StatusServiceUnavailable, "Signing in does not work just now; the log of this instance says why. Try again in a moment.")
+	s.renderRefusal(w, r, http.StatusServiceUnavailable, "Sign-in is unavailable; the log of this instance has the reason. Try again in a moment.")
 }

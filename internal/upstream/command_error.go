@@ -19,7 +19,7 @@ func (d detailError) Error() string { return string(d) }
 // permitted users find the detail; "" for none.
 func (o *Options) commandError(code junctor.Code, message, detail string, cause error) *junctor.Error {
 	if detail != "" {
-		message += "; its owner and admins see why with junctor server show " + o.ID
+		message += "; its owner and admins can see the reason with junctor server show " + o.ID
 		cause = errors.Join(cause, detailError(detail))
 	}
 	return &junctor.Error{Code: code, Message: message, Cause: cause}
@@ -28,7 +28,7 @@ func (o *Options) commandError(code junctor.Code, message, detail string, cause 
 // quoteLastOutput quotes the end of the command's output; "" if it wrote nothing.
 func (o *Options) quoteLastOutput() string {
 	if words := joinLastLines(o.Command.Output()); words != "" {
-		return "it last wrote: " + words
+		return "its last output: " + words
 	}
 	return ""
 }
