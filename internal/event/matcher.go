@@ -79,7 +79,7 @@ func parseBound(name string, n *float64) (*big.Rat, error) {
 	}
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(*n, 'f', -1, 64))
 	if !ok {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "match: %s is no number", name)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "match: %s is not a number", name)
 	}
 	return r, nil
 }
@@ -93,7 +93,7 @@ func newCondition(c junctor.Condition) (condition, error) {
 	}
 	made := condition{paths: places, op: c.Op}
 	if !slices.Contains(Operators(), c.Op) {
-		return made, junctor.Errorf(junctor.CodeInvalid, "%q is no comparison: use one of %s", clipText(c.Op), strings.Join(Operators(), " "))
+		return made, junctor.Errorf(junctor.CodeInvalid, "%q is not an operator: use one of %s", clipText(c.Op), strings.Join(Operators(), " "))
 	}
 	// exists without a value means that the field must exist.
 	if c.Op == opExists && len(c.Value) == 0 {
@@ -103,18 +103,18 @@ func newCondition(c junctor.Condition) (condition, error) {
 	// compare.
 	v, err := newEventReader(&junctor.Event{Data: json.RawMessage(c.Value)})
 	if err != nil || len(c.Value) == 0 {
-		return made, junctor.Errorf(junctor.CodeInvalid, "it needs a value to compare with, in JSON")
+		return made, junctor.Errorf(junctor.CodeInvalid, "value is missing, or is not JSON")
 	}
 	made.value = v.data
 	_, list := made.value.([]any)
 	_, text := made.value.(string)
 	switch {
 	case c.Op == opIn && !list:
-		return made, junctor.Errorf(junctor.CodeInvalid, "in needs a list of values")
+		return made, junctor.Errorf(junctor.CodeInvalid, "in requires an array of values")
 	case c.Op == opStarts && !text:
-		return made, junctor.Errorf(junctor.CodeInvalid, "starts needs a text")
+		return made, junctor.Errorf(junctor.CodeInvalid, "starts requires a string")
 	case c.Op == opExists && made.value != true && made.value != false:
-		return made, junctor.Errorf(junctor.CodeInvalid, "exists takes true or false, or nothing")
+		return made, junctor.Errorf(junctor.CodeInvalid, "exists requires true, false or no value")
 	}
 	return made, nil
 }

@@ -55,11 +55,11 @@ func parsePath(text string) ([]path, error) {
 		parts = parts[1:]
 	}
 	if len(parts) > maxPathSteps {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q leads more than %d steps into an event", clipText(text), maxPathSteps)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is nested more than %d levels deep", clipText(text), maxPathSteps)
 	}
 	for _, p := range parts {
 		if p == "" || strings.ContainsAny(p, "{}|'\" \t\r\n") {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "%q is no place in an event: write it as data.repository.name", clipText(text))
+			return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a path in an event: write paths like data.repository.name", clipText(text))
 		}
 	}
 	// A short name may lead to several places, and the rest of the path follows
@@ -73,11 +73,11 @@ func parsePath(text string) ([]path, error) {
 	}
 	if !isEventMember(parts[0]) {
 		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"%q is nothing that an event has: use id, source, type, agent, received_at, data and what is in it as data.name, or one of the plain names such as score", clipText(text))
+			"%q is not a field of an event: use id, source, type, agent, received_at, data, a member such as data.name, or a short name such as score", clipText(text))
 	}
 	// Only data has inner fields.
 	if parts[0] != "data" && len(parts) > 1 {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q leads nowhere: an event's %s has no parts", clipText(text), parts[0])
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a path in an event: %s has no members", clipText(text), parts[0])
 	}
 	return []path{parts}, nil
 }
@@ -131,7 +131,7 @@ func newEventReader(e *junctor.Event) (*eventReader, error) {
 	dec := json.NewDecoder(bytes.NewReader(e.Data))
 	dec.UseNumber()
 	if err := dec.Decode(&v.data); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the data of the event is no JSON: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the data of the event is not valid JSON: %w", err)
 	}
 	return v, nil
 }

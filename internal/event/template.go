@@ -73,16 +73,16 @@ func parseTemplate(source json.RawMessage, lenient bool) (*Template, error) {
 	}
 	var check any // finds duplicate members and the like, which the decoder below accepts
 	if err := strict.Unmarshal(source, &check); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is no JSON: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is not valid JSON: %w", err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(source))
 	dec.UseNumber()
 	var root any
 	if err := dec.Decode(&root); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is no JSON: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is not valid JSON: %w", err)
 	}
 	if _, ok := root.(map[string]any); !ok {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the template must be an object: the arguments of a tool are one")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the template must be an object, because the arguments of a tool are an object")
 	}
 	root, err := compileNode(root, "", lenient, 0)
 	if err != nil {
@@ -95,14 +95,14 @@ func parseTemplate(source json.RawMessage, lenient bool) (*Template, error) {
 // the node. where is its JSON pointer.
 func compileNode(v any, where string, lenient bool, depth int) (any, error) {
 	if depth > maxTemplateDepth {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is nested more than %d deep", maxTemplateDepth)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is nested more than %d levels deep", maxTemplateDepth)
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
 			// A placeholder in a name could create duplicate members.
 			if strings.Contains(name, "{{") {
-				return nil, junctor.Errorf(junctor.CodeInvalid, "the template has a placeholder in the name of a member, at %s: only texts may have them", where+"/"+clipText(name))
+				return nil, junctor.Errorf(junctor.CodeInvalid, "the template has a placeholder in a member name, at %s: placeholders are allowed only in string values", where+"/"+clipText(name))
 			}
 			made, err := compileNode(inner, where+"/"+escapePointer(name), lenient, depth+1)
 			if err != nil {
@@ -165,7 +165,7 @@ func parseText(s string, lenient bool) (parts []textPart, err error) {
 			literal, after, ended := strings.Cut(quoted, "'")
 			after, closed := strings.CutPrefix(strings.TrimLeft(after, " "), "}}")
 			if !ended || !closed {
-				return nil, junctor.Errorf(junctor.CodeInvalid, "a text in a placeholder is not closed: write {{'text'}}")
+				return nil, junctor.Errorf(junctor.CodeInvalid, "a string in a placeholder is not closed: write {{'text'}}")
 			}
 			add(literal)
 			s = after
@@ -195,7 +195,7 @@ func parsePlaceholder(inner string, lenient bool) (textPart, error) {
 		p.optional = true
 	}
 	if typed && !slices.Contains([]string{"string", "integer", "number", "boolean", "json"}, p.targetType) {
-		return p, junctor.Errorf(junctor.CodeInvalid, "{{%s}} asks for the type %q: use string, integer, number, boolean or json", clipText(inner), clipText(p.targetType))
+		return p, junctor.Errorf(junctor.CodeInvalid, "{{%s}} has the unknown type %q: use string, integer, number, boolean or json", clipText(inner), clipText(p.targetType))
 	}
 	var err error
 	p.paths, err = parsePath(p.name)
@@ -238,7 +238,7 @@ func encodeJSON(v any) (json.RawMessage, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "what the template makes is no JSON: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the result of the template is not valid JSON: %w", err)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
@@ -324,7 +324,7 @@ func (p *textPart) resolveValue(v *eventReader, where string) (any, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "template at %s: the event %s has no %s; write {{%s?}} where it may be absent", where, v.event.ID, p.name, p.name)
 	}
 	if !v.countFilled(found) {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "template at %s: what the placeholders stand for has more than %d bytes in all; name parts of the event, or fewer placeholders", where, maxFilledBytes)
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "template at %s: the values of the placeholders have more than %d bytes in total; use smaller parts of the event, or fewer placeholders", where, maxFilledBytes)
 	}
 	made, err := convertValue(found, p.targetType)
 	if err != nil {
@@ -370,7 +370,7 @@ func convertValue(v any, as string) (any, error) {
 		case "false", "0":
 			return false, nil
 		}
-		return nil, fmt.Errorf("is no boolean")
+		return nil, fmt.Errorf("is not a boolean")
 	}
 	text := written()
 	if as == "integer" {
@@ -381,11 +381,11 @@ func convertValue(v any, as string) (any, error) {
 		if f, err := strconv.ParseFloat(text, 64); err == nil && f == float64(int64(f)) && f > -maxExactInteger && f < maxExactInteger {
 			return json.Number(strconv.FormatInt(int64(f), 10)), nil
 		}
-		return nil, fmt.Errorf("is no whole number")
+		return nil, fmt.Errorf("is not an integer")
 	}
 	var n json.Number
 	if err := json.Unmarshal([]byte(text), &n); err != nil || n == "" || text[0] == '"' {
-		return nil, fmt.Errorf("is no number")
+		return nil, fmt.Errorf("is not a number")
 	}
 	return n, nil
 }

@@ -56,20 +56,20 @@ const sortedSample = `{"big":12345678901234567890,"client_address":"0xab","list"
 func TestTemplatesThatNeverFit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ template, says string }{
-		"no JSON":              {`{`, "no JSON"},
+		"no JSON":              {`{`, "not valid JSON"},
 		"no object":            {`["{{id}}"]`, "must be an object"},
-		"a member twice":       {`{"a":1,"a":2}`, "no JSON"},
+		"a member twice":       {`{"a":1,"a":2}`, "not valid JSON"},
 		"an unknown name":      {`{"a":{"b":["{{nope}}"]}}`, "/a/b/0"},
 		"not closed":           {`{"a":"{{id"}`, "not closed"},
 		"a text not closed":    {`{"a":"{{'id}}"}`, "not closed"},
-		"an empty name":        {`{"a":"{{}}"}`, "no place"},
+		"an empty name":        {`{"a":"{{}}"}`, "not a path"},
 		"an unknown type":      {`{"a":"{{id|date}}"}`, "string, integer"},
 		"an empty type":        {`{"a":"{{id|}}"}`, "string, integer"},
-		"parts of what has no": {`{"a":"{{id.x}}"}`, "no parts"},
-		"an empty step":        {`{"a":"{{data..x}}"}`, "no place"},
-		"in a name":            {`{"{{id}}":1}`, "only texts"},
-		"braces in braces":     {`{"a":"{{ {{id}} }}"}`, "no place"},
-		"far too deep":         {`{"a":"{{data` + strings.Repeat(".x", 40) + `}}"}`, "steps"},
+		"parts of what has no": {`{"a":"{{id.x}}"}`, "no members"},
+		"an empty step":        {`{"a":"{{data..x}}"}`, "not a path"},
+		"in a name":            {`{"{{id}}":1}`, "only in string values"},
+		"braces in braces":     {`{"a":"{{ {{id}} }}"}`, "not a path"},
+		"far too deep":         {`{"a":"{{data` + strings.Repeat(".x", 40) + `}}"}`, "levels deep"},
 		"nested without end":   {strings.Repeat(`{"a":`, 80) + `1` + strings.Repeat(`}`, 80), "deep"},
 	} {
 		if _, err := event.ParseTemplate(json.RawMessage(c.template)); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), c.says) {
@@ -83,9 +83,9 @@ func TestTemplatesThatDoNotFitAnEvent(t *testing.T) {
 	for name, c := range map[string]struct{ template, says string }{
 		"absent":           {`{"a":{"b":"{{data.none}}"}}`, "template at /a/b: the event e1 has no data.none; write {{data.none?}}"},
 		"null":             {`{"a":"{{data.null}}"}`, "has no data.null"},
-		"no whole number":  {`{"a":"{{data.tag1|integer}}"}`, "is no whole number"},
-		"no number":        {`{"a":"{{data.tag1|number}}"}`, "is no number"},
-		"no boolean":       {`{"a":"{{data.score|boolean}}"}`, "is no boolean"},
+		"no whole number":  {`{"a":"{{data.tag1|integer}}"}`, "is not an integer"},
+		"no number":        {`{"a":"{{data.tag1|number}}"}`, "is not a number"},
+		"no boolean":       {`{"a":"{{data.score|boolean}}"}`, "is not a boolean"},
 		"into a text":      {`{"a":"{{data.tag1.x}}"}`, "has no data.tag1.x"},
 		"beyond a list":    {`{"a":"{{data.list.2}}"}`, "has no data.list.2"},
 		"a list by a name": {`{"a":"{{data.list.x}}"}`, "has no data.list.x"},

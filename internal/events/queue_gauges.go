@@ -64,14 +64,14 @@ func (g *queueGauges) collect(set func(name, help, label, value string, number f
 		return
 	}
 	for _, state := range []queue.State{queue.StateWaiting, queue.StateReady, queue.StateLeased, queue.StateHeld, queue.StateDead} {
-		set("queue_depth", "Deliveries that did not end, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))
+		set("queue_depth", "Deliveries that have not ended, and dead deliveries, by state.", "state", string(state), float64(s.Counts[state]))
 	}
 	oldest := 0.0
 	if !s.OldestReady.IsZero() {
 		oldest = max(0, time.Since(s.OldestReady).Seconds())
 	}
-	set("job_oldest_ready_seconds", "For how long the delivery has been due that waits longest.", "", "", oldest)
+	set("job_oldest_ready_seconds", "Seconds since the oldest waiting delivery became due.", "", "", oldest)
 	for _, state := range []queue.LaneState{queue.LaneOpen, queue.LaneHalfOpen, queue.LaneStopped} {
-		set("breaker_state", "Endpoints that are left alone (open), are found out about (half) or were stopped.", "state", string(state), float64(s.Lanes[state]))
+		set("breaker_state", "Delivery endpoints whose breaker is open or half-open, or that were stopped, by state.", "state", string(state), float64(s.Lanes[state]))
 	}
 }

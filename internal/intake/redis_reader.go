@@ -197,11 +197,11 @@ func (in *Intake) newRedisClient(ctx context.Context, src *junctor.Source) (*red
 		return nil, err
 	}
 	if !ok {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the source %q has no address", src.ID)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the source %q has no Redis URL: set its secret", src.ID)
 	}
 	opts, err := redis.ParseURL(secret.Reveal())
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the address of the source %q is none", src.ID)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the Redis URL of the source %q is invalid", src.ID)
 	}
 	secure := opts.TLSConfig != nil
 	opts.TLSConfig = nil // the Dialer adds TLS

@@ -84,7 +84,7 @@ func (c *CompletionsHandler) loadTurn(r *http.Request) (agent.Turn, error) {
 		return agent.Turn{}, err
 	}
 	if !p.Has(junctor.ScopeToolsCall) {
-		return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", r.PathValue("agent"))
+		return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "unknown agent %q; junctor agent ls lists the agents", r.PathValue("agent"))
 	}
 	return c.NewTurn(r.Context(), p, r.PathValue("agent"))
 }
@@ -135,16 +135,16 @@ func (c *CompletionsHandler) readRequest(w http.ResponseWriter, r *http.Request,
 		return in, refusal
 	}
 	if err != nil {
-		return in, junctor.Errorf(junctor.CodeTooLarge, "the body cannot be read, or is longer than %d bytes: %w", c.MaxBody, err)
+		return in, junctor.Errorf(junctor.CodeTooLarge, "the body cannot be read, or is larger than %d bytes: %w", c.MaxBody, err)
 	}
 	if err := strict.Unmarshal(body, &in); err != nil {
-		return in, junctor.Errorf(junctor.CodeInvalid, "the body is no request for a chat completion: %w", err)
+		return in, junctor.Errorf(junctor.CodeInvalid, "the body is not a chat completion request: %w", err)
 	}
 	switch {
 	case len(in.Tools) > 0:
-		return in, junctor.Errorf(junctor.CodeInvalid, "tools: this agent has its own, and calls none of the client's; leave them out")
+		return in, junctor.Errorf(junctor.CodeInvalid, "tools: an agent uses only its own tools; omit tools")
 	case in.N > 1:
-		return in, junctor.Errorf(junctor.CodeInvalid, "n: an agent gives one answer")
+		return in, junctor.Errorf(junctor.CodeInvalid, "n: must be 1")
 	}
 	for _, m := range in.Messages {
 		text, err := agui.DecodeText(m.Content)
@@ -161,11 +161,11 @@ func (c *CompletionsHandler) readRequest(w http.ResponseWriter, r *http.Request,
 				turn.Messages = append(turn.Messages, agent.Message{Role: agent.RoleAssistant, Text: text})
 			}
 		default:
-			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the role is system, developer, user or assistant, not %q", m.Role)
+			return in, junctor.Errorf(junctor.CodeInvalid, "messages: role must be system, developer, user or assistant, not %q", m.Role)
 		}
 	}
 	if n := len(turn.Messages); n == 0 || turn.Messages[n-1].Role != agent.RoleUser {
-		return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last one is to be of role user")
+		return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last message must have the role user")
 	}
 	return in, nil
 }

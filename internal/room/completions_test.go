@@ -53,16 +53,16 @@ func TestCompletions(t *testing.T) {
 		{"a tool that it has not", "clerk", "k", said(`"add"`), 200, `this agent has none`},
 		{"a stream", "clerk", "k", `{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hello"}]}`, 200, `"total_tokens":`},
 		{"no key", "clerk", "", said(`"hello"`), 401, `"code":"unauthenticated"`},
-		{"a key that may not call", "clerk", "reader", said(`"hello"`), 404, `there is no agent`},
+		{"a key that may not call", "clerk", "reader", said(`"hello"`), 404, `unknown agent`},
 		{"over a limit", "clerk", "busy", said(`"hello"`), 429, `rate_limit_error`},
 		{"no agent", "nobody", "k", said(`"hello"`), 404, `invalid_request_error`},
 		{"a picture", "clerk", "k", said(`[{"type":"image_url"}]`), 400, `agents read text alone`},
 		{"a role of tomorrow", "clerk", "k", `{"messages":[{"role":"oracle","content":"x"}]}`, 400, `not \"oracle\"`},
-		{"the client's tools", "clerk", "k", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, `leave them out`},
-		{"two answers", "clerk", "k", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, 400, `one answer`},
+		{"the client's tools", "clerk", "k", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, `omit tools`},
+		{"two answers", "clerk", "k", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, 400, `must be 1`},
 		{"nothing said", "clerk", "k", `{"messages":[{"role":"assistant","content":"x"}]}`, 400, `role user`},
-		{"no JSON", "clerk", "k", `{`, 400, `no request for a chat completion`},
-		{"too long", "clerk", "k", said(`"` + strings.Repeat("x", 1000) + `"`), 413, `longer than 1000 bytes`},
+		{"no JSON", "clerk", "k", `{`, 400, `not a chat completion request`},
+		{"too long", "clerk", "k", said(`"` + strings.Repeat("x", 1000) + `"`), 413, `larger than 1000 bytes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

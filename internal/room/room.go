@@ -68,7 +68,7 @@ type roomKey struct {
 // accepts requests, keeps Run running, and calls Close in the end.
 func New(o Options) (*Rooms, error) {
 	if o.Store == nil || o.Turns == nil || o.AppTools == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Replica == "" || o.Log == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Replica and Log")
+		return nil, junctor.Errorf(junctor.CodeInternal, "room: Store, Turns, AppTools, Catalogs, Now, NewID, Replica and Log are required")
 	}
 	r := &Rooms{Options: o, activeRooms: map[roomKey]*activeRoom{}}
 	r.lifetime, r.cancel = context.WithCancel(context.Background())
@@ -156,7 +156,7 @@ func isMember(p *junctor.Principal, w *junctor.Room) bool {
 func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id string) (junctor.Room, error) {
 	w, err := r.Store.For(p.Tenant).Room(ctx, id)
 	if err == nil && !isMember(p, &w) {
-		return junctor.Room{}, junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", id)
+		return junctor.Room{}, junctor.Errorf(junctor.CodeNotFound, "unknown room %q, or you are not a member; junctor room ls lists your rooms", id)
 	}
 	return w, err
 }
@@ -166,7 +166,7 @@ func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id stri
 func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id string) (junctor.Room, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(w.Owner) {
-		return w, junctor.Errorf(junctor.CodeDenied, "the room %q is not yours: who made it, or an admin, can change it", w.Name)
+		return w, junctor.Errorf(junctor.CodeDenied, "you do not own the room %q: only its owner or an admin can change it", w.Name)
 	}
 	return w, err
 }
@@ -175,7 +175,7 @@ func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id strin
 // default the router policy applies, with three rounds, and calls need an approval.
 func (r *Rooms) Create(ctx context.Context, p *junctor.Principal, c Settings) (junctor.Room, error) {
 	if p.Agent != "" {
-		return junctor.Room{}, junctor.Errorf(junctor.CodeDenied, "rooms are made by people")
+		return junctor.Room{}, junctor.Errorf(junctor.CodeDenied, "agents cannot create rooms")
 	}
 	w := junctor.Room{
 		Tenant: p.Tenant, ID: "r" + strings.ToLower(rand.Text()[:11]), Policy: junctor.PolicyRouter, MaxRounds: 3, Approvals: junctor.ApproveAsk, Owner: p.ID(), Members: []junctor.Member{},
@@ -260,10 +260,10 @@ func (r *Rooms) checkMember(ctx context.Context, p *junctor.Principal, m *juncto
 			return err
 		}
 		if m.Agent == mentionAll {
-			return junctor.Errorf(junctor.CodeInvalid, "an agent of the name %q cannot be in a room: @%s is everybody", mentionAll, mentionAll)
+			return junctor.Errorf(junctor.CodeInvalid, "an agent named %q cannot be a member of a room: @%s addresses all agents", mentionAll, mentionAll)
 		}
 		if !slices.Contains(formerAgents, m.Agent) && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
-			return junctor.Errorf(junctor.CodeDenied, "the agent %q is not yours: who made it, or an admin, can bring it into a room", m.Agent)
+			return junctor.Errorf(junctor.CodeDenied, "you do not own the agent %q: only its owner or an admin can add it to a room", m.Agent)
 		}
 	case m.User != "" && m.Agent == "":
 		one, err := rows.User(ctx, m.User)

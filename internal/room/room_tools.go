@@ -96,11 +96,11 @@ func (t *roomTools) callRoomTool(ctx context.Context, c agent.Call) (string, err
 		Message string `json:"message"`
 	}
 	if err := strict.Unmarshal(c.Arguments, &in, strict.RejectUnknownMembers(true)); err != nil || strings.TrimSpace(in.Message) == "" {
-		return "", junctor.Errorf(junctor.CodeInvalid, "%s takes agent and message, both texts", c.Name)
+		return "", junctor.Errorf(junctor.CodeInvalid, "%s requires agent and message, both strings", c.Name)
 	}
 	in.Agent = strings.TrimPrefix(in.Agent, "@")
 	if !slices.Contains(t.otherAgents, in.Agent) {
-		return "", junctor.Errorf(junctor.CodeInvalid, "%q is not another agent of this room; in it are: %s", in.Agent, strings.Join(t.otherAgents, ", "))
+		return "", junctor.Errorf(junctor.CodeInvalid, "%q is not another agent of this room; the other agents are: %s", in.Agent, strings.Join(t.otherAgents, ", "))
 	}
 	if c.Name == handOverTool {
 		return t.passFloor(in.Agent, in.Message)
@@ -115,7 +115,7 @@ func (t *roomTools) passFloor(to, message string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.plan.Round >= r.room.MaxRounds {
-		return "", junctor.Errorf(junctor.CodeLimited, "the floor was passed %d times, as often as this room lets it: answer yourself, and the person will say how to go on", r.room.MaxRounds)
+		return "", junctor.Errorf(junctor.CodeLimited, "the limit of %d hand-overs in this room is reached: answer yourself, and the user will decide how to continue", r.room.MaxRounds)
 	}
 	r.plan.queueAgents(t.self, []string{to})
 	note := junctor.Message{
@@ -145,7 +145,7 @@ func (t *roomTools) askOtherAgent(ctx context.Context, callID, name, message str
 	rec := r.newRecorder(t.storeCtx, name, t.part, callID) //nolint:contextcheck // messages are stored although the run is stopped
 	end := agent.Run(ctx, turn, rec.handleEvent)
 	if end.Outcome == agent.OutcomeWaiting {
-		end.Outcome, end.Reason = agent.OutcomeFailed, fmt.Sprintf("%s wants to use %s, which a person must allow: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
+		end.Outcome, end.Reason = agent.OutcomeFailed, fmt.Sprintf("%s requests a call of %s, which a user must approve: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
 		end.Waiting = nil
 	}
 	rec.finishTurn(end)

@@ -35,7 +35,7 @@ func (r *Rooms) StartRun(ctx context.Context, p *junctor.Principal, id string, i
 		return nil, err
 	}
 	if in.ThreadID != "" && in.ThreadID != id {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "threadId is the room's id, %q, not %q", id, in.ThreadID)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "threadId must be the ID of the room, %q, not %q", id, in.ThreadID)
 	}
 	if in.RunID == "" {
 		in.RunID = r.NewID()
@@ -52,14 +52,14 @@ func (r *Rooms) StartRun(ctx context.Context, p *junctor.Principal, id string, i
 			text = in.Action.Describe()
 		}
 		if action, err = json.Marshal(in.Action); err != nil {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the action cannot be kept: %w", err)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: cannot store the action: %w", err)
 		}
 	}
 	switch {
 	case text == "":
-		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last one says nothing")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last message is empty")
 	case len(text) > maxMessageBytes || !utf8.ValidString(text):
-		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", maxMessageBytes>>10)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message must not be longer than %d KiB", maxMessageBytes>>10)
 	}
 	if in.Message.ID == "" {
 		in.Message.ID = r.NewID()
@@ -98,7 +98,7 @@ func (r *Rooms) planRun(ctx context.Context, w *junctor.Room, text, picked strin
 			plan.Next = []string{picked}
 			return plan, nil
 		}
-		return plan, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not in this room; in it are: %s", picked, strings.Join(w.Agents(), ", "))
+		return plan, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not a member of this room; its agents are: %s", picked, strings.Join(w.Agents(), ", "))
 	}
 	lastSpeaker := ""
 	if w.Policy == junctor.PolicyRoundRobin || w.Policy == junctor.PolicyRouter {
@@ -160,7 +160,7 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 	for _, answer := range in.Resume {
 		a, ok := byID[answer.InterruptID]
 		if !ok || from != "" && a.Run != from {
-			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.InterruptID)
+			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits for the approval %q: it was already answered, or the run was stopped", answer.InterruptID)
 		}
 		from = a.Run
 		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), junctor.ShortenText(answer.Reason, maxReasonBytes)
@@ -221,7 +221,7 @@ func newInterrupts(asked []junctor.CallApproval, part string) []agui.PendingInte
 			meta = nil // a map of strings always encodes
 		}
 		out = append(out, agui.PendingInterrupt{
-			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s wants to use %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
+			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s requests a call of %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
 			ResponseSchema: json.RawMessage(`{"type":"object","properties":{"allow":{"type":"boolean"},"remember":{"type":"boolean"},"reason":{"type":"string"}},"required":["allow"]}`),
 		})
 	}
@@ -232,7 +232,7 @@ func newInterrupts(asked []junctor.CallApproval, part string) []agui.PendingInte
 // fails while the instance stops.
 func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Room, id string) (junctor.RoomRun, error) {
 	if r.lifetime.Err() != nil {
-		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
+		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is stopping; try again in a moment")
 	}
 	return junctor.RoomRun{Tenant: p.Tenant, Room: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Replica: r.Replica, BegunAt: r.Now()}, nil
 }
@@ -310,7 +310,7 @@ func (r *Rooms) recoverLostRuns(ctx context.Context, starting bool) error {
 	errs := append(make([]error, 0, 1+len(lost)), err)
 	for _, run := range lost {
 		w := junctor.Room{Tenant: run.Tenant, ID: run.Room}
-		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
+		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance stopped during this run. Its unfinished calls are marked as lost and are not repeated: send your message again if you still need the answer."))
 	}
 	return errors.Join(errs...)
 }

@@ -209,7 +209,7 @@ func TestMissingScope(t *testing.T) {
 	}
 	none := mint(t, a, i, map[string]any{"scope": "openid"})
 	r := echo(t, i, "/mcp", none)
-	const nothing = `{"jsonrpc":"2.0","id":null,"error":{"code":-31001,"message":"the token has no scope that means anything here","data":{"code":"denied"}}}`
+	const nothing = `{"jsonrpc":"2.0","id":null,"error":{"code":-31001,"message":"the token has no scope of this instance","data":{"code":"denied"}}}`
 	if r.Status != http.StatusForbidden || r.Body != nothing || r.Header.Get("WWW-Authenticate") != header("tools:read", both) {
 		t.Errorf("no scope: %d %s\n%s", r.Status, r.Body, r.Header.Get("WWW-Authenticate"))
 	}
