@@ -53,7 +53,7 @@ func TestCompletions(t *testing.T) {
 		{"a tool that it has not", "clerk", "k", said(`"add"`), 200, `this agent has none`},
 		{"a stream", "clerk", "k", `{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hello"}]}`, 200, `"total_tokens":`},
 		{"no key", "clerk", "", said(`"hello"`), 401, `"code":"unauthenticated"`},
-		{"a key that may not call", "clerk", "reader", said(`"hello"`), 404, `there is no agent`},
+		{"a key that may not call", "clerk", "reader", said(`"hello"`), 404, `unknown agent`},
 		{"over a limit", "clerk", "busy", said(`"hello"`), 429, `rate_limit_error`},
 		{"no agent", "nobody", "k", said(`"hello"`), 404, `invalid_request_error`},
 		{"a picture", "clerk", "k", said(`[{"type":"image_url"}]`), 400, `agents read text alone`},
