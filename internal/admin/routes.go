@@ -101,6 +101,7 @@ func newAPI(o Options) *api {
 	a.registerCallRoutes()
 	a.registerTailRoutes()
 	a.registerHistoryRoutes()
+	a.registerSeriesRoutes()
 	a.registerEventRoutes()
 	a.registerLimitRoutes()
 	a.registerSecretRoutes()
