@@ -254,3 +254,9 @@ func (t *tally) sortedRows() []rowKey {
 	slices.SortFunc(rows, compareRows)
 	return rows
 }
+
+// Failed returns how many calls ran and did not succeed.
+func (s *Sums) Failed() int64 { return s.Errors + s.Timeouts + s.Canceled }
+
+// Refused returns how many calls were refused before they ran.
+func (s *Sums) Refused() int64 { return s.Denied + s.Limited + s.Invalid }
