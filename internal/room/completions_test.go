@@ -56,7 +56,7 @@ func TestCompletions(t *testing.T) {
 		{"a key that may not call", "clerk", "reader", said(`"hello"`), 404, `unknown agent`},
 		{"over a limit", "clerk", "busy", said(`"hello"`), 429, `rate_limit_error`},
 		{"no agent", "nobody", "k", said(`"hello"`), 404, `invalid_request_error`},
-		{"a picture", "clerk", "k", said(`[{"type":"image_url"}]`), 400, `agents read text alone`},
+		{"a picture", "clerk", "k", said(`[{"type":"image_url"}]`), 400, `agents accept only text`},
 		{"a role of tomorrow", "clerk", "k", `{"messages":[{"role":"oracle","content":"x"}]}`, 400, `not \"oracle\"`},
 		{"the client's tools", "clerk", "k", `{"tools":[{}],"messages":[{"role":"user","content":"x"}]}`, 400, `omit tools`},
 		{"two answers", "clerk", "k", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, 400, `must be 1`},
