@@ -190,7 +190,7 @@ func TestAppViewUsesOnlyItsServer(t *testing.T) {
 	s := newStage(t, nil)
 	v := s.open(t)
 	unknown := func(name string) string {
-		return `{"error":{"code":-32602,"message":"unknown tool \"` + name + `\"; tools/list shows what there is"}}`
+		return `{"error":{"code":-32602,"message":"unknown tool \"` + name + `\"; tools/list shows the available tools"}}`
 	}
 	for _, tc := range []struct{ name, ask, want string }{
 		{"its tool", `{"method":"tools/call","params":{"name":"show","arguments":{"n":1}}}`, `{"result":{"content":[{"type":"text","text":"show"}]}}`},

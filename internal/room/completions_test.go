@@ -50,7 +50,7 @@ func TestCompletions(t *testing.T) {
 		{"a text", "clerk", "k", said(`"hello"`), 200, `"content":"heard hello"`},
 		{"parts of text", "clerk", "k", said(`[{"type":"text","text":"hel"},{"type":"text","text":"lo"}]`), 200, `heard hel\nlo`},
 		{"its time", "clerk", "k", said(`"hello"`), 200, `"created":1700000000`},
-		{"a tool that it has not", "clerk", "k", said(`"add"`), 200, `this agent has none`},
+		{"a tool that it has not", "clerk", "k", said(`"add"`), 200, `this agent has no tools`},
 		{"a stream", "clerk", "k", `{"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hello"}]}`, 200, `"total_tokens":`},
 		{"no key", "clerk", "", said(`"hello"`), 401, `"code":"unauthenticated"`},
 		{"a key that may not call", "clerk", "reader", said(`"hello"`), 404, `unknown agent`},
