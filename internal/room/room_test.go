@@ -501,7 +501,7 @@ func TestStop(t *testing.T) {
 	if s.writes.Load() != 0 {
 		t.Errorf("%d writes", s.writes.Load())
 	}
-	h.expect(id, "ada: add milk\nwriter: let me see [notes__add failed] {it was stopped}")
+	h.expect(id, "ada: add milk\nwriter: let me see [notes__add failed] {the run was stopped}")
 	if _, err := h.StartRun(t.Context(), h.ada, id, agui.Input{Message: agui.UserMessage{ID: "m1", Text: "add milk"}}); junctor.CodeOf(err) != junctor.CodeConflict {
 		t.Errorf("the same message again: %v", err)
 	}

@@ -373,7 +373,7 @@ func TestPinned(t *testing.T) {
 	o.g.Break("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q]}`, o.g.URL, other.Issuer)
 	})
-	want := "the client by-hand was used with " + o.g.Issuer + " until now, and the server names the authorization server " + other.Issuer
+	want := "the client by-hand was used with " + o.g.Issuer + " until now, but the server now names " + other.Issuer
 	if r := o.Do(t, "POST", "/api/v1/servers/notes/login", `{}`); r.Status != 502 || !strings.Contains(r.Body, want) {
 		t.Errorf("another issuer: %d %s", r.Status, r.Body)
 	}
