@@ -44,9 +44,9 @@ type APISettings struct {
 	DocumentURL string   `json:"document_url,omitempty" maxLength:"4096" text:"url" doc:"URL of the API's documentation, instead of document. Only for auto-generated servers."`
 	Format      string   `json:"format,omitempty" doc:"Format of the API's documentation: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default detected. Only for auto-generated servers."`
 	Exposure    Exposure `json:"exposure,omitempty" enum:"auto,all,search" empty:"auto" flag:"exposure" doc:"How the tools are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). By default auto. Only for auto-generated servers."`
-	Include     []string `json:"include,omitempty" maxItems:"256" flag:"include rule" doc:"Operations that become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first matching rule decides. By default all except deprecated operations. Only for auto-generated servers."`
+	Include     []string `json:"include,omitempty" maxItems:"256" flag:"include rule" doc:"Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones."`
 	Mutations   string   `json:"mutations,omitempty" enum:"none,explicit,all" empty:"none" flag:"mutations" doc:"Mutations of a GraphQL API that become tools: none, explicit (those that include names) or all. By default none."`
-	Rate        float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" flag:"rate number" doc:"Maximum requests per second to the API; 0 means no limit. Only for auto-generated servers."`
+	Rate        float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" flag:"rate number" doc:"Maximum number of requests per second to the API of a generated server. 0 is no limit."`
 	PollMinutes int      `json:"poll_minutes,omitempty" minimum:"0" maximum:"44640" flag:"poll minutes" doc:"Minutes between checks of the URL for a changed document; 0 means never. Only for auto-generated servers."`
 }
 

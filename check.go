@@ -29,7 +29,7 @@ func (c *Connection) Check() error {
 		case len(c.Command) == 0 || c.Command[0] == "":
 			return fault("the transport stdio needs a command, a list of the program and its arguments")
 		case slices.ContainsFunc(append(slices.Clone(c.Command), c.Cwd), func(s string) bool { return strings.ContainsRune(s, 0) }):
-			return fault("a command cannot hold the character NUL")
+			return fault("command must not contain the character NUL")
 		}
 	default:
 		return fault("unknown transport %q; use http, sse or stdio", string(c.Transport))
@@ -76,7 +76,7 @@ func CheckServerURL(text string) error {
 	case text == "":
 		return Errorf(CodeInvalid, "the transports http and sse need a url")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return Errorf(CodeInvalid, "the url is not one of a server: write it as https://host/path")
+		return Errorf(CodeInvalid, "url is not a valid URL of a server: write it as https://host/path")
 	case u.User != nil:
 		return Errorf(CodeInvalid, "the url must not hold a user or password: give them as auth")
 	case u.Fragment != "":

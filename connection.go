@@ -74,7 +74,7 @@ const Masked = "***"
 // The tags are those of Field: the settings file, the API, diffs, flags and the console
 // follow from them. A new field also needs its use, and docs/guides/servers.md.
 type Connection struct {
-	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command."`
+	Transport Transport         `json:"transport,omitempty" enum:"http,sse,stdio" flag:"transport" public:"true" doc:"Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command."`
 	URL       string            `json:"url,omitempty" maxLength:"4096" text:"url" flag:"url URL" doc:"URL of the server, for http and sse. Its query is stored encrypted, like a credential."`
 	Command   []string          `json:"command,omitempty" maxItems:"256" doc:"Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words."`
 	Cwd       string            `json:"cwd,omitempty" maxLength:"4096" flag:"cwd directory" doc:"Working directory of a command."`
@@ -84,7 +84,7 @@ type Connection struct {
 
 	Credentials Credentials `json:"credentials,omitempty" enum:"shared,per-user" empty:"shared" flag:"credentials" public:"true" doc:"Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts)."`
 	Isolation   Isolation   `json:"isolation,omitempty" enum:"shared,session,user" flag:"isolation" public:"true" doc:"Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key)."`
-	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Maximum concurrent connections, or processes of a command; 0 means the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
+	MaxSessions int         `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" flag:"max-sessions number" public:"true" doc:"Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared."`
 
 	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"call-timeout duration" public:"true" reconnect:"no" doc:"Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance."`
 	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"call-timeout-max duration" public:"true" reconnect:"no" doc:"Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance."`
@@ -97,7 +97,7 @@ type Connection struct {
 	// unverified claims of the server or of a document's author, so only an
 	// admin or the operator can set it. Annotations of built-in servers always
 	// count.
-	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Trust the annotations of the server's tools: tools with readOnlyHint then require no approval, and calls of tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off."`
+	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off."`
 
 	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it)."`
 }
@@ -181,9 +181,9 @@ const ClientAuthKey ClientAuth = "private-key-jwt"
 
 // Override changes how a tool is shown. Its tags are those of Field.
 type Override struct {
-	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Hide the tool: no caller can see or call it."`
-	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"Name that replaces the server's name for the tool."`
-	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"Description that replaces the server's description of the tool."`
+	Hide        bool   `json:"hide,omitempty" flag:"hide TOOL" doc:"Hide the tool from all callers."`
+	Name        string `json:"name,omitempty" flag:"rename TOOL=NAME" doc:"Name that clients see instead of the tool's own."`
+	Description string `json:"description,omitempty" flag:"describe TOOL=TEXT" doc:"Description that clients see instead of the tool's own."`
 
 	// The limits of its calls, in place of those of the server.
 	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"Maximum time of a call of the tool without a response or progress notification, instead of the server's limit."`
@@ -192,7 +192,7 @@ type Override struct {
 	// ReadOnly says that the tool changes nothing, whatever its server says of it:
 	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
 	// an admin or the operator can set it.
-	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"Declare that the tool changes nothing: its calls require no approval and can be retried."`
+	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"Mark the tool as read-only: its calls need no approval and can be retried."`
 }
 
 // ServerStatus is the current state of a server's connection, from its last

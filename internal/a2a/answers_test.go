@@ -60,7 +60,7 @@ func TestNotHandedOn(t *testing.T) {
 		}
 	}
 	long := extractArtifacts(&agent.Result{Content: json.RawMessage(`{"content":[{"type":"resource","resource":{"uri":"x:/big.bin","text":"` + strings.Repeat("x", maxFileBytes+1) + `"},` + user + `}]}`)})
-	if len(long) != 1 || !strings.Contains(long[0].Parts[0].Text(), "big.bin") || !strings.Contains(long[0].Parts[0].Text(), "longer than") {
+	if len(long) != 1 || !strings.Contains(long[0].Parts[0].Text(), "big.bin") || !strings.Contains(long[0].Parts[0].Text(), "over the limit") {
 		t.Errorf("a long file: %+v", long)
 	}
 }

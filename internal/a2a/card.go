@@ -50,7 +50,7 @@ func (s *Server) writeCard(w http.ResponseWriter, r *http.Request, a junctor.Age
 	}
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		writeRESTError(w, http.StatusNotFound, newProblem(a2a.ErrMethodNotFound, "no agent is published here under that name"))
+		writeRESTError(w, http.StatusNotFound, newProblem(a2a.ErrMethodNotFound, "no published agent has this name"))
 		return
 	case err != nil:
 		s.Log.Error("cannot serve the agent card", "error", err, "cause", junctor.AsError(err).Cause)

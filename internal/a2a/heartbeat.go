@@ -72,7 +72,7 @@ func (s *Server) failLostTask(ctx context.Context, row *junctor.AgentTask) error
 		row.State, row.Running, row.At = string(a2a.TaskStateFailed), false, s.Now()
 		return errors.Join(unreadable, s.Store.For(row.Tenant).UpdateAgentTask(ctx, row))
 	}
-	why := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart("the instance ended in the middle of it; send the message again to go on"))
+	why := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart("the instance stopped during this task; send the message again to continue"))
 	ended := applyEvent(*t, s.newStatusEvent(t, a2a.TaskStateFailed, why))
 	return s.storeTask(ctx, row, &ended, false)
 }

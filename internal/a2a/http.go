@@ -41,7 +41,7 @@ type callerKey struct{}
 func callerFrom(ctx context.Context) (*caller, error) {
 	c, ok := ctx.Value(callerKey{}).(*caller)
 	if !ok {
-		return nil, newProblem(a2a.ErrUnauthenticated, "who is asking is not known")
+		return nil, newProblem(a2a.ErrUnauthenticated, "authentication is required: send a key as a Bearer token")
 	}
 	return c, nil
 }
@@ -61,11 +61,11 @@ func (s *Server) authenticateCaller(r *http.Request) (*caller, error) {
 	a, err := s.Store.For(p.Tenant).PublishedAgent(r.Context(), name)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		return nil, newProblem(a2a.ErrMethodNotFound, fmt.Sprintf("there is no published agent %q here", address))
+		return nil, newProblem(a2a.ErrMethodNotFound, fmt.Sprintf("unknown published agent %q", address))
 	case err != nil:
 		return nil, toProtocolError(err)
 	case !p.Has(junctor.ScopeToolsCall):
-		return nil, newProblem(a2a.ErrUnauthorized, "talking to an agent needs the scope "+string(junctor.ScopeToolsCall))
+		return nil, newProblem(a2a.ErrUnauthorized, "messages to an agent require the scope "+string(junctor.ScopeToolsCall))
 	}
 	return &caller{principal: p, agent: a, address: address}, nil
 }
@@ -101,20 +101,20 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	// A browser cannot send this type to another origin without a preflight
 	// request.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" && kind != "application/a2a+json" {
-		return nil, http.StatusUnsupportedMediaType, newProblem(a2a.ErrUnsupportedContentType, "the body is to be sent as application/json")
+		return nil, http.StatusUnsupportedMediaType, newProblem(a2a.ErrUnsupportedContentType, "Content-Type must be application/json")
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
 	if refusal, ok := errors.AsType[*junctor.Error](err); ok && refusal.Code != junctor.CodeTooLarge { // the limit on request bytes in flight was reached
 		return nil, http.StatusServiceUnavailable, newProblem(a2a.ErrInternalError, refusal.Message)
 	}
 	if err != nil {
-		return nil, http.StatusRequestEntityTooLarge, newProblem(a2a.ErrInvalidRequest, fmt.Sprintf("the body cannot be read, or is longer than %d bytes", s.MaxBody))
+		return nil, http.StatusRequestEntityTooLarge, newProblem(a2a.ErrInvalidRequest, fmt.Sprintf("the body cannot be read, or is larger than %d bytes", s.MaxBody))
 	}
 	if err := wire.CheckJSON(body); err != nil {
-		return nil, 0, newProblem(a2a.ErrParseError, "the body is not JSON as it is taken here: "+err.Error())
+		return nil, 0, newProblem(a2a.ErrParseError, "the body is not valid JSON: "+err.Error())
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
-		return nil, 0, newProblem(a2a.ErrInvalidRequest, "the body is to be one JSON object; batches are not taken")
+		return nil, 0, newProblem(a2a.ErrInvalidRequest, "the body must be one JSON object; batches are not supported")
 	}
 	return bytes.TrimSpace(body), 0, nil
 }
@@ -128,13 +128,13 @@ func parseVersion(r *http.Request) (string, error) {
 	}
 	switch {
 	case len(versions) > 1:
-		return "", newProblem(a2a.ErrVersionNotSupported, "the version is said twice")
+		return "", newProblem(a2a.ErrVersionNotSupported, "A2A-Version is given twice")
 	case len(versions) == 0 || versions[0] == "" || versions[0] == version03:
 		return version03, nil
 	case versions[0] == version10:
 		return version10, nil
 	}
-	return "", newProblem(a2a.ErrVersionNotSupported, fmt.Sprintf("A2A-Version %q is not spoken here: 1.0 and 0.3 are", versions[0]))
+	return "", newProblem(a2a.ErrVersionNotSupported, fmt.Sprintf("A2A-Version %q is not supported: use 1.0 or 0.3", versions[0]))
 }
 
 // serveRPC serves JSON-RPC, of either version. An error before the method is known
@@ -242,24 +242,24 @@ func parseRPC(body []byte) (q rpcRequest, err error) {
 		case "params":
 			q.params = json.RawMessage(value)
 		default:
-			err = newProblem(a2a.ErrInvalidRequest, fmt.Sprintf("a request has jsonrpc, id, method and params, and no %q", name))
+			err = newProblem(a2a.ErrInvalidRequest, fmt.Sprintf("a request has only jsonrpc, id, method and params, not %q", name))
 		}
 	}
 	// An id of null would be a notification, which the protocol does not have.
 	number := len(q.id) > 0 && (q.id[0] == '-' || q.id[0] >= '0' && q.id[0] <= '9')
 	if text := len(q.id) > 0 && q.id[0] == '"'; !text && !number {
 		q.id = nil
-		return q, newProblem(a2a.ErrInvalidRequest, "id is to be a text or a number")
+		return q, newProblem(a2a.ErrInvalidRequest, "id must be a string or a number")
 	}
 	switch {
 	case err != nil:
 		return q, err
 	case version != "2.0":
-		return q, newProblem(a2a.ErrInvalidRequest, `jsonrpc is to be "2.0"`)
+		return q, newProblem(a2a.ErrInvalidRequest, `jsonrpc must be "2.0"`)
 	case q.method == "":
-		return q, newProblem(a2a.ErrInvalidRequest, "method is missing, or no text")
+		return q, newProblem(a2a.ErrInvalidRequest, "method is missing, or is not a string")
 	case len(q.params) > 0 && q.params[0] != '{':
-		return q, newProblem(a2a.ErrInvalidParams, "params is to be an object")
+		return q, newProblem(a2a.ErrInvalidParams, "params must be an object")
 	}
 	return q, checkSpelling(q.params, "params")
 }
@@ -279,9 +279,9 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case old && c.version != version03:
-		err = newProblem(a2a.ErrVersionNotSupported, "what is under /v1 is of version 0.3")
+		err = newProblem(a2a.ErrVersionNotSupported, "paths under /v1 support only version 0.3")
 	case !old && c.version != version10:
-		err = newProblem(a2a.ErrVersionNotSupported, "say A2A-Version: 1.0; version 0.3 is under /v1")
+		err = newProblem(a2a.ErrVersionNotSupported, "send A2A-Version: 1.0; version 0.3 is served under /v1")
 	}
 	status := 0
 	var body []byte

@@ -40,7 +40,7 @@ func checkValueSpelling(value []byte, where string, known []string) error {
 			name := wire.Unescape(key)
 			// EqualFold, like Go's JSON decoder, folds more than the case of ASCII.
 			if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) }); i >= 0 && known[i] != name {
-				return newProblem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s: it is written %q", name, where, known[i]))
+				return newProblem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s: write it as %q", name, where, known[i]))
 			}
 			if slices.Contains(strings.Fields(opaqueMembers), name) {
 				continue
@@ -91,7 +91,7 @@ func normalizeValue(value []byte, where string, jsonNames map[string]string) ([]
 			// wire.CheckJSON rejects duplicates, but not the same member in both
 			// styles.
 			if seen[name] {
-				return nil, newProblem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s is there twice, under both of its names", name, where))
+				return nil, newProblem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s is given twice, under both of its names", name, where))
 			}
 			seen[name] = true
 			if !slices.Contains(strings.Fields(opaqueMembers), name) {

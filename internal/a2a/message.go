@@ -64,11 +64,11 @@ func parseMessage(m *a2a.Message) (parsedMessage, error) {
 		case a2a.Raw:
 			kind, _, err := mime.ParseMediaType(p.MediaType)
 			if err != nil || kind != mediaText && kind != mediaJSON {
-				return h, newProblem(a2a.ErrUnsupportedContentType, fmt.Sprintf("parts[%d] is %q: this agent reads %s and %s", i, p.MediaType, mediaText, mediaJSON))
+				return h, newProblem(a2a.ErrUnsupportedContentType, fmt.Sprintf("parts[%d] is %q: this agent accepts %s and %s", i, p.MediaType, mediaText, mediaJSON))
 			}
 			all = append(all, strings.ToValidUTF8(string(content), "\uFFFD"))
 		default:
-			return h, newProblem(a2a.ErrUnsupportedContentType, fmt.Sprintf("parts[%d] is an address: this agent fetches none; send its text", i))
+			return h, newProblem(a2a.ErrUnsupportedContentType, fmt.Sprintf("parts[%d] is a URL, which this agent does not fetch; send the text", i))
 		}
 	}
 	if len(all) == 0 { // a person's own text takes precedence over the description
@@ -148,7 +148,7 @@ func checkMessage(m *a2a.Message) error {
 	case long(m.ID) || long(m.ContextID) || long(string(m.TaskID)):
 		return newProblem(a2a.ErrInvalidParams, "an id in the message is longer than 256 characters")
 	case m.Role != a2a.MessageRoleUser:
-		return newProblem(a2a.ErrInvalidParams, "message.role is to be ROLE_USER: it is the agent who answers")
+		return newProblem(a2a.ErrInvalidParams, "message.role must be ROLE_USER")
 	case len(m.Parts) == 0:
 		return newProblem(a2a.ErrInvalidParams, "message.parts is missing, or empty")
 	}

@@ -44,13 +44,13 @@ type pushSecret struct {
 func checkPushConfig(p *a2a.PushConfig) error {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || len(p.URL) > 2048 {
-		return newProblem(a2a.ErrInvalidParams, "url is an http or https address without credentials")
+		return newProblem(a2a.ErrInvalidParams, "url must be an http or https URL without credentials")
 	}
 	if len(p.ID) > 256 || len(p.Token) > 4096 {
 		return newProblem(a2a.ErrInvalidParams, "id or token is too long")
 	}
 	if p.Auth != nil && (p.Auth.Scheme == "" || len(p.Auth.Scheme)+len(p.Auth.Credentials) > 4096 || !isPrintable(p.Auth.Scheme+p.Auth.Credentials)) || !isPrintable(p.Token) {
-		return newProblem(a2a.ErrInvalidParams, "token, and scheme and credentials of authentication, are printable characters, 4096 at most; the scheme is not empty")
+		return newProblem(a2a.ErrInvalidParams, "token, authentication.scheme and authentication.credentials must have at most 4096 printable characters, and scheme must not be empty")
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (d *requestHandler) storePushConfig(ctx context.Context, c *caller, row *ju
 		out.ID = a2a.NewMessageID()
 	}
 	if len(existing) >= maxPushConfigs {
-		return nil, newProblem(a2a.ErrInvalidParams, "so many addresses are told of this task already that no more may be")
+		return nil, newProblem(a2a.ErrInvalidParams, "this task has reached its limit of push notification configs; delete one first")
 	}
 	config, secrets := pushConfig{URL: p.URL, Version: c.version}, pushSecret{Token: p.Token}
 	if p.Auth != nil {
@@ -159,7 +159,7 @@ func (d *requestHandler) GetTaskPushConfig(ctx context.Context, in *a2a.GetTaskP
 			return one, nil
 		}
 	}
-	return nil, newProblem(a2a.ErrTaskNotFound, "this task has no push notification config with that id")
+	return nil, newProblem(a2a.ErrTaskNotFound, "this task has no push notification config with this ID")
 }
 
 // ListTaskPushConfigs implements a2asrv.RequestHandler.
@@ -333,7 +333,7 @@ func (s *Server) postPush(ctx context.Context, config pushConfig, secrets pushSe
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // drained, so that the connection can be reused
 	if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices {
-		return resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, junctor.Errorf(junctor.CodeUpstream, "it was answered with %d", resp.StatusCode)
+		return resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, junctor.Errorf(junctor.CodeUpstream, "the receiver answered with HTTP %d", resp.StatusCode)
 	}
 	return false, nil
 }

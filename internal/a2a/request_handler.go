@@ -34,7 +34,7 @@ func (d *requestHandler) loadTaskRow(ctx context.Context, id a2a.TaskID) (*calle
 		return nil, junctor.AgentTask{}, err
 	}
 	if id == "" {
-		return nil, junctor.AgentTask{}, newProblem(a2a.ErrInvalidParams, "the id of the task is missing")
+		return nil, junctor.AgentTask{}, newProblem(a2a.ErrInvalidParams, "the ID of the task is missing")
 	}
 	row, err := d.Store.For(c.principal.Tenant).AgentTask(ctx, c.agent.Name, c.principal.ID(), string(id))
 	return c, row, toProtocolError(err)
@@ -68,7 +68,7 @@ func (d *requestHandler) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*
 // checkHistoryLength rejects a negative length.
 func checkHistoryLength(n *int) error {
 	if n != nil && *n < 0 {
-		return newProblem(a2a.ErrInvalidParams, "historyLength is 0 or more")
+		return newProblem(a2a.ErrInvalidParams, "historyLength must not be negative")
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func newTaskFilter(c *caller, in *a2a.ListTasksRequest) (f store.AgentTaskFilter
 	case in.PageSize < 0 || in.PageSize > 100:
 		return f, newProblem(a2a.ErrInvalidParams, "pageSize must be between 1 and 100")
 	case !slices.Contains(states, in.Status):
-		return f, newProblem(a2a.ErrInvalidParams, fmt.Sprintf("status: %q is no state of a task", string(in.Status)))
+		return f, newProblem(a2a.ErrInvalidParams, fmt.Sprintf("status: %q is not a task state", string(in.Status)))
 	}
 	if in.StatusTimestampAfter != nil {
 		f.Since = *in.StatusTimestampAfter
@@ -150,7 +150,7 @@ func newTaskFilter(c *caller, in *a2a.ListTasksRequest) (f store.AgentTaskFilter
 		at, id, ok := strings.Cut(string(text), " ")
 		us, nerr := strconv.ParseInt(at, 10, 64)
 		if err != nil || nerr != nil || !ok {
-			return f, newProblem(a2a.ErrInvalidParams, "pageToken is none that was given here")
+			return f, newProblem(a2a.ErrInvalidParams, "pageToken is invalid: use the nextPageToken of the previous response")
 		}
 		f.Before, f.BeforeID = time.UnixMicro(us), id
 	}
@@ -229,7 +229,7 @@ func (d *requestHandler) waitToPoll(ctx context.Context) error {
 func (d *requestHandler) checkSubscribable(ctx context.Context, id string) error {
 	_, row, err := d.loadTaskRow(ctx, a2a.TaskID(id))
 	if err == nil && a2a.TaskState(row.State).Terminal() {
-		err = newProblem(a2a.ErrUnsupportedOperation, "the task has ended: there is nothing more to come; GetTask gives it")
+		err = newProblem(a2a.ErrUnsupportedOperation, "the task has ended; read it with GetTask")
 	}
 	return err
 }

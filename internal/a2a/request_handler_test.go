@@ -380,7 +380,7 @@ func TestRestart(t *testing.T) {
 	ok(t, p.store.For("default").UpdateAgentTask(t.Context(), &row))
 	p.end()
 	p.start()
-	if lost := decode[task](t, p.call("GetTask", `{"id":"`+works.ID+`"}`).Result); lost.Status.State != "TASK_STATE_FAILED" || !strings.Contains(lost.Status.Message.Parts[0].Text, "in the middle") {
+	if lost := decode[task](t, p.call("GetTask", `{"id":"`+works.ID+`"}`).Result); lost.Status.State != "TASK_STATE_FAILED" || !strings.Contains(lost.Status.Message.Parts[0].Text, "stopped during this task") {
 		t.Errorf("after a kill: %+v", lost)
 	}
 	if again := decode[task](t, p.call("GetTask", `{"id":"`+done.ID+`"}`).Result); again.text() != "Polly heard hello" {

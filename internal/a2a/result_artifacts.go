@@ -97,7 +97,7 @@ func (b *contentBlock) toPart(ownURI func(string) string) *a2a.Part {
 // newFilePart returns a file as a part, or a text in its place if it is too large.
 func newFilePart(name, media string, data []byte) *a2a.Part {
 	if len(data) > maxFileBytes {
-		return a2a.NewTextPart(strings.TrimSpace(fmt.Sprintf("(%s %s", name, media)) + fmt.Sprintf(": %d bytes, longer than the %d that are handed on)", len(data), maxFileBytes))
+		return a2a.NewTextPart(strings.TrimSpace(fmt.Sprintf("(%s %s", name, media)) + fmt.Sprintf(": %d bytes, over the limit of %d for files)", len(data), maxFileBytes))
 	}
 	part := a2a.NewRawPart(data)
 	part.Filename, part.MediaType = name, media

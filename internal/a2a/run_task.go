@@ -116,12 +116,12 @@ func (d *requestHandler) openTask(ctx context.Context, c *caller, m *a2a.Message
 		}
 		switch {
 		case m.ContextID != "" && m.ContextID != had.ContextID:
-			return nil, newProblem(a2a.ErrInvalidParams, "the task is of another context than the message says")
+			return nil, newProblem(a2a.ErrInvalidParams, "the task belongs to another contextId than the message")
 		case had.Status.State.Terminal():
-			return nil, newProblem(a2a.ErrUnsupportedOperation, "the task has ended; go on with a message that names its contextId and no taskId")
+			return nil, newProblem(a2a.ErrUnsupportedOperation, "the task has ended; to continue, send a message with its contextId and without taskId")
 		// A second turn on the same conversation would overwrite the first.
 		case row.Running:
-			return nil, newProblem(a2a.ErrUnsupportedOperation, "the agent is still at work on this task: wait until it has ended, or cancel it")
+			return nil, newProblem(a2a.ErrUnsupportedOperation, "the agent is still working on this task: wait until it has ended, or cancel it")
 		}
 		task = applyEvent(*had, d.newStatusEvent(had, a2a.TaskStateWorking, nil))
 	}
@@ -235,7 +235,7 @@ func (d *requestHandler) finishTask(l *liveTask, rec *turnRecorder, end agent.Tu
 	// Only the owner's cancellation is the state canceled. A stop of the instance
 	// is a failure: the owner did not ask for it.
 	case agent.OutcomeCancelled:
-		text = "the instance was stopped in the middle of it"
+		text = "the instance stopped during this task"
 		if l.wasCanceled() {
 			state, text = a2a.TaskStateCanceled, ""
 		}

@@ -121,10 +121,10 @@ func (s *Server) addLiveTask(l *liveTask, party string) error {
 	defer s.mu.Unlock()
 	switch {
 	case s.isClosed:
-		return junctor.Errorf(junctor.CodeUnavailable, "the instance is being stopped; try again in a moment")
+		return junctor.Errorf(junctor.CodeUnavailable, "the instance is stopping; try again in a moment")
 	// One party must not occupy the whole process.
 	case s.tasksByParty[party] >= maxTasksPerParty:
-		return junctor.Errorf(junctor.CodeLimited, "%d tasks of yours are on their way, as many as may be: wait until one has ended", maxTasksPerParty)
+		return junctor.Errorf(junctor.CodeLimited, "you have reached the limit of %d tasks at the same time: wait until one has ended", maxTasksPerParty)
 	}
 	s.tasksByParty[party]++
 	s.liveTasks[taskKey{l.row.Tenant, l.row.ID}] = l

@@ -38,6 +38,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/series"
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
@@ -190,6 +191,12 @@ type History interface {
 	Usage(ctx context.Context, access junctor.CallAccess, f history.UsageFilter, by history.UsageGroup) ([]history.Usage, error)
 }
 
+// Series reads numbers of calls over time. *series.Reader implements it.
+type Series interface {
+	// Read answers a query as far as the principal may see the series.
+	Read(ctx context.Context, p *junctor.Principal, q series.Query) (series.Answer, error)
+}
+
 // Setting is one effective setting and the source of its value. The function that makes
 // the list masks secret values.
 type Setting struct {
@@ -231,6 +238,7 @@ type Options struct {
 	Calls      Calls
 	Secrets    Secrets
 	History    History
+	Series     Series
 	Limits     Limits
 	Events     Events
 	Applier    Applier
@@ -273,6 +281,7 @@ func New(o Options) (*Handler, error) {
 		{"Calls", o.Calls == nil},
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},
+		{"Series", o.Series == nil},
 		{"Limits", o.Limits == nil},
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},

@@ -19,7 +19,7 @@ import (
 
 //go:generate go test . -run ^(TestDocument|TestReferencePages)$ -update
 
-// TestReferencePages compares docs/reference/api.md and the pages below docs/reference/api
+// TestReferencePages compares docs/reference/api/README.md and the pages below docs/reference/api
 // with the OpenAPI document. With -update it writes them.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestReferencePages(t *testing.T) {
 	for _, g := range ref.Groups {
 		pages["api/"+fileOf(g.Name)] = groupPage(g)
 	}
-	index, err := os.ReadFile(filepath.Join(root, "api.md"))
+	index, err := os.ReadFile(filepath.Join(root, "api/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +37,9 @@ func TestReferencePages(t *testing.T) {
 	before, rest, ok := strings.Cut(string(index), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("api.md has no part between %q and %q", begin, end)
+		t.Fatalf("api/README.md has no part between %q and %q", begin, end)
 	}
-	pages["api.md"] = before + begin + indexTable(ref) + end + after
+	pages["api/README.md"] = before + begin + indexTable(ref) + end + after
 	if *update {
 		if err := os.MkdirAll(filepath.Join(root, "api"), 0o755); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func indexTable(ref apiReference) string {
 	for _, g := range ref.Groups {
 		fmt.Fprintf(&b, "\n### %s\n\n| operation | what it does | requires |\n|---|---|---|\n", g.Name)
 		for _, o := range g.Operations {
-			fmt.Fprintf(&b, "| [%s %s](api/%s#%s) | %s | %s |\n", o.Method, o.Path, fileOf(g.Name), anchorOf(o.Method+" "+o.Path), cellOf(o.Summary), o.Requires)
+			fmt.Fprintf(&b, "| [%s %s](%s#%s) | %s | %s |\n", o.Method, o.Path, fileOf(g.Name), anchorOf(o.Method+" "+o.Path), cellOf(o.Summary), o.Requires)
 		}
 	}
 	return b.String() + "\n"
@@ -112,7 +112,7 @@ func indexTable(ref apiReference) string {
 
 func groupPage(g apiGroup) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Admin API: %s\n\nGenerated from the OpenAPI document (`make generate`). [api.md](../api.md) says how to authenticate and lists all operations; [types.md](types.md) has the types.\n", g.Name)
+	fmt.Fprintf(&b, "# Admin API: %s\n\nGenerated from the OpenAPI document (`make generate`). [The index](README.md) says how to authenticate and lists all operations; [types.md](types.md) has the types.\n", g.Name)
 	for _, o := range g.Operations {
 		fmt.Fprintf(&b, "\n## %s %s\n\n%s. Requires: %s.\n", o.Method, o.Path, o.Summary, o.Requires)
 		if len(o.Parameters) > 0 {

@@ -103,6 +103,7 @@ func newAPI(o Options) *api {
 	a.registerCallRoutes()
 	a.registerTailRoutes()
 	a.registerHistoryRoutes()
+	a.registerSeriesRoutes()
 	a.registerEventRoutes()
 	a.registerLimitRoutes()
 	a.registerSecretRoutes()

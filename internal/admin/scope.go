@@ -158,6 +158,7 @@ func requiredScopes() map[string]junctor.Scope {
 		"export-calls":        junctor.ScopeAuditRead,
 		"get-call":            junctor.ScopeAuditRead,
 		"get-usage":           junctor.ScopeAuditRead,
+		"get-metrics":         junctor.ScopeAuditRead,
 		"send-event":          junctor.ScopeEventsSend,
 		"list-events":         junctor.ScopeAuditRead,
 		"get-event":           junctor.ScopeAuditRead,

@@ -84,7 +84,7 @@ func (j *Judge) checkReference(p *junctor.Principal, reference string) error {
 	case j.RunsCommands(p):
 		return nil
 	case junctor.IsCommandReference(reference):
-		return junctor.Errorf(junctor.CodeDenied, "a credential that a command gives comes from the operator: add it with the command line on this machine")
+		return junctor.Errorf(junctor.CodeDenied, "only the operator can add a credential that a command prints (cmd:…): use the command line on this machine")
 	case !p.Operator():
 		return junctor.Errorf(junctor.CodeDenied, "a credential that is read from this machine needs the scope admin in the tenant %s", junctor.DefaultTenant)
 	}

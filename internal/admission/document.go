@@ -19,7 +19,7 @@ func (j *Judge) checkDocument(p *junctor.Principal, address, former string) (Doc
 		return Document{}, err
 	}
 	if _, file := d.File(); file && p.Issuer != junctor.IssuerLocal && address != former {
-		return Document{}, junctor.Errorf(junctor.CodeDenied, "a document that is a file comes from the operator: send its text instead")
+		return Document{}, junctor.Errorf(junctor.CodeDenied, "only the operator can name a document by its file: send its text instead")
 	}
 	return d, nil
 }
@@ -41,7 +41,7 @@ func parseDocument(address string) (Document, error) {
 	case err == nil && u.Scheme == schemeFile && u.Opaque == "" && u.User == nil && (u.Host == "" || strings.EqualFold(u.Host, "localhost")) && filepath.IsAbs(filepath.FromSlash(u.Path)):
 		return Document{u}, nil
 	case err != nil || junctor.CheckServerURL(address) != nil:
-		return Document{}, junctor.Errorf(junctor.CodeInvalid, "document_url is not an address: write it as https://host/openapi.yaml")
+		return Document{}, junctor.Errorf(junctor.CodeInvalid, "document_url is not a URL: write it as https://host/openapi.yaml")
 	}
 	return Document{u}, nil
 }
@@ -70,18 +70,18 @@ func (d Document) File() (path string, ok bool) {
 func (d Document) Sibling(address string) (Document, error) {
 	u, err := url.Parse(address)
 	if err != nil || d.address == nil {
-		return Document{}, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
+		return Document{}, junctor.Errorf(junctor.CodeDenied, "files that a document refers to are fetched only from its own origin")
 	}
 	folder, isFile := d.File()
 	if isFile && u.Scheme == schemeFile {
 		below, err := filepath.Rel(filepath.Dir(folder), filepath.FromSlash(u.Path))
 		if err != nil || !filepath.IsLocal(below) {
-			return Document{}, junctor.Errorf(junctor.CodeDenied, "files of a document are read from its own folder alone")
+			return Document{}, junctor.Errorf(junctor.CodeDenied, "files that a document refers to are read only from its own folder")
 		}
 		return Document{u}, nil
 	}
 	if isFile || u.Scheme != d.address.Scheme || u.Host != d.address.Host || u.User != nil {
-		return Document{}, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
+		return Document{}, junctor.Errorf(junctor.CodeDenied, "files that a document refers to are fetched only from its own origin")
 	}
 	return Document{u}, nil
 }

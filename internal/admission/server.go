@@ -161,7 +161,7 @@ func (j *Judge) Preview(ctx context.Context, p *junctor.Principal, row junctor.S
 // definition that p may not define, or an id that is reserved.
 func (j *Judge) checkServer(ctx context.Context, p *junctor.Principal, row, former *junctor.Server, unread bool) error {
 	if former != nil && !Owns(p, former.Owner) {
-		return junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: who added it, or an admin, can change it", row.ID)
+		return junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: ask its owner or an admin to change it", row.ID)
 	}
 	if err := j.checkDefinition(p, row, former, unread); err != nil || former != nil {
 		return err

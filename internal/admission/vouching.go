@@ -26,14 +26,14 @@ func checkVouching(p *junctor.Principal, row, former *junctor.Server) error {
 		former = &junctor.Server{Connection: junctor.Connection{Transport: row.Transport}}
 	}
 	if row.BelieveAnnotations && !former.BelieveAnnotations {
-		return junctor.Errorf(junctor.CodeDenied, "believe_annotations is set by the operator or an admin: leave it out, or ask an admin to set it")
+		return junctor.Errorf(junctor.CodeDenied, "only the operator or an admin can set believe_annotations: omit it, or ask an admin to set it")
 	}
 	stated := ""
 	for _, name := range slices.Sorted(maps.Keys(row.Overrides)) {
 		switch o := row.Overrides[name]; {
 		case !o.ReadOnly:
 		case !former.Overrides[name].ReadOnly:
-			return junctor.Errorf(junctor.CodeDenied, "overrides.%s.read_only is set by the operator or an admin: leave it out, or ask an admin to set it", name)
+			return junctor.Errorf(junctor.CodeDenied, "only the operator or an admin can set overrides.%s.read_only: omit it, or ask an admin to set it", name)
 		default:
 			stated = name
 		}

@@ -72,7 +72,7 @@ func (r *turnRunner) askProvider(ctx context.Context, tools []Tool) (*answer, er
 		}
 		wait := max(fault.RetryAfter, pause)
 		if until, ok := ctx.Deadline(); ok && time.Until(until) < wait {
-			return a, &ProviderError{Cause: err, Message: fmt.Sprintf("%s; it wants to be asked again in %s, when the time of the run is over", fault.Message, wait.Round(time.Second))}
+			return a, &ProviderError{Cause: err, Message: fmt.Sprintf("%s; it can be retried in %s, which is after the time limit of the run", fault.Message, wait.Round(time.Second))}
 		}
 		r.emit(Event{Kind: EventRetry, Text: fault.Message, Wait: wait})
 		select {
@@ -131,7 +131,7 @@ func (r *turnRunner) readAnswer(ctx context.Context, request Request, a *answer)
 			return fmt.Errorf("the model's answer is longer than %d MiB", maxAnswerBytes>>20)
 		}
 		if len(a.calls) > maxCallsPerAnswer {
-			return fmt.Errorf("the model wants more than %d calls at once", maxCallsPerAnswer)
+			return fmt.Errorf("the model requests more than %d calls at once", maxCallsPerAnswer)
 		}
 	}
 	return ctx.Err()

@@ -31,7 +31,7 @@ func (r *turnRunner) makeRequestedCalls(ctx context.Context, calls []Call, tools
 			return r.recordRefusal(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", explainUnknownTool(tools, c.Name))), refuseCall
 		}
 		if !isObject(c.Arguments) {
-			return r.recordRefusal(ctx, *c, junctor.Errorf(junctor.CodeInvalid, "the arguments are not one JSON object with each name once: the call was not made")), refuseCall
+			return r.recordRefusal(ctx, *c, junctor.Errorf(junctor.CodeInvalid, "the arguments are not a JSON object without duplicate members: the call was not made")), refuseCall
 		}
 		meant, err := r.Tools.Resolve(ctx, *c)
 		if err != nil {
@@ -75,7 +75,7 @@ func (r *turnRunner) resumeCalls(ctx context.Context, open []Call) bool {
 	return r.judgeAndMakeCalls(ctx, open, func(c *Call) (Result, callVerdict) {
 		d, decided := r.Decisions[c.ID]
 		if decided && !d.Allow {
-			res := newRefusal(*c, strings.TrimSuffix("the person did not allow this call, so it was not made: "+d.Reason, ": "))
+			res := newRefusal(*c, strings.TrimSuffix("the user did not allow this call, so it was not made: "+d.Reason, ": "))
 			res.Denied = true
 			return res, refuseCall
 		}
@@ -126,7 +126,7 @@ func (r *turnRunner) judgeAndMakeCalls(ctx context.Context, calls []Call, judge 
 			continue
 		case v == makeCall && r.end.Calls >= r.Limits.Calls:
 			full = true
-			res = newRefusal(c, fmt.Sprintf("not made: %d calls are all that this run may make", r.Limits.Calls))
+			res = newRefusal(c, fmt.Sprintf("not made: this run has reached its limit of %d calls", r.Limits.Calls))
 		case v == makeCall:
 			r.end.Calls++
 			jobs = append(jobs, i)
@@ -157,9 +157,9 @@ func (r *turnRunner) judgeAndMakeCalls(ctx context.Context, calls []Call, judge 
 	switch {
 	case r.endIfTimeUp(ctx):
 	case len(r.end.Waiting) > 0:
-		r.finish(OutcomeWaiting, "a person has to allow what it wants to do")
+		r.finish(OutcomeWaiting, "a user must approve its calls")
 	case full:
-		r.finish(OutcomeLimit, fmt.Sprintf("%d calls were made, as many as may be", r.Limits.Calls))
+		r.finish(OutcomeLimit, fmt.Sprintf("the run reached its limit of %d calls", r.Limits.Calls))
 	default:
 		return true
 	}
@@ -229,7 +229,7 @@ func (r *turnRunner) callInParallel(ctx context.Context, calls []Call, jobs []in
 func (r *turnRunner) callTool(ctx context.Context, c Call) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			res = newRefusal(c, "the call failed inside")
+			res = newRefusal(c, "the call failed with an internal error")
 		}
 	}()
 	if ctx.Err() != nil {
@@ -282,7 +282,7 @@ func explainUnknownTool(tools []Tool, name string) string {
 		shown = strings.ToValidUTF8(shown[:64], "") + "…"
 	}
 	if len(tools) == 0 {
-		return fmt.Sprintf("there is no tool %q: this agent has none, so answer without", shown)
+		return fmt.Sprintf("unknown tool %q: this agent has no tools, so answer without tools", shown)
 	}
 	type near struct {
 		name     string
@@ -301,11 +301,11 @@ func explainUnknownTool(tools []Tool, name string) string {
 	}
 	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
 	if len(found) == 0 {
-		return fmt.Sprintf("there is no tool %q: use one of those that you were given, or answer without", shown)
+		return fmt.Sprintf("unknown tool %q: use one of the given tools, or answer without tools", shown)
 	}
 	names := []string{}
 	for _, n := range found[:min(3, len(found))] {
 		names = append(names, n.name)
 	}
-	return fmt.Sprintf("there is no tool %q; did you mean %s?", shown, strings.Join(names, ", "))
+	return fmt.Sprintf("unknown tool %q; did you mean %s?", shown, strings.Join(names, ", "))
 }

@@ -91,7 +91,7 @@ func orderResults(calls []Call, answers []Message) []Result {
 
 // newLostResult returns the result of a call of which nothing else is known.
 func newLostResult(c Call) Result {
-	return Result{CallID: c.ID, IsError: true, Text: "there is no result: the call was not made, or what came of it was lost"}
+	return Result{CallID: c.ID, IsError: true, Text: "there is no result: the call was not made, or its result was lost"}
 }
 
 // collectCallIDs returns the ids of all calls in a conversation.

@@ -37,7 +37,7 @@ func Run(ctx context.Context, t Turn, emit func(Event)) (end TurnResult) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			r.finish(OutcomeFailed, fmt.Sprintf("the run failed inside: %v", p))
+			r.finish(OutcomeFailed, fmt.Sprintf("the run failed with an internal error: %v", p))
 			end = r.end
 		}
 	}()
@@ -107,9 +107,9 @@ func (r *turnRunner) finish(o Outcome, reason string) { r.end.Outcome, r.end.Rea
 func (r *turnRunner) endIfTimeUp(ctx context.Context) bool {
 	switch {
 	case r.callerCtx.Err() != nil:
-		r.finish(OutcomeCancelled, "it was stopped")
+		r.finish(OutcomeCancelled, "the run was stopped")
 	case ctx.Err() != nil:
-		r.finish(OutcomeLimit, fmt.Sprintf("it took longer than %d s", r.Limits.Seconds))
+		r.finish(OutcomeLimit, fmt.Sprintf("the run took longer than its limit of %d s", r.Limits.Seconds))
 	default:
 		return false
 	}
@@ -121,9 +121,9 @@ func (r *turnRunner) endIfTimeUp(ctx context.Context) bool {
 func (r *turnRunner) endIfLimitReached() bool {
 	switch {
 	case r.end.Requests >= r.Limits.Turns:
-		r.finish(OutcomeLimit, fmt.Sprintf("the model was asked %d times, as often as it may be", r.Limits.Turns))
+		r.finish(OutcomeLimit, fmt.Sprintf("the run reached its limit of %d model requests", r.Limits.Turns))
 	case r.end.Usage.Total() >= r.Limits.Tokens:
-		r.finish(OutcomeLimit, fmt.Sprintf("%d tokens were used; %d may be", r.end.Usage.Total(), r.Limits.Tokens))
+		r.finish(OutcomeLimit, fmt.Sprintf("the run used %d tokens; its limit is %d", r.end.Usage.Total(), r.Limits.Tokens))
 	default:
 		return false
 	}

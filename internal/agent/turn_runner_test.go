@@ -206,12 +206,12 @@ func TestWhatIsNotMade(t *testing.T) {
 		name, tool, args string
 		says             string
 	}{
-		{"an unknown tool, with the closest", "notes__reed", `{}`, `there is no tool "notes__reed"; did you mean notes__read?`},
+		{"an unknown tool, with the closest", "notes__reed", `{}`, `unknown tool "notes__reed"; did you mean notes__read?`},
 		{"the server's own name alone", "read", `{}`, `did you mean notes__read?`},
-		{"a tool like no other", "rm_rf", `{}`, `use one of those that you were given`},
-		{"arguments that are no JSON", "notes__read", `{"a":`, "not one JSON object"},
-		{"arguments that are a list", "notes__read", `[1]`, "not one JSON object"},
-		{"a name twice", "notes__read", `{"a":1,"a":2}`, "not one JSON object"},
+		{"a tool like no other", "rm_rf", `{}`, `use one of the given tools`},
+		{"arguments that are no JSON", "notes__read", `{"a":`, "not a JSON object"},
+		{"arguments that are a list", "notes__read", `[1]`, "not a JSON object"},
+		{"a name twice", "notes__read", `{"a":1,"a":2}`, "not a JSON object"},
 		{"found, but not to be used", "call_tool", `{"name":"secret__x"}`, `unknown tool "secret__x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -376,10 +376,10 @@ func TestLimits(t *testing.T) {
 		turns  int
 		calls  int
 	}{
-		{"turns", forever(9, call("", "a__read", `{}`)), Limits{}, "asked 8 times", 8, 8},
+		{"turns", forever(9, call("", "a__read", `{}`)), Limits{}, "limit of 8 model requests", 8, 8},
 		{"calls", forever(9, slices.Repeat([]AnswerChunk{call("", "a__read", `{}`)}, 5)...), Limits{}, "16 calls", 4, 16},
-		{"tokens", forever(9, AnswerChunk{Usage: &Usage{Input: 40, Output: 20}}, call("", "a__read", `{}`)), Limits{Tokens: 100}, "120 tokens were used; 100 may be", 2, 2},
-		{"tokens that nobody counts", forever(9, text(strings.Repeat("word ", 200)), call("", "a__read", `{}`)), Limits{Tokens: 300}, "300 may be", 2, 2},
+		{"tokens", forever(9, AnswerChunk{Usage: &Usage{Input: 40, Output: 20}}, call("", "a__read", `{}`)), Limits{Tokens: 100}, "the run used 120 tokens; its limit is 100", 2, 2},
+		{"tokens that nobody counts", forever(9, text(strings.Repeat("word ", 200)), call("", "a__read", `{}`)), Limits{Tokens: 300}, "its limit is 300", 2, 2},
 		{"a long answer", forever(1, text("and then"), AnswerChunk{StopReason: StopLength}), Limits{}, "cut after 8192 tokens", 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -531,7 +531,7 @@ func TestAnAgentWithoutToolsStillTalks(t *testing.T) {
 	t.Parallel()
 	p := &script{steps: []step{{pieces: []AnswerChunk{call("1", "a__read", `{}`)}}, {pieces: []AnswerChunk{text("hello")}}}}
 	end := Run(t.Context(), Turn{Provider: p}, nothing)
-	if end.Outcome != OutcomeDone || end.Text() != "hello" || !strings.Contains(end.Messages[1].Results[0].Text, "has none") {
+	if end.Outcome != OutcomeDone || end.Text() != "hello" || !strings.Contains(end.Messages[1].Results[0].Text, "has no tools") {
 		t.Errorf("%+v", end)
 	}
 }

@@ -163,12 +163,12 @@ func (NoTools) List(context.Context) ([]Tool, error) { return nil, nil }
 
 // Resolve always fails.
 func (NoTools) Resolve(_ context.Context, c Call) (Tool, error) {
-	return Tool{}, junctor.Errorf(junctor.CodeNotFound, "there is no tool %q: this agent has none", c.Name)
+	return Tool{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool %q: this agent has no tools", c.Name)
 }
 
 // Call always returns an error result.
 func (NoTools) Call(_ context.Context, c Call) Result {
-	return Result{CallID: c.ID, IsError: true, Text: "there are no tools"}
+	return Result{CallID: c.ID, IsError: true, Text: "this agent has no tools"}
 }
 
 // RecordRefusal records nothing.

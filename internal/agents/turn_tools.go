@@ -119,7 +119,7 @@ func (t *turnTools) Call(ctx context.Context, c agent.Call) agent.Result {
 			res.Text += fmt.Sprintf(" (in %s)", e.RetryAfter.Round(time.Second))
 		}
 	case out.Input:
-		res.IsError, res.Text = true, "the tool asks its caller for something, and nobody is there to answer: ask for it yourself, and call the tool with what you are told"
+		res.IsError, res.Text = true, "the tool asks its caller for something, and no client can answer this request: ask for it yourself, and call the tool with what you are told"
 		if state, ok := wire.String(wire.Get(out.Body, "requestState")); ok { // else it would wait until it lapses
 			op.RequestState, op.HasState = state, true
 			t.pipeline.AbandonCall(ctx, op, junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which an agent's turn cannot give"))

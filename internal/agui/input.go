@@ -59,12 +59,12 @@ type wireInput struct {
 func ReadInput(text []byte) (Input, error) {
 	var w wireInput
 	if err := strict.Unmarshal(text, &w); err != nil {
-		return Input{}, junctor.Errorf(junctor.CodeInvalid, "the body is no RunAgentInput of AG-UI: %w", err)
+		return Input{}, junctor.Errorf(junctor.CodeInvalid, "the body is not an AG-UI RunAgentInput: %w", err)
 	}
 	in := Input{ThreadID: w.ThreadID, RunID: w.RunID}
 	for _, id := range []string{w.ThreadID, w.RunID} {
 		if len(id) > maxIDLength {
-			return in, junctor.Errorf(junctor.CodeInvalid, "threadId and runId have %d characters at most", maxIDLength)
+			return in, junctor.Errorf(junctor.CodeInvalid, "threadId and runId must have at most %d characters", maxIDLength)
 		}
 	}
 	for _, r := range w.Resume {
@@ -77,14 +77,14 @@ func ReadInput(text []byte) (Input, error) {
 	if n := len(w.Messages); n > 0 && len(in.Resume) == 0 {
 		last := w.Messages[n-1]
 		if last.Role != "user" {
-			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last one is to be the person's, of role user, not %q", last.Role)
+			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last message must have the role user, not %q", last.Role)
 		}
 		content, err := DecodeText(last.Content)
 		if err != nil {
 			return in, err
 		}
 		if len(last.ID) > maxIDLength {
-			return in, junctor.Errorf(junctor.CodeInvalid, "messages: an id has %d characters at most", maxIDLength)
+			return in, junctor.Errorf(junctor.CodeInvalid, "messages: an id must have at most %d characters", maxIDLength)
 		}
 		in.Message = UserMessage{ID: last.ID, Text: content}
 	}
@@ -94,7 +94,7 @@ func ReadInput(text []byte) (Input, error) {
 			Action *a2ui.Action `json:"action"`
 		}
 		if err := strict.Unmarshal(w.ForwardedProps, &props); err != nil {
-			return in, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: agent is the name of who is to answer, action what was done on a surface: %w", err)
+			return in, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: agent must be the name of an agent, and action an action of a surface: %w", err)
 		}
 		in.Agent, in.Action = props.Agent, props.Action
 		if in.Action != nil {
@@ -117,7 +117,7 @@ func parseAnswer(id, status string, payload json.RawMessage) (InterruptAnswer, e
 		return a, nil
 	case "resolved":
 	default:
-		return a, junctor.Errorf(junctor.CodeInvalid, "resume: the status is resolved or cancelled, not %q", status)
+		return a, junctor.Errorf(junctor.CodeInvalid, "resume: status must be resolved or cancelled, not %q", status)
 	}
 	var p struct {
 		Allow    *bool  `json:"allow"`
@@ -125,7 +125,7 @@ func parseAnswer(id, status string, payload json.RawMessage) (InterruptAnswer, e
 		Reason   string `json:"reason"`
 	}
 	if err := strict.Unmarshal(payload, &p); err != nil || p.Allow == nil {
-		return a, junctor.Errorf(junctor.CodeInvalid, `resume: the payload says yes or no, as {"allow": true} with "remember" and "reason" where they are wanted`)
+		return a, junctor.Errorf(junctor.CodeInvalid, `resume: payload must be {"allow": true} or {"allow": false}, with "remember" and "reason" if needed`)
 	}
 	// A denial is never remembered: a person who denies one call may allow the
 	// next.
@@ -150,12 +150,12 @@ func DecodeText(content json.RawMessage) (string, error) {
 		Text string `json:"text"`
 	}
 	if err := strict.Unmarshal(content, &parts); err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "messages: the content is a text, or a list of parts of text: %w", err)
+		return "", junctor.Errorf(junctor.CodeInvalid, "messages: content must be a string, or an array of text parts: %w", err)
 	}
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if p.Type != "text" {
-			return "", junctor.Errorf(junctor.CodeInvalid, "messages: a part of the content is of type %q; agents read text alone", p.Type)
+			return "", junctor.Errorf(junctor.CodeInvalid, "messages: a part of the content is of type %q; agents accept only text", p.Type)
 		}
 		texts = append(texts, p.Text)
 	}

@@ -42,6 +42,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/quota"
 	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/series"
 	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -73,6 +74,7 @@ type App struct {
 	anonymous *limit.ByteBudget // the part of bytes that callers without a credential may take
 	journal   *audit.Journal
 	history   *history.History
+	series    *series.Recorder
 	servers   *servers.Registry
 	agents    *agents.Registry
 	signIn    *signin.SignIn
@@ -197,6 +199,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openJournal(ctx); err != nil {
+		return err
+	}
+	if err := a.openSeries(); err != nil {
 		return err
 	}
 	if err := a.openReplicas(); err != nil {

@@ -190,7 +190,7 @@ func TestAppViewUsesOnlyItsServer(t *testing.T) {
 	s := newStage(t, nil)
 	v := s.open(t)
 	unknown := func(name string) string {
-		return `{"error":{"code":-32602,"message":"unknown tool \"` + name + `\"; tools/list shows what there is"}}`
+		return `{"error":{"code":-32602,"message":"unknown tool \"` + name + `\"; tools/list shows the available tools"}}`
 	}
 	for _, tc := range []struct{ name, ask, want string }{
 		{"its tool", `{"method":"tools/call","params":{"name":"show","arguments":{"n":1}}}`, `{"result":{"content":[{"type":"text","text":"show"}]}}`},
@@ -202,8 +202,8 @@ func TestAppViewUsesOnlyItsServer(t *testing.T) {
 		{"its tool by its name elsewhere", `{"method":"tools/call","params":{"name":"shop__think"}}`, unknown("shop__think")},
 		{"its resource", `{"method":"resources/read","params":{"uri":"shop://stock"}}`, `{"result":{"contents":[{"uri":"shop://stock","text":"7"}]}}`},
 		{"ping", `{"method":"ping"}`, `{"result":{}}`},
-		{"what is not for Views", `{"method":"logging/setLevel","params":{}}`, `{"error":{"code":-32601,"message":"a View cannot ask for logging/setLevel here"}}`},
-		{"no name", `{"method":"tools/call","params":{}}`, `{"error":{"code":-32602,"message":"the params of tools/call lack what it is about, or have the wrong type"}}`},
+		{"what is not for Views", `{"method":"logging/setLevel","params":{}}`, `{"error":{"code":-32601,"message":"an App view cannot request logging/setLevel here"}}`},
+		{"no name", `{"method":"tools/call","params":{}}`, `{"error":{"code":-32602,"message":"the params of tools/call lack a required member, or have the wrong type"}}`},
 		{"context for the model", `{"method":"ui/update-model-context","params":{"structuredContent":{"a":1}}}`, `{"result":{}}`},
 	} {
 		if got := s.rpc(t, v.ID, tc.ask); got != tc.want {

@@ -62,7 +62,7 @@ func (h *Host) GetApp(ctx context.Context, p *junctor.Principal, name string) (j
 
 // noAppError is the error for a tool without a page.
 func noAppError(t toolPage) error {
-	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.URIScheme)
+	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: its definition names no page at a %s URI", t.name, mcpapps.URIScheme)
 }
 
 // describeApp describes an App without its page. digest is that of the page, or empty if
@@ -111,7 +111,7 @@ func (h *Host) ApprovePage(ctx context.Context, p *junctor.Principal, name, dige
 		return app, err
 	}
 	if app.Digest != digest {
-		return app, junctor.Errorf(junctor.CodeConflict, "the page of %s is another by now: its digest is %s; look at it again before you approve it", app.Name, app.Digest)
+		return app, junctor.Errorf(junctor.CodeConflict, "the page of %s has changed: its digest is %s; review it again before you approve it", app.Name, app.Digest)
 	}
 	err = h.opts.Approvals.PutApproval(ctx, p.Tenant, junctor.AppApproval{Server: app.Server, Resource: app.Resource, Digest: digest, By: p.ID(), At: h.opts.Now().UTC()})
 	if err != nil {

@@ -83,13 +83,13 @@ func (f *viewFrames) pageSandbox() string {
 func (s Sandbox) placeView(id, console string, wanted junctor.ViewIsolation) (viewFrames, error) {
 	from, err := url.Parse(console)
 	if err != nil || from.Host == "" || from.Scheme != "http" && from.Scheme != "https" {
-		return viewFrames{}, junctor.Errorf(junctor.CodeInvalid, "a View is shown by a page at an http address, and %q is none", clipText(console))
+		return viewFrames{}, junctor.Errorf(junctor.CodeInvalid, "an App view requires a console at an http or https origin, not %q", clipText(console))
 	}
 	f := viewFrames{isolation: junctor.IsolationOrigin, console: from.Scheme + "://" + from.Host}
 	_, port, err := net.SplitHostPort(s.Addr)
 	switch {
 	case s.Addr == "" || err != nil:
-		return viewFrames{}, junctor.Errorf(junctor.CodeUnavailable, "this instance has no listener for Views")
+		return viewFrames{}, junctor.Errorf(junctor.CodeUnavailable, "this instance has no listener for App views")
 	case s.URL != nil && strings.HasPrefix(s.URL.Host, "*."):
 		f.setOwnHosts(s.URL.Scheme, strings.TrimPrefix(s.URL.Host, "*."), id)
 		if wanted != "" {
@@ -102,7 +102,7 @@ func (s Sandbox) placeView(id, console string, wanted junctor.ViewIsolation) (vi
 	case s.isReachedDirectly(from):
 		f.setSharedHost(from.Scheme, net.JoinHostPort(from.Hostname(), port), id)
 	default:
-		return viewFrames{}, junctor.Errorf(junctor.CodeUnavailable, "browsers cannot be told where Views are: set --sandbox-url to where they reach %s, best with a wildcard such as https://*.views.example.com", s.Addr)
+		return viewFrames{}, junctor.Errorf(junctor.CodeUnavailable, "the public address of App views is unknown: set --sandbox-url to the URL at which browsers reach %s, best with a wildcard such as https://*.views.example.com", s.Addr)
 	}
 	return f, nil
 }

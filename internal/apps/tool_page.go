@@ -70,7 +70,7 @@ func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, v
 	}
 	page, err := mcpapps.ParsePage(t.uri, res.Body, t.listedMeta())
 	if err != nil {
-		return mcpapps.Page{}, junctor.Errorf(junctor.CodeUpstream, "server %s gives no page that can be shown: %s", t.item.Server.ID, strings.TrimPrefix(err.Error(), "mcpapps: "))
+		return mcpapps.Page{}, junctor.Errorf(junctor.CodeUpstream, "the page of server %s cannot be shown: %s", t.item.Server.ID, strings.TrimPrefix(err.Error(), "mcpapps: "))
 	}
 	return page, nil
 }
@@ -85,7 +85,7 @@ func viewCaller() catalog.Caller {
 // refuseInput ends a call that asks for input, which a View cannot give. It also ends the
 // call at the server, if that holds it open.
 func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result) error {
-	err := junctor.Errorf(junctor.CodeUnavailable, "it asks for input while it runs, which a View cannot give: call the tool itself")
+	err := junctor.Errorf(junctor.CodeUnavailable, "the tool requests input during the call, which an App view cannot provide: call the tool itself")
 	if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 		op.RequestState, op.HasState = state, true
 		h.opts.Pipeline.AbandonCall(ctx, op, err)

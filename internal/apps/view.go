@@ -127,7 +127,7 @@ func (h *Host) keepView(v *view) error {
 		mine = mine[1:]
 	}
 	if h.heldBytes+len(v.page.HTML) > maxHeldBytes {
-		return junctor.Errorf(junctor.CodeLimited, "too many Views are open on this instance; close some and try again")
+		return junctor.Errorf(junctor.CodeLimited, "too many App views are open on this instance; close some and try again")
 	}
 	h.heldBytes += len(v.page.HTML)
 	h.views[v.id] = v
@@ -194,7 +194,7 @@ func (h *Host) findView(p *junctor.Principal, id string) (*view, error) {
 		v = nil
 	}
 	if v == nil || !v.belongsTo(p) {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no View %q in this session; it may have been closed", clipText(id))
+		return nil, junctor.Errorf(junctor.CodeNotFound, "unknown App view %q in this session; it may have been closed", clipText(id))
 	}
 	v.lastUsed = now
 	return v, nil
@@ -330,17 +330,17 @@ func hostCapabilities(v *view) json.RawMessage {
 func viewNotes(v *view) []string {
 	out := []string{}
 	if v.frames.isolation == junctor.IsolationOpaque {
-		out = append(out, "There is no name for this View: it runs without an origin and cannot store anything, which some Apps do not expect. Open the console under its own name, or set --sandbox-url.")
+		out = append(out, "This App view has no host name of its own: it runs without an origin and cannot store anything, which some Apps do not expect. Open the console under a host name, or set --sandbox-url.")
 	}
 	switch v.approval.State {
 	case junctor.ApprovalChanged:
-		out = append(out, "The page has changed since it was approved: it runs under the strict policy until somebody approves it again.")
+		out = append(out, "The page has changed since it was approved: it runs under the strict policy until it is approved again.")
 	case junctor.ApprovalGiven:
-		out = append(out, "The page may make code of text (eval): "+v.approval.By+" approved it.")
+		out = append(out, "The page may run code from strings (eval): "+v.approval.By+" approved it.")
 	case junctor.ApprovalNone:
 	}
 	if err := v.page.Meta.CSP.Validate(); err != nil {
-		out = append(out, "Some sources that the page declares are not sources, and are left out.")
+		out = append(out, "Some sources that the page declares are invalid and were ignored.")
 	}
 	return out
 }

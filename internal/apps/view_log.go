@@ -74,7 +74,7 @@ func (h *Host) AddLogEntries(p *junctor.Principal, id string, entries []junctor.
 		switch e.Kind {
 		case kindSent, kindReceived, kindBlocked, kindViolation, kindNote:
 		default:
-			return junctor.Errorf(junctor.CodeInvalid, "an entry is of the kind sent, received, blocked, violation or note, not %q", clipText(e.Kind))
+			return junctor.Errorf(junctor.CodeInvalid, "kind must be sent, received, blocked, violation or note, not %q", clipText(e.Kind))
 		}
 	}
 	h.mu.Lock()

@@ -95,7 +95,7 @@ func (h *Host) askView(ctx context.Context, v *view, method string, params []byt
 	h.mu.Lock()
 	if h.views[v.id] != v || h.opts.Now().Sub(v.mailFetched) > unwatchedAfter {
 		h.mu.Unlock()
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the App of %s is on nobody's screen; open it and try again", v.tool.name)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the App of %s is not open; open it and try again", v.tool.name)
 	}
 	h.openRequests[id] = a
 	h.postMail(v, junctor.ViewMail{Ask: id, Method: method, Params: params})
@@ -129,17 +129,17 @@ func (h *Host) AnswerRequest(p *junctor.Principal, id, ask string, answer juncto
 	}
 	switch {
 	case (answer.Error == nil) == (len(answer.Result) == 0):
-		return junctor.Errorf(junctor.CodeInvalid, "an answer has a result or an error")
+		return junctor.Errorf(junctor.CodeInvalid, "an answer must have either a result or an error")
 	case len(answer.Result) > maxAnswerBytes:
-		return junctor.Errorf(junctor.CodeTooLarge, "an answer may have %d KiB", maxAnswerBytes>>10)
+		return junctor.Errorf(junctor.CodeTooLarge, "an answer must not be larger than %d KiB", maxAnswerBytes>>10)
 	case answer.Error == nil && (wire.CheckJSON(answer.Result) != nil || answer.Result[0] != '{'):
-		return junctor.Errorf(junctor.CodeInvalid, "a result is an object, each of whose members stands there once")
+		return junctor.Errorf(junctor.CodeInvalid, "result must be an object without duplicate members")
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.openRequests[ask]
 	if a == nil || a.view != v {
-		return junctor.Errorf(junctor.CodeNotFound, "nobody waits for this answer any more")
+		return junctor.Errorf(junctor.CodeNotFound, "no request waits for this answer any longer")
 	}
 	delete(h.openRequests, ask)
 	a.answer <- answer

@@ -84,10 +84,10 @@ func (h *Host) serveRequest(ctx context.Context, p *junctor.Principal, v *view, 
 	case mcpapps.MethodMessage, mcpapps.MethodUpdateModelContext:
 		return h.recordMessage(v, method, params)
 	default:
-		return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "a View cannot ask for " + clipText(method) + " here"}
+		return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "an App view cannot request " + clipText(method) + " here"}
 	}
 	if !ok || len(op.Arguments) > 0 && op.Arguments[0] != '{' {
-		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " lack what it is about, or have the wrong type"}
+		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " lack a required member, or have the wrong type"}
 	}
 	res, err := h.opts.Pipeline.Do(ctx, op, catalog.Discard{})
 	switch {
@@ -134,10 +134,10 @@ func argumentsResult(kind junctor.Kind, err error) (json.RawMessage, error) {
 func (h *Host) recordMessage(v *view, method string, params []byte) (json.RawMessage, error) {
 	known, _ := mcpapps.FindMethod(mcpapps.PartyView, method)
 	if _, err := known.DecodeParams(params); err != nil {
-		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " are not as MCP Apps have them"}
+		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " do not match the MCP Apps specification"}
 	}
 	if len(params) > maxContextBytes {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "%s may carry %d KiB", method, maxContextBytes>>10)
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "%s must not be larger than %d KiB", method, maxContextBytes>>10)
 	}
 	h.addNote(v, sourceGateway, kindRPC, method, map[string]any{"bytes": len(params)})
 	if method == mcpapps.MethodUpdateModelContext {

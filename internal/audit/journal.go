@@ -155,6 +155,7 @@ type Journal struct {
 	// The copy has answered, so shippedSeq is true.
 	shippedKnown  atomic.Bool
 	shipWake      chan struct{} // there are records to copy
+	feed          callFeed      // ended calls for a follower
 	headRequested chan struct{} // a head should be signed now
 	// There is a head for the witness to keep.
 	headSigned chan struct{}
@@ -193,7 +194,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		options: o, recent: NewRecentCalls(o.RecentCalls), folderLock: lock, encoder: newEncoder(o.Replica),
-		shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
+		feed: callFeed{ready: make(chan struct{}, 1)}, shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
 	}
 	j.lifeCtx, j.cancelLife = context.WithCancel(context.WithoutCancel(ctx))
 	j.flushGate.idle.L = &j.flushGate.mu

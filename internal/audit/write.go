@@ -52,6 +52,7 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 		}
 		return
 	}
+	j.feed.addBatch(batch, now)
 	if cap(j.lineBuffer) > maxKeptLineBuffer {
 		j.lineBuffer = nil
 	}

@@ -50,7 +50,7 @@ func readMAC(in *tar.Reader) (macRecord, error) {
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return macRecord{}, damagedError("its authentication code is not whole", err)
+		return macRecord{}, damagedError("its authentication code is incomplete", err)
 	}
 	var r macRecord
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -63,22 +63,22 @@ func readMAC(in *tar.Reader) (macRecord, error) {
 // says that the archive has none. Every error has the code CodeInvalid and says
 // how to continue.
 func checkAuthenticity(o RestoreOptions, manifest []byte, r macRecord, missing bool) error {
-	const onward = "; to restore it although nobody can say who made it, add --unverified"
+	const onward = "; to restore it without verification, add --unverified"
 	switch {
 	case o.Unverified:
 		return nil
 	case missing:
-		return junctor.Errorf(junctor.CodeInvalid, "the backup is not authenticated: an older Junctor made it, or one without its sealing key, or somebody took the code away"+onward)
+		return junctor.Errorf(junctor.CodeInvalid, "the backup is not authenticated: it was made by an older version or without the sealing key, or its authentication code was removed"+onward)
 	case o.Authenticator == nil:
 		return junctor.Errorf(junctor.CodeInvalid,
-			"the backup cannot be verified, because there is no sealing key here: put a copy of the key with the id %s at seal.key in the data directory, name it with --seal-key-file, or set JUNCTOR_SEAL_KEY"+onward, printableKeyID(r.Key))
+			"the backup cannot be verified without its sealing key: copy the key with the ID %s to seal.key in the data directory, name it with --seal-key-file, or set JUNCTOR_SEAL_KEY"+onward, printableKeyID(r.Key))
 	}
 	mac, err := hex.DecodeString(r.MAC)
 	if err != nil {
 		return damagedError("its authentication code cannot be read", err)
 	}
 	if err := o.Authenticator.CheckMAC(printableKeyID(r.Key), manifest, mac); err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "the backup is not authentic, or was made under another key: %w"+onward, err)
+		return junctor.Errorf(junctor.CodeInvalid, "the backup is not authentic, or was made with another key: %w"+onward, err)
 	}
 	return nil
 }

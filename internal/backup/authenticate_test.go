@@ -124,7 +124,7 @@ func TestOnlyAuthenticArchivesAreRestored(t *testing.T) {
 		}), mine, "--unverified"},
 		"a code that is none": {changed(func(f []file) []file { f[1].body = []byte(`{"key":"aa","mac":"zz"}`); return f }), mine, "authentication code"},
 		"no code":             {source.backupAs(t, nil), mine, "not authenticated"},
-		"no key":              {archive, nil, "the id aa"},
+		"no key":              {archive, nil, "the ID aa"},
 		"another key":         {archive, hmacKeys{current: "cc", known: map[string]string{"cc": "x"}}, "the key aa is needed"},
 		"an odd id": {changed(func(f []file) []file {
 			f[1].body = []byte(`{"key":"\u001b[31m","mac":"00"}`)

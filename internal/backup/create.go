@@ -38,7 +38,7 @@ type Options struct {
 const maxAttempts = 3
 
 // errFileGone means that a file of a folder disappeared.
-var errFileGone = errors.New("a file went away while it was to be copied")
+var errFileGone = errors.New("a file was removed while it was copied")
 
 // Create writes an archive of an instance, which may be running. After an error,
 // the part that was written is useless.
@@ -51,7 +51,7 @@ func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 	}
 	dir, err := os.MkdirTemp(o.TempDir, "junctor-backup-")
 	if err != nil {
-		return Manifest{}, wrapError(ctx, err, "the backup has no place to be gathered")
+		return Manifest{}, wrapError(ctx, err, "cannot create a temporary directory for the backup")
 	}
 	defer os.RemoveAll(dir)
 	var m Manifest
@@ -63,11 +63,11 @@ func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 			break
 		}
 		if !errors.Is(err, errFileGone) || n == maxAttempts {
-			return Manifest{}, wrapError(ctx, err, "the backup could not be made")
+			return Manifest{}, wrapError(ctx, err, "cannot create the backup")
 		}
 	}
 	if m.SealKey, err = writeArchive(w, dir, m, o.Authenticator); err != nil {
-		return Manifest{}, wrapError(ctx, err, "the backup could not be written")
+		return Manifest{}, wrapError(ctx, err, "cannot write the backup")
 	}
 	return m, nil
 }
@@ -81,7 +81,7 @@ func wrapError(ctx context.Context, err error, what string) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
-	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + "; the log says why", Cause: err}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + "; the log has the reason", Cause: err}
 }
 
 // collector collects the members of an archive in a folder.

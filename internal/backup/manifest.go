@@ -20,7 +20,7 @@ const (
 )
 
 // keysNote states in every manifest what the archive does not contain.
-const keysNote = "This backup holds no key files. To use it, put copies of seal.key (or set JUNCTOR_SEAL_KEY) and heads/signing.key into the data directory."
+const keysNote = "This backup contains no key files. To use it, put copies of seal.key (or set JUNCTOR_SEAL_KEY) and heads/signing.key into the data directory."
 
 // Manifest describes the content of an archive.
 type Manifest struct {

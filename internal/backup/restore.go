@@ -48,26 +48,26 @@ const maxManifest = 64 << 20
 func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
 	dir, err := os.MkdirTemp(o.TempDir, "junctor-restore-")
 	if err != nil {
-		return Manifest{}, wrapError(ctx, err, "the backup has no place to be unpacked")
+		return Manifest{}, wrapError(ctx, err, "cannot create a temporary directory for the backup")
 	}
 	defer os.RemoveAll(dir)
 	m, err := readArchive(ctx, r, dir, o)
 	if err != nil {
-		return Manifest{}, wrapError(ctx, err, "the backup could not be unpacked")
+		return Manifest{}, wrapError(ctx, err, "cannot unpack the backup")
 	}
 	if err := checkVacant(ctx, m, o); err != nil {
-		return m, wrapError(ctx, err, "it could not be told whether there is room for the backup")
+		return m, wrapError(ctx, err, "cannot check whether the databases are empty")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Schemas)) {
 		if err := restoreDatabase(ctx, dir, m, name, o.Databases[name]); err != nil {
-			return m, wrapError(ctx, err, "the "+name+" database could not be restored; empty it before you try again")
+			return m, wrapError(ctx, err, "the "+name+" database was not restored; empty it before you try again")
 		}
 	}
 	for _, member := range m.Members {
 		folder, file, _ := strings.Cut(member.Name, "/")
 		if path, ok := o.Folders[folder]; ok {
 			if err := copyFile(filepath.Join(dir, folder, file), filepath.Join(path, file)); err != nil {
-				return m, wrapError(ctx, err, "the folder "+path+" could not be restored; empty it before you try again")
+				return m, wrapError(ctx, err, "the folder "+path+" was not restored; empty it before you try again")
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, erro
 func Verify(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
 	m, err := readArchive(ctx, r, "", o)
 	if err != nil {
-		return Manifest{}, wrapError(ctx, err, "the backup could not be read")
+		return Manifest{}, wrapError(ctx, err, "cannot read the backup")
 	}
 	return m, nil
 }
@@ -89,7 +89,7 @@ func Verify(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error
 func readArchive(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Manifest, error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {
-		return Manifest{}, damagedError("it is no gzip file", err)
+		return Manifest{}, damagedError("it is not a gzip file", err)
 	}
 	in := tar.NewReader(zip)
 	m, err := readManifest(in, o)
@@ -105,13 +105,13 @@ func readArchive(ctx context.Context, r io.Reader, dir string, o RestoreOptions)
 			return m, damagedError(want.Name+" is missing", err)
 		}
 		if head.Name != want.Name || head.Typeflag != tar.TypeReg || head.Size != want.Size {
-			return m, damagedError(fmt.Sprintf("there is %q instead of %s", head.Name, want.Name), nil)
+			return m, damagedError(fmt.Sprintf("it contains %q instead of %s", head.Name, want.Name), nil)
 		}
 		g := collector{dir: dir, discardContent: dir == ""}
 		err = g.addMember(want.Name, func(w *memberWriter) error {
 			_, err := io.Copy(w, in) //nolint:gosec // of the size that the manifest says
 			if err != nil {
-				return damagedError(want.Name+" is not whole", err)
+				return damagedError(want.Name+" is incomplete", err)
 			}
 			return nil
 		})
@@ -119,14 +119,14 @@ func readArchive(ctx context.Context, r io.Reader, dir string, o RestoreOptions)
 			return m, err
 		}
 		if got := g.members[0]; got.SHA256 != want.SHA256 || got.Size != want.Size {
-			return m, damagedError(want.Name+" is not what the manifest says", nil)
+			return m, damagedError(want.Name+" differs from the manifest", nil)
 		}
 	}
 	if _, err := in.Next(); !errors.Is(err, io.EOF) {
-		return m, damagedError("something follows what the manifest lists", err)
+		return m, damagedError("it contains more files than the manifest lists", err)
 	}
 	if _, err := io.Copy(io.Discard, zip); err != nil { //nolint:gosec // nothing is kept; the checksum at the end is checked
-		return m, damagedError("its end is not whole", err)
+		return m, damagedError("its end is incomplete", err)
 	}
 	return m, nil
 }
@@ -140,14 +140,14 @@ func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxManifest))
 	if err != nil {
-		return Manifest{}, damagedError("its manifest is not whole", err)
+		return Manifest{}, damagedError("its manifest is incomplete", err)
 	}
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, damagedError("its manifest cannot be read", err)
 	}
 	if m.Format != formatPlain && m.Format != formatAuthenticated {
-		return Manifest{}, junctor.Errorf(junctor.CodeConflict, "the backup has the form %d, and this Junctor knows up to %d: use the Junctor %s that made it", m.Format, formatAuthenticated, m.Version)
+		return Manifest{}, junctor.Errorf(junctor.CodeConflict, "the backup has format %d, but this version of Junctor supports formats up to %d: use Junctor %s, which made it", m.Format, formatAuthenticated, m.Version)
 	}
 	var code macRecord
 	if m.Format == formatAuthenticated {
@@ -173,7 +173,7 @@ func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 
 // damagedError wraps the reason why a file is not a usable archive.
 func damagedError(why string, err error) error {
-	return &junctor.Error{Code: junctor.CodeInvalid, Message: "the backup is damaged, or is none: " + why, Cause: err}
+	return &junctor.Error{Code: junctor.CodeInvalid, Message: "the backup is damaged, or is not a Junctor backup: " + why, Cause: err}
 }
 
 // checkVacant checks that every part of the archive has a target, and that the
@@ -182,7 +182,7 @@ func checkVacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 	for name := range m.Schemas {
 		db := o.Databases[name]
 		if db == nil {
-			return junctor.Errorf(junctor.CodeInvalid, "the backup has a %s database, and there is no place for it", name)
+			return junctor.Errorf(junctor.CodeInvalid, "the backup contains a %s database, but this instance has none to restore it into", name)
 		}
 		version, err := db.Version(ctx)
 		if err != nil {
@@ -196,7 +196,7 @@ func checkVacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 		name, _, _ := strings.Cut(member.Name, "/")
 		_, database := m.Schemas[name]
 		if _, folder := o.Folders[name]; !database && !folder {
-			return junctor.Errorf(junctor.CodeInvalid, "the backup has a folder %s, and there is no place for it", name)
+			return junctor.Errorf(junctor.CodeInvalid, "the backup contains the directory %s, but there is no directory to restore it into", name)
 		}
 	}
 	for _, path := range o.Folders {
@@ -206,7 +206,7 @@ func checkVacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 		}
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), ".key") {
-				return junctor.Errorf(junctor.CodeConflict, "the folder %s is not empty; restore into a new data directory", path)
+				return junctor.Errorf(junctor.CodeConflict, "the directory %s is not empty; restore into a new data directory", path)
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func decodeValue(raw json.RawMessage) (any, error) {
 			b, err := base64.StdEncoding.DecodeString(*odd.Text)
 			return string(b), err
 		}
-		return nil, errors.New("neither bytes nor text")
+		return nil, errors.New("the value is neither bytes nor text")
 	}
 	var n int64
 	err := json.Unmarshal(raw, &n)

@@ -90,13 +90,13 @@ func brokenMembers(def []byte, rules memberRules) (broken []string) {
 func correctTool(def []byte) (corrected []byte, changes []string, err error) {
 	broken := brokenMembers(def, toolRule)
 	for _, key := range broken {
-		changes = append(changes, key+" is not of the type that the specification has for it, and was taken out")
+		changes = append(changes, key+" does not have the type that the specification requires, and was removed")
 	}
 	var add []wire.Member
 	input := wire.Get(def, "inputSchema")
 	switch {
 	case input == nil || wire.IsNull(input):
-		changes = append(changes, `inputSchema is missing: {"type":"object"} was put in its place`)
+		changes = append(changes, `inputSchema is missing, and was set to {"type":"object"}`)
 		add = append(add, wire.Member{Key: "inputSchema", Value: []byte(`{"type":"object"}`)})
 	case input[0] != '{':
 		return nil, nil, fmt.Errorf("its inputSchema is not an object")
@@ -122,7 +122,7 @@ func correctTool(def []byte) (corrected []byte, changes []string, err error) {
 func correctInput(schema []byte) (fixed []byte, change string, err error) {
 	var drop []string
 	if dialect := wire.Get(schema, "$schema"); dialect != nil && !isString(dialect) {
-		drop, change = []string{"$schema"}, "inputSchema.$schema is not a string, and was taken out"
+		drop, change = []string{"$schema"}, "inputSchema.$schema is not a string, and was removed"
 	}
 	kind := wire.Get(schema, "type")
 	name, isName := wire.String(kind)

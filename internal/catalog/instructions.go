@@ -17,7 +17,7 @@ const (
 )
 
 // joinedIntro begins the instructions of a scope that joins servers.
-const joinedIntro = "The tools of several servers are joined here; a tool's name begins with the ID of its server. What the servers say about themselves:\n"
+const joinedIntro = "The tools of several servers are joined here; a tool's name begins with the ID of its server. Instructions of the servers:\n"
 
 // Instructions returns what clients of a scope are told about the servers that p may
 // see: the instructions of the one server, or those of all servers within a bound, by

@@ -77,14 +77,14 @@ func objectSchemaForOlder(schema []byte) (changed []byte, change string) {
 		}
 		switch {
 		case odd:
-			drop, changes = append(drop, "properties"), append(changes, "properties is no map of schemas, and is not shown")
+			drop, changes = append(drop, "properties"), append(changes, "properties is not an object of schemas, and is not shown")
 		case len(booleans) > 0:
 			add = append(add, wire.Member{Key: "properties", Value: wire.AppendObject(nil, properties, nil, booleans...)})
 			changes = append(changes, "schemas that are true or false are shown as objects")
 		}
 	}
 	if required := wire.Get(schema, "required"); required != nil && !isStrings(required) {
-		drop, changes = append(drop, "required"), append(changes, "required is no list of names, and is not shown")
+		drop, changes = append(drop, "required"), append(changes, "required is not an array of names, and is not shown")
 	}
 	if len(changes) == 0 {
 		return schema, ""
@@ -117,7 +117,7 @@ func outputForOlder(raw []byte) (schema []byte, wrapped bool, change, err string
 	default:
 		root = wrapSchema(root)
 		wrapped = true
-		changes = append(changes, "the output is no object; it is shown, and returned, in the member "+wrapKey+" of one")
+		changes = append(changes, "the output is not an object; it is shown, and returned, in the member "+wrapKey+" of an object")
 	}
 	if properties, _ := root["properties"].(map[string]any); properties != nil {
 		if replaceBooleans(properties) {
@@ -129,7 +129,7 @@ func outputForOlder(raw []byte) (schema []byte, wrapped bool, change, err string
 	}
 	schema, encodeErr := json.Marshal(root)
 	if encodeErr != nil {
-		return nil, false, "", "it cannot be written again"
+		return nil, false, "", "it cannot be encoded"
 	}
 	return schema, wrapped, strings.Join(changes, "; "), ""
 }

@@ -25,7 +25,7 @@ func findOlderProblem(root map[string]any) string {
 		switch {
 		case ok && c.visited[pointer]:
 			if ref.exact && !strings.HasPrefix(pointer, "/$defs/") && !strings.HasPrefix(pointer, "/definitions/") {
-				c.failAt(ref.from, "it refers to %q from where the schema must be read exactly", clipText(ref.target))
+				c.failAt(ref.from, "it refers to %q at a place where the schema must be exact", clipText(ref.target))
 			}
 		case strings.HasPrefix(ref.target, "#") && c.anchors[ref.target[1:]] && !ref.exact:
 		default:
@@ -76,7 +76,7 @@ func (c *olderCompiler) checkSchema(doc any, at string, exact bool) {
 	}
 	schema, ok := doc.(map[string]any)
 	if !ok {
-		c.failAt(at, "there is no schema where one belongs")
+		c.failAt(at, "a schema is missing")
 		return
 	}
 	for key, value := range schema {
@@ -96,12 +96,12 @@ func (c *olderCompiler) checkKeyword(schema map[string]any, key string, value an
 		c.failAt(parent, "it has the keyword %s", key)
 	case "nullable":
 		if allows, ok := value.(bool); !ok || schema["type"] == nil || !allows && slices.Contains(typeNames(schema["type"]), "null") {
-			c.failAt(parent, "it has nullable without a type that it could belong to")
+			c.failAt(parent, "it has nullable without type")
 		}
 	case "$anchor", "$dynamicAnchor":
 		name, ok := value.(string)
 		if !ok || !c.patterns.anchor.MatchString(name) || c.anchors[name] {
-			c.failAt(parent, "it has an %s that is no name, or another's", key)
+			c.failAt(parent, "its %s is not a valid name, or is used twice", key)
 		}
 		c.anchors[name] = true
 	case "$ref":
@@ -124,11 +124,11 @@ func (c *olderCompiler) checkKeyword(schema map[string]any, key string, value an
 func (c *olderCompiler) checkLaterKeyword(schema map[string]any, key string, value any, at, parent string, exact bool) {
 	switch {
 	case exact:
-		c.failAt(parent, "%s is not known to those clients, and the schema must be read exactly there", key)
+		c.failAt(parent, "these clients do not support %s, and the schema must be exact there", key)
 	case key == "prefixItems" && schema["items"] != nil:
-		c.failAt(parent, "prefixItems with items means something else to those clients")
+		c.failAt(parent, "prefixItems with items has another meaning for these clients")
 	case key == "minContains" && schema["contains"] != nil && fmt.Sprint(value) == "0":
-		c.failAt(parent, "minContains 0 is not known to those clients")
+		c.failAt(parent, "these clients do not support minContains 0")
 	case containsIdentifier(value):
 		c.failAt(at, "it has an $id or an anchor inside")
 	}
@@ -146,12 +146,12 @@ func (c *olderCompiler) checkApplicator(key string, value any, at string, exact 
 			}
 		}
 		if named == nil {
-			c.failAt(at, "it is no map of schemas")
+			c.failAt(at, "it is not an object of schemas")
 		}
 	case holdsSchemas(key):
 		named, ok := value.(map[string]any)
 		if !ok {
-			c.failAt(at, "it is no map of schemas")
+			c.failAt(at, "it is not an object of schemas")
 		}
 		for name, of := range named {
 			if key == "patternProperties" && !c.patterns.validInUnicodeMode(name) {
@@ -162,7 +162,7 @@ func (c *olderCompiler) checkApplicator(key string, value any, at string, exact 
 	case key == "allOf" || key == "anyOf" || key == "oneOf":
 		list, ok := value.([]any)
 		if !ok || len(list) == 0 {
-			c.failAt(at, "it is no list of schemas")
+			c.failAt(at, "it is not an array of schemas")
 		}
 		for i, of := range list {
 			c.checkSchema(of, fmt.Sprintf("%s/%d", at, i), exact)
@@ -219,7 +219,7 @@ func (c *olderCompiler) checkAssertion(key string, value any, at string) {
 		ok = !containsIdentifier(value)
 	}
 	if !ok {
-		c.failAt(at, "the value is not one that those clients take")
+		c.failAt(at, "these clients do not accept the value")
 	}
 }
 

@@ -130,7 +130,7 @@ func (b believedBackend) Offer(ctx context.Context) (*Offer, error) {
 func EncodeOffer(o *Offer) ([]byte, error) {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(o); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "what a server offers cannot be written: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInternal, "cannot encode the list of a server: %w", err)
 	}
 	return b.Bytes(), nil
 }
@@ -139,7 +139,7 @@ func EncodeOffer(o *Offer) ([]byte, error) {
 func DecodeOffer(data []byte) (*Offer, error) {
 	o := &Offer{}
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(o); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "what a server offered cannot be read: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInternal, "cannot decode the stored list of a server: %w", err)
 	}
 	return o, nil
 }

@@ -67,7 +67,7 @@ func (sh *Shelf) Tool(p *junctor.Principal, scope Scope, name, version string) (
 		}
 	}
 	if pinned {
-		return item, junctor.Errorf(junctor.CodeConflict, "the definition of the tool %q has changed; it is %s%s now: read it again before you call it", name, digestPrefix, t.Default.Digest)
+		return item, junctor.Errorf(junctor.CodeConflict, "the definition of the tool %q has changed to %s%s: read it again before you call the tool", name, digestPrefix, t.Default.Digest)
 	}
 	known := make([]string, 0, len(t.Versions))
 	for _, tv := range t.Versions {
@@ -76,7 +76,7 @@ func (sh *Shelf) Tool(p *junctor.Principal, scope Scope, name, version string) (
 		}
 	}
 	if len(known) == 0 {
-		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out, or name its definition, %s%s (asked for: %q)", name, digestPrefix, t.Default.Digest, clipText(version))
+		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions: omit the version, or use the digest of its definition, %s%s (requested: %q)", name, digestPrefix, t.Default.Digest, clipText(version))
 	}
 	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, clipText(version), strings.Join(known, ", "))
 }
@@ -133,7 +133,7 @@ func (sh *Shelf) Resource(p *junctor.Principal, scope Scope, uri string) (Item, 
 		}
 	}
 	unknown := func() *junctor.Error {
-		return junctor.Errorf(junctor.CodeNotFound, "unknown resource: there is none at this URI; resources/list shows what there is")
+		return junctor.Errorf(junctor.CodeNotFound, "unknown resource: no resource has this URI; resources/list shows the available resources")
 	}
 	s := sh.byID[id]
 	if s == nil || len(s.Offer.Resources)+len(s.Offer.Templates)+len(s.toolsByPage[own]) == 0 {

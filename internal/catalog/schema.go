@@ -46,7 +46,7 @@ func compileSchema(raw []byte) (*compiledSchema, error) {
 		return nil, err
 	}
 	if number, found := findOversizedNumber(raw); found {
-		return nil, errors.New("it holds a number beyond all use: " + clipText(string(number)))
+		return nil, errors.New("it contains a number that is too large: " + clipText(string(number)))
 	}
 	graph, err := newSchemaGraph(doc)
 	if err != nil {
@@ -84,7 +84,7 @@ type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
 func (noLoader) Load(url string) (any, error) {
-	return nil, errors.New("a $ref to " + url + " leads out of the schema and is not followed")
+	return nil, errors.New("a $ref to " + url + " is outside the schema, and Junctor does not load it")
 }
 
 // Check returns an invalid error that lists the violations of the schema, or
@@ -128,7 +128,7 @@ func (c *compiledSchema) checkFully(ctx context.Context, arguments []byte) error
 		return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
 	}
 	if number, found := findOversizedNumber(arguments); found {
-		return junctor.Errorf(junctor.CodeInvalid, "the arguments hold a number that is too large to be checked: %s; at most %d characters and exponents up to %d",
+		return junctor.Errorf(junctor.CodeInvalid, "the arguments contain a number that is too large to check: %s; the limits are %d characters and an exponent of %d",
 			clipText(string(number)), maxNumberLength, maxExponent)
 	}
 	if !c.fitsLibrary(value) {
@@ -145,7 +145,7 @@ func (c *compiledSchema) checkFully(ctx context.Context, arguments []byte) error
 	case errors.As(err, &bad):
 		return convertViolations(bad)
 	default:
-		return junctor.Errorf(junctor.CodeInvalid, "arguments could not be checked: %w", err)
+		return junctor.Errorf(junctor.CodeInvalid, "cannot check the arguments: %w", err)
 	}
 }
 
@@ -189,7 +189,7 @@ func newViolationError(found []junctor.Violation) error {
 	})
 	e.Violations = e.Violations[:min(len(e.Violations), maxViolations)]
 	var b strings.Builder
-	b.WriteString("the arguments do not fit the tool's input schema")
+	b.WriteString("the arguments do not match the tool's input schema")
 	for i, v := range e.Violations {
 		sep := "; "
 		if i == 0 {
@@ -212,11 +212,11 @@ func describeViolation(k jsonschema.ErrorKind, printer *message.Printer) string 
 	switch k := k.(type) {
 	case *kind.Enum:
 		if len(k.Want) > maxListedValues {
-			return "is none of the " + strconv.Itoa(len(k.Want)) + " values that are allowed"
+			return "is not one of the " + strconv.Itoa(len(k.Want)) + " allowed values"
 		}
 	case *kind.Required:
 		if len(k.Missing) > maxListedValues {
-			return "misses " + strconv.Itoa(len(k.Missing)) + " properties, the first of them " + strconv.Quote(clipText(k.Missing[0]))
+			return "misses " + strconv.Itoa(len(k.Missing)) + " required properties, such as " + strconv.Quote(clipText(k.Missing[0]))
 		}
 	case *kind.AdditionalProperties:
 		if len(k.Properties) > maxListedValues {

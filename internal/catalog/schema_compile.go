@@ -107,7 +107,7 @@ func (s *Schema) runCompilation(run *compilation) {
 func compileSafely(raw []byte) (c *compiledSchema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c, err = nil, fmt.Errorf("the schema makes its compiler fail: %v", p)
+			c, err = nil, fmt.Errorf("the schema compiler failed: %v", p)
 		}
 	}()
 	return compileSchema(raw)

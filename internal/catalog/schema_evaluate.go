@@ -62,7 +62,7 @@ func (c *compiledSchema) evaluateValue(ctx context.Context, v any) ([]junctor.Vi
 		return nil, e.err
 	}
 	if !fits && len(e.violations) == 0 {
-		e.violations = []junctor.Violation{{Message: "does not fit; the value is too large to say where"}}
+		e.violations = []junctor.Violation{{Message: "does not match the schema; the value is too large to report the place"}}
 	}
 	if fits {
 		return nil, nil
@@ -73,7 +73,7 @@ func (c *compiledSchema) evaluateValue(ctx context.Context, v any) ([]junctor.Vi
 // newTooExpensiveError is the error for arguments whose check would exceed a
 // number of steps.
 func newTooExpensiveError(steps int) error {
-	return junctor.Errorf(junctor.CodeTooLarge, "checking these arguments against the tool's input schema takes more than %d steps; send less at a time, or nest it less deep", steps)
+	return junctor.Errorf(junctor.CodeTooLarge, "checking these arguments against the tool's input schema takes more than %d steps; send less data, or nest it less deeply", steps)
 }
 
 // fitsSchema reports whether a value fits a subschema. same counts the
@@ -254,7 +254,7 @@ func (e *evaluation) fitsInside(s *jsonschema.Schema, v any, quiet bool) bool {
 			least = *s.MinContains
 		}
 		if contained < least || s.MaxContains != nil && contained > *s.MaxContains {
-			fits = e.addViolation(quiet, "does not hold as many items as contains asks for")
+			fits = e.addViolation(quiet, "does not contain as many matching items as contains requires")
 		}
 	}
 	return fits
@@ -267,15 +267,15 @@ func (e *evaluation) fitsCombinators(s *jsonschema.Schema, v any, same int, quie
 		fits = e.fitsSchema(one, v, same+1, quiet) && fits
 	}
 	if len(s.AnyOf) > 0 && e.countFitting(s.AnyOf, v, same, 1) == 0 {
-		fits = e.addViolation(quiet, "fits no branch of anyOf")
+		fits = e.addViolation(quiet, "matches no branch of anyOf")
 	}
 	if len(s.OneOf) > 0 {
 		if n := e.countFitting(s.OneOf, v, same, 2); n != 1 {
-			fits = e.addViolation(quiet, "does not fit exactly one branch of oneOf")
+			fits = e.addViolation(quiet, "does not match exactly one branch of oneOf")
 		}
 	}
 	if s.Not != nil && e.fitsSchema(s.Not, v, same+1, true) {
-		fits = e.addViolation(quiet, "fits what not forbids")
+		fits = e.addViolation(quiet, "matches the schema of not")
 	}
 	if s.If != nil {
 		branch := s.Else
@@ -324,7 +324,7 @@ func (e *evaluation) fitsDependents(s *jsonschema.Schema, object map[string]any,
 		case []string:
 			for _, other := range one {
 				if _, ok := object[other]; !ok {
-					fits = e.addViolation(quiet, "is missing "+clipText(other)+", which "+clipText(name)+" asks for")
+					fits = e.addViolation(quiet, "is missing "+clipText(other)+", which "+clipText(name)+" requires")
 				}
 			}
 		}

@@ -179,7 +179,7 @@ func (g *schemaGraph) spendBytes(bytes int, at string) error {
 	if g.compileBytes += bytes; g.compileBytes <= maxCompileBytes {
 		return nil
 	}
-	return costErrorf("compiling it takes more than %d MiB, which is reached at %s, its subschema %d; use fewer subschemas and values, shorter names, or nest them less deep",
+	return costErrorf("compiling it takes more than %d MiB, reached at %s, its subschema %d; use fewer subschemas and values, shorter names, or less nesting",
 		maxCompileBytes>>20, clipText(at), len(g.nodes))
 }
 
@@ -236,14 +236,14 @@ func (g *schemaGraph) addIdentifiers(object map[string]any, base string, i int) 
 			if key == "$dynamicAnchor" {
 				g.dynamicAnchors[name] = i
 				if g.dynamicAnchorCount[name]++; g.dynamicAnchorCount[name] > 1 {
-					return "", costErrorf("it has several $dynamicAnchor %q, and what a $dynamicRef means then cannot be told in advance", clipText(name))
+					return "", costErrorf("it has several $dynamicAnchor %q, so the target of a $dynamicRef cannot be determined in advance", clipText(name))
 				}
 			}
 		}
 	}
 	if object["$recursiveAnchor"] == true {
 		if g.recursiveAnchors = append(g.recursiveAnchors, i); i != 0 {
-			return "", costErrorf("it has $recursiveAnchor below its root, and what a $recursiveRef means then cannot be told in advance")
+			return "", costErrorf("it has $recursiveAnchor below its root, so the target of a $recursiveRef cannot be determined in advance")
 		}
 	}
 	return base, nil
@@ -417,7 +417,7 @@ func (g *schemaGraph) findTarget(i int, ref schemaRef) (int, error) {
 		}
 		if g.usesDialect {
 			if strings.Contains(base, "/meta/") || g.dynamicAnchorCount["meta"] > 0 {
-				return 0, costErrorf("a reference to %s is not supported: refer to the dialect itself, such as https://json-schema.org/draft/2020-12/schema, and call no $dynamicAnchor of your own meta", clipText(base))
+				return 0, costErrorf("a reference to %s is not supported: refer to the dialect itself, such as https://json-schema.org/draft/2020-12/schema, and do not name your own $dynamicAnchor meta", clipText(base))
 			}
 		}
 		return -1, nil // a dialect, whose cost is small, or a document that is never fetched
@@ -440,7 +440,7 @@ func (g *schemaGraph) findTarget(i int, ref schemaRef) (int, error) {
 			return j, nil
 		}
 		if g.foreignTargets++; g.foreignTargets > maxForeignTargets {
-			return 0, costErrorf("more than %d of its references lead to places that are no subschemas; use $defs", maxForeignTargets)
+			return 0, costErrorf("more than %d of its references point to places that are not subschemas; use $defs", maxForeignTargets)
 		}
 		if err := g.spendBytes(foreignTableBytes*len(g.nodes), "#"+clipText(fragment)); err != nil {
 			return 0, err
@@ -487,7 +487,7 @@ func followPointer(v any, path string) (any, error) {
 				return nil, nil
 			}
 			if strconv.Itoa(n) != token {
-				return nil, costErrorf("the reference to %s spells the index %d as %q", clipText(path), n, clipText(token))
+				return nil, costErrorf("the reference to %s writes the index %d as %q", clipText(path), n, clipText(token))
 			}
 			v = at[n]
 		default:
@@ -528,9 +528,9 @@ func (g *schemaGraph) measureNode(i, depth int) error {
 	at := clipText(g.nodes[i].path)
 	switch known := g.cost[i]; {
 	case known == underWay:
-		return costErrorf("%s leads back to itself without going into the value that is checked", at)
+		return costErrorf("%s refers to itself without descending into the value", at)
 	case depth+g.height[i] > maxReferenceDepth:
-		return costErrorf("more than %d references and combinators lead from one to the next at %s", maxReferenceDepth, at)
+		return costErrorf("more than %d references and combinators form a chain at %s", maxReferenceDepth, at)
 	case known > 0:
 		return nil
 	}

@@ -92,9 +92,6 @@ func newSearchWords() *searchWords {
 	return w
 }
 
-// isFiller reports whether a word says nothing about the tool that is searched.
-func (w *searchWords) isFiller(word []byte) bool { return w.fillers[string(word)] }
-
 // stemWord removes the endings of an English word, so that related forms become
 // equal. The result need not be a word.
 func stemWord(w []byte) string {

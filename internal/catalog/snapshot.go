@@ -335,7 +335,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 	parts := partsOf(def.JSON)
 	headers, err := wire.ParamHeaders(parts.schema)
 	if err != nil {
-		return nil, fmt.Errorf("its x-mcp-header marks break the specification: %w", err)
+		return nil, fmt.Errorf("its x-mcp-header annotations violate the specification: %w", err)
 	}
 	if err := checkToolCost(def.JSON, parts.schema); err != nil {
 		return nil, err

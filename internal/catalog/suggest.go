@@ -51,7 +51,7 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, scope Scope, name string) *ju
 		return junctor.Errorf(junctor.CodeUnavailable, "the server %q has not listed its tools yet; try again in a moment", scope.Server)
 	}
 	if len(found) == 0 {
-		return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; tools/list shows what there is", clipText(name))
+		return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; tools/list shows the available tools", clipText(name))
 	}
 	names := make([]string, 0, 3)
 	for _, n := range found[:min(3, len(found))] {

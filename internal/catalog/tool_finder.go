@@ -32,7 +32,7 @@ func (f *toolFinder) Do(_ context.Context, req *Request, _ Sink) (Result, error)
 	case DescribeTool:
 		return f.describeTool(req)
 	}
-	return Result{}, junctor.Errorf(junctor.CodeInvalid, "%s wants the name of a tool, and its arguments as an object", CallTool)
+	return Result{}, junctor.Errorf(junctor.CodeInvalid, "%s requires name, the name of a tool, and arguments, an object", CallTool)
 }
 
 // foundTool is a tool in the answer of find_tools.
@@ -58,7 +58,7 @@ func (f *toolFinder) findTools(req *Request) (Result, error) {
 	}
 	out, err := json.Marshal(map[string]any{"tools": tools})
 	if err != nil {
-		return Result{}, junctor.Errorf(junctor.CodeInternal, "what was found cannot be written: %w", err)
+		return Result{}, junctor.Errorf(junctor.CodeInternal, "cannot encode the tools: %w", err)
 	}
 	return structuredResult(out), nil
 }

@@ -15,13 +15,13 @@ type Reason string
 // Reasons.
 const (
 	ReasonScope    Reason = "the credential has neither tools:read nor tools:call"
-	ReasonPrivate  Reason = "the server is private, and another party's"
-	ReasonSources  Reason = "the server is not of the sources that the user has chosen"
-	ReasonAgent    Reason = "there is no such agent any more"
-	ReasonDisabled Reason = "the agent is switched off"
-	ReasonGrant    Reason = "not on the agent's list"
-	ReasonOwner    Reason = "the agent is another party's"
-	ReasonAudience Reason = "the tool says that it is for others: for models, for pages, or for nobody"
+	ReasonPrivate  Reason = "the server is private and belongs to another user"
+	ReasonSources  Reason = "the user's tool sources do not include the server"
+	ReasonAgent    Reason = "the agent was removed"
+	ReasonDisabled Reason = "the agent is disabled"
+	ReasonGrant    Reason = "not in the agent's allowed tools"
+	ReasonOwner    Reason = "the agent belongs to another user"
+	ReasonAudience Reason = "the definition of the tool hides it from this caller (_meta.ui.visibility)"
 )
 
 // Visible decides whether a principal may see and use an item. It is the only

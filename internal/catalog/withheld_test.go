@@ -26,7 +26,7 @@ func TestWithheldTools(t *testing.T) {
 		"acme/page_only: its definition hides it from models (_meta.ui.visibility)",
 		"acme/absent: the server lists no tool of this name",
 		"",
-		"mine/x: the server is private, and another party's",
+		"mine/x: the server is private and belongs to another user",
 		"silent/*: the server has not answered yet, so its tools are not known",
 		"",
 	} {

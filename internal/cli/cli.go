@@ -102,7 +102,7 @@ func (c *cli) newRootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.format, "format", formatText, "`text` or json")
 	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formatText, formatJSON}, cobra.ShellCompDirectiveNoFileComp))
 	c.addSettings(root)
-	root.AddCommand(up, c.demoCommand(), c.setupCommand(), c.stopCommand(), c.toolCommand(), c.appCommand(), c.serverCommand(), c.packCommand(), c.exportCommand(), c.applyCommand(), c.connectCommand(), c.serviceCommand(), c.agentCommand(), c.roomCommand(), c.modelCommand(), c.componentCatalogCommand(), c.roleCommand(), c.keyCommand(), c.userCommand(), c.loginCommand(), c.consentCommand(), c.chainCommand(), c.tenantCommand(), c.callCommand(), c.deliveryCommand(), c.usageCommand(), c.eventCommand(), c.triggerCommand(), c.sourceCommand(), c.scheduleCommand(), c.limitCommand(),
+	root.AddCommand(up, c.demoCommand(), c.setupCommand(), c.stopCommand(), c.toolCommand(), c.appCommand(), c.serverCommand(), c.packCommand(), c.exportCommand(), c.applyCommand(), c.connectCommand(), c.serviceCommand(), c.agentCommand(), c.roomCommand(), c.modelCommand(), c.componentCatalogCommand(), c.roleCommand(), c.keyCommand(), c.userCommand(), c.loginCommand(), c.consentCommand(), c.chainCommand(), c.tenantCommand(), c.callCommand(), c.deliveryCommand(), c.usageCommand(), c.statsCommand(), c.eventCommand(), c.triggerCommand(), c.sourceCommand(), c.scheduleCommand(), c.limitCommand(),
 		c.secretCommand(), c.auditCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(),
 		c.configCommand(), c.stdioCommand(), c.apiCommand(), c.benchCommand(), c.benchChildCommand(), c.bankCommand(), c.reapCommand(), c.completionCommand(), c.versionCommand())
 	help := c.helpCommand()

@@ -51,7 +51,8 @@ func commandGroups() []commandGroup {
 			{[]string{"key", "consent", "limit"}, "Manage keys, OAuth consents and limits"},
 		}},
 		{"observe", "Observe", []helpLine{
-			{[]string{"call", "usage", "audit"}, "Show calls, sums of calls and the journal"},
+			{[]string{"stats", "usage"}, "Show rates, errors, latencies and sums of calls"},
+			{[]string{"call", "audit"}, "Show calls and the journal"},
 		}},
 		{"events", "Events", []helpLine{
 			{[]string{"event", "source", "schedule"}, "Send events, and manage where they come from"},

@@ -72,9 +72,9 @@ func (f *overrideFlags) addTo(cmd *cobra.Command) {
 		}
 		one := &overrideFlag{field: field}
 		f.all = append(f.all, one)
-		undo := "TOOL= restores the server's value"
+		undo := "TOOL= reverts it"
 		if field.Type.Kind() == reflect.Bool {
-			undo = "TOOL=false undoes it"
+			undo = "TOOL=false reverts it"
 		}
 		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". Repeatable")
 	}

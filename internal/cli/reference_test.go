@@ -170,7 +170,11 @@ func markdownText(s string) string {
 	inBlock := false
 	for _, line := range strings.Split(s, "\n") {
 		if indented := strings.HasPrefix(line, "  "); indented != inBlock {
-			out, inBlock = append(out, "```text"[:3+4*bit(indented)]), indented
+			fence := "```"
+			if indented {
+				fence = "```text"
+			}
+			out, inBlock = append(out, fence), indented
 		}
 		if !inBlock {
 			line = regexp.MustCompile(`([*<>\[\]~])`).ReplaceAllString(line, `\$1`)
@@ -181,14 +185,6 @@ func markdownText(s string) string {
 		out = append(out, "```")
 	}
 	return strings.Join(out, "\n")
-}
-
-// bit returns 1 for true.
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Every example in help and in the reference is a command line that parses: the

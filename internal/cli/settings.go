@@ -41,6 +41,7 @@ func addSetting(cmd *cobra.Command, s config.Setting) {
 		flags.String(s.Name, s.Default, help)
 		flags.Lookup(s.Name).Value = &settingValue{Value: flags.Lookup(s.Name).Value, kind: s.Kind}
 	}
+	_ = flags.SetAnnotation(s.Name, settingAnnotation, []string{"true"})
 	if len(s.Choices) > 0 {
 		_ = cmd.RegisterFlagCompletionFunc(s.Name, cobra.FixedCompletions(s.Choices, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -75,13 +76,13 @@ func (c *cli) configSources(cmd *cobra.Command) config.Sources {
 	return src
 }
 
+// settingAnnotation marks the flags that addSetting adds.
+const settingAnnotation = "junctor_setting"
+
 // isSetting reports whether a flag is that of a setting. Commands have other
-// flags too, and a server has fields with the name of a setting, such as
-// --call-timeout.
-func isSetting(f *pflag.Flag) bool {
-	_, isField := f.Value.(*fieldFlag)
-	return !isField && slices.ContainsFunc(config.Settings(), func(s config.Setting) bool { return s.Name == f.Name })
-}
+// flags too, and servers and agents have fields with the name of a setting, such
+// as --call-timeout and --exposure.
+func isSetting(f *pflag.Flag) bool { return f.Annotations[settingAnnotation] != nil }
 
 // loadConfig reads and checks the settings of this command line.
 func (c *cli) loadConfig(cmd *cobra.Command) (*config.Config, error) {

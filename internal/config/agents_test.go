@@ -49,7 +49,7 @@ func TestAgentProblems(t *testing.T) {
 		{"a name", "agents:\n  QA_Bot: {}", `FILE:2:3: "QA_Bot" is not an agent's name`},
 		{"twice", "agents:\n  a: {}\n  a: {}", `FILE:3:3: agents already has "a" on line 2`},
 		{"unknown key", "agents:\n  a:\n    tolls: []", `FILE:3:5: unknown key "tolls" in agents.a; did you mean tools?`},
-		{"far from any", "agents: {a: {zzzzzzzz: 1}}", `known keys: brain, disabled, limits, prompts`},
+		{"far from any", "agents: {a: {zzzzzzzz: 1}}", `known keys: brain, disabled, exposure, limits, prompts`},
 		{"null", "agents: {a: {role: }}", `agents.a.role has no value`},
 		{"role", "agents: {a: {role: a/b}}", `FILE:1:20: agents.a.role: a role has`},
 		{"title", "agents: {a: {title: " + strings.Repeat("x", 201) + "}}", `agents.a.title has more than 200`},

@@ -97,7 +97,7 @@ func TestServerProblems(t *testing.T) {
 		{"null", "servers: {a: {url: }}", `servers.a.url has no value`},
 		{"neither", "servers: {a: {}}", `FILE:1:11: servers.a: the transports http and sse need a url`},
 		{"both", "servers: {a: {url: 'https://x', command: [x]}}", `url, headers and auth are for`},
-		{"address", "servers:\n  a:\n    url: ftp://x", `FILE:3:10: servers.a.url: the url is not one of a server`},
+		{"address", "servers:\n  a:\n    url: ftp://x", `FILE:3:10: servers.a.url: url is not a valid URL of a server`},
 		{"password in it", "servers: {a: {url: 'https://u:canary@x'}}", `must not hold a user or password`},
 		{"command", "servers: {a: {command: npx -y x}}", `servers.a.command must be a list`},
 		{"a word", "servers: {a: {command: [x, true]}}", `servers.a.command[1] must be a text`},

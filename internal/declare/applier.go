@@ -100,7 +100,7 @@ func (a Applier) kinds(ctx context.Context, p *junctor.Principal, w *admin.Wante
 		kinds = append(kinds, servers)
 	}
 	if hasEvents && !p.Has(junctor.ScopeAdmin) {
-		return nil, junctor.Errorf(junctor.CodeDenied, "sources, triggers and schedules are made with the scope %s", junctor.ScopeAdmin)
+		return nil, junctor.Errorf(junctor.CodeDenied, "sources, triggers and schedules require the scope %s", junctor.ScopeAdmin)
 	}
 	remaining, err := Remaining(ctx, servers, len(kinds) > 0, r)
 	if err != nil {

@@ -113,7 +113,7 @@ func planWish(ctx context.Context, k Kind, w Wish, there map[string]Holding, r R
 	}
 	h, ok := there[w.ID]
 	if h.Foreign { // its differences would reveal what it is
-		s.Action, s.Error = admin.ActionConflict, "the "+k.Noun()+" "+w.ID+" is not yours: who added it, or an admin, can change it"
+		s.Action, s.Error = admin.ActionConflict, "the "+k.Noun()+" "+w.ID+" belongs to another user: only its owner or an admin can change it"
 		return s, nil
 	}
 	if err := k.FindFault(ctx, w.ID); err != nil {

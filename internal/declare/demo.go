@@ -91,7 +91,7 @@ func (d *Demo) addBank(ctx context.Context, p *junctor.Principal) (agent string,
 	}
 	i := slices.IndexFunc(all, func(one *pack.Pack) bool { return one.ID == bankPack })
 	if i < 0 {
-		return "", junctor.Errorf(junctor.CodeInternal, "there is no pack %q", bankPack)
+		return "", junctor.Errorf(junctor.CodeInternal, "unknown pack %q", bankPack)
 	}
 	q, answer := &all[i].Questions[0], d.MapURL
 	if answer == "" {

@@ -103,7 +103,7 @@ func (f *File) Reload(ctx context.Context) error {
 	f.noteChange()
 	cfg, err := f.options.Config.Reload()
 	if err == nil && cfg.Blank() {
-		err = junctor.Errorf(junctor.CodeInvalid, "%s is empty, which a file that is being written is too: write servers: {} to have none", f.state.Path)
+		err = junctor.Errorf(junctor.CodeInvalid, "%s is empty, as a file is while it is being written: write servers: {} to declare no servers", f.state.Path)
 	}
 	if err != nil {
 		problems := config.Problems(err)
@@ -129,7 +129,7 @@ func (f *File) reportProblems(problems []config.Problem) error {
 		f.state.Problems = append(f.state.Problems, admin.FileProblem{Where: p.Where, Message: p.Message})
 		f.options.Log.Error("the settings file was not applied", slog.String("where", p.Where), slog.String("problem", p.Message))
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "%s has %d problems and was not put into force", f.state.Path, len(problems))
+	return junctor.Errorf(junctor.CodeInvalid, "%s has %d problems and was not applied", f.state.Path, len(problems))
 }
 
 // putIntoForce makes the instance have what the file declares.
@@ -138,7 +138,7 @@ func (f *File) putIntoForce(ctx context.Context, cfg *config.Config, starting bo
 	r := Rule{
 		CheckChange: func(noun, id string, h Holding) error {
 			if h.Declared == "" {
-				return junctor.Errorf(junctor.CodeConflict, "there is a %s %q already that this file does not declare: remove it with `junctor %s rm %s`, or take it out of the file", noun, id, noun, id)
+				return junctor.Errorf(junctor.CodeConflict, "a %s %q that this file does not declare already exists: remove it with `junctor %s rm %s`, or remove it from the file", noun, id, noun, id)
 			}
 			return nil
 		},

@@ -45,7 +45,7 @@ func newGuardian(allow []netip.Prefix) *ssrf.Guardian {
 func newDeniedError(cause error) error {
 	return &junctor.Error{
 		Code:    junctor.CodeDenied,
-		Message: "this destination is not allowed: it is not a public address, and its range is not in egress-allow",
+		Message: "this destination is not allowed: it is not a public address; allow its range with --egress-allow",
 		Cause:   cause,
 	}
 }
@@ -76,14 +76,14 @@ func (p *destinationPolicy) checkHTTPDial(network, address string, c syscall.Raw
 }
 
 func newPlainHTTPError() error {
-	return junctor.Errorf(junctor.CodeDenied, "plain http is for addresses in egress-allow only: use https")
+	return junctor.Errorf(junctor.CodeDenied, "plain http is allowed only for addresses in --egress-allow: use https")
 }
 
 // checkAddress judges one address. Clouds serve their credentials at link-local
 // addresses, so no allowed range, however wide, opens them.
 func (p *destinationPolicy) checkAddress(ip netip.Addr) error {
 	if bare := ip.Unmap(); bare.IsLinkLocalUnicast() || bare.IsMulticast() || bare.IsUnspecified() || ip.Zone() != "" {
-		return newDeniedError(&net.AddrError{Err: "never dialled", Addr: ip.String()})
+		return newDeniedError(&net.AddrError{Err: "never allowed", Addr: ip.String()})
 	}
 	if err := p.guardian.SafeAddr(ip); err != nil {
 		return newDeniedError(err)
@@ -114,7 +114,7 @@ func (p *destinationPolicy) checkURL(u *url.URL, proxied bool) error {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return junctor.Errorf(junctor.CodeDenied, "only https is allowed, not %q", u.Scheme)
 	case u.User != nil:
-		return junctor.Errorf(junctor.CodeDenied, "an address must not hold a user or password: enter credentials apart from it")
+		return junctor.Errorf(junctor.CodeDenied, "a URL must not contain a user or password: set credentials in auth")
 	}
 	host := u.Hostname()
 	ip, err := netip.ParseAddr(host)
@@ -129,9 +129,9 @@ func (p *destinationPolicy) checkURL(u *url.URL, proxied bool) error {
 	}
 	switch {
 	case host == "" || isNumericHost(host):
-		return junctor.Errorf(junctor.CodeInvalid, "the address has no valid host: write a name, or an IP address in full")
+		return junctor.Errorf(junctor.CodeInvalid, "the URL has no valid host: use a host name, or a complete IP address")
 	case proxied && isLocalName(host):
-		return newDeniedError(&net.AddrError{Err: "a name of this machine, through the proxy", Addr: host})
+		return newDeniedError(&net.AddrError{Err: "local name through the egress proxy", Addr: host})
 	case proxied && u.Scheme == "http":
 		return newPlainHTTPError()
 	}
@@ -176,5 +176,5 @@ func checkProxyResponse(_ context.Context, _ *url.URL, r *http.Request, answer *
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	return junctor.Errorf(junctor.CodeUnreachable, "the egress proxy does not connect to %s: it answered %d", r.Host, answer.StatusCode)
+	return junctor.Errorf(junctor.CodeUnreachable, "the egress proxy does not connect to %s: it answered HTTP %d", r.Host, answer.StatusCode)
 }

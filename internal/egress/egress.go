@@ -58,15 +58,15 @@ type Egress struct {
 // New checks the options. A range or proxy that is not valid is CodeInvalid.
 func New(opt Options) (*Egress, error) {
 	if opt.Logger == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "egress needs a logger")
+		return nil, junctor.Errorf(junctor.CodeInternal, "egress: Logger is missing")
 	}
 	for _, p := range opt.Allow {
 		if !p.IsValid() || p.Addr().Is4In6() {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "egress-allow has the range %v: write it as 10.1.0.0/16 or fd00::/8", p)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "--egress-allow: invalid range %v; write it as 10.1.0.0/16 or fd00::/8", p)
 		}
 	}
 	if p := opt.Proxy; p != nil && (p.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5"}, p.Scheme)) {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "egress-proxy must be the URL of an http, https or socks5 proxy")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "--egress-proxy must be the URL of an http, https or socks5 proxy")
 	}
 	opt.Allow = slices.Clone(opt.Allow)
 	return &Egress{options: opt}, nil

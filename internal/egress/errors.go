@@ -28,21 +28,21 @@ func classifyError(ctx context.Context, host string, err error) error {
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	case errors.As(err, &dns):
-		return newError(junctor.CodeUnreachable, "the name of "+host+" could not be resolved", err)
+		return newError(junctor.CodeUnreachable, "cannot resolve the host name "+host+"", err)
 	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect"):
-		return newError(junctor.CodeUnreachable, "no connection to "+host+" could be made", err)
+		return newError(junctor.CodeUnreachable, "cannot connect to "+host+"", err)
 	case errors.As(err, &cert), isCertificateError(err):
-		return newError(junctor.CodeUnreachable, "the certificate of "+host+" is not valid", err)
+		return newError(junctor.CodeUnreachable, "the TLS certificate of "+host+" is not valid", err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "TLS handshake timeout"):
 		return newError(junctor.CodeUnreachable, host+" does not speak TLS", err)
 	case strings.Contains(err.Error(), "server response headers exceeded"):
-		return newError(junctor.CodeTooLarge, "the answer of "+host+" has headers above 64 KiB", err)
+		return newError(junctor.CodeTooLarge, "the response of "+host+" has more than 64 KiB of headers", err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return newError(junctor.CodeTimeout, host+" did not answer in time", err)
 	case errors.Is(err, context.Canceled):
 		return junctor.AsError(err)
 	}
-	return newError(junctor.CodeUpstream, host+" broke off, or gave an answer that is not HTTP", err)
+	return newError(junctor.CodeUpstream, host+" closed the connection, or did not answer with HTTP", err)
 }
 
 // contextError returns why a context ended: its cause, if that is a *junctor.Error.

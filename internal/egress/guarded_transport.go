@@ -118,5 +118,5 @@ func (b *cappedBody) Read(p []byte) (int, error) {
 func (b *cappedBody) Close() error { return b.body.Close() }
 
 func newTooLargeError(host string, limit int64) error {
-	return junctor.Errorf(junctor.CodeTooLarge, "the answer of %s is larger than the %d bytes that are taken", host, limit)
+	return junctor.Errorf(junctor.CodeTooLarge, "the response of %s is larger than the limit of %d bytes", host, limit)
 }

@@ -43,7 +43,7 @@ func newOriginDialer(base *url.URL) (*net.Dialer, error) {
 func checkPrivateDial(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if ip := ap.Addr().Unmap(); err != nil || (!ip.IsLoopback() && !ip.IsPrivate()) {
-		return junctor.Errorf(junctor.CodeDenied, "plain http would show the key to everybody on the way: use https")
+		return junctor.Errorf(junctor.CodeDenied, "plain http would send the key unencrypted: use https")
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ type originTransport struct {
 func (n *originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if n.origin != nil && !isSameOrigin(r.URL, n.origin) {
 		closeRequestBody(r)
-		return nil, junctor.Errorf(junctor.CodeDenied, "this client is for %s only", n.origin.Host)
+		return nil, junctor.Errorf(junctor.CodeDenied, "this client only connects to %s", n.origin.Host)
 	}
 	resp, err := n.transport.RoundTrip(r)
 	if err != nil {
@@ -88,7 +88,7 @@ func DialNamed(ctx context.Context, address string, secure bool) (net.Conn, erro
 		if ctx.Err() != nil {
 			return nil, contextError(ctx)
 		}
-		return nil, newError(junctor.CodeUnreachable, "nothing answers at "+address, err)
+		return nil, newError(junctor.CodeUnreachable, "cannot connect to "+address, err)
 	}
 	return conn, nil
 }

@@ -28,7 +28,7 @@ func NewReplicaClient(base *url.URL, prove ProveFunc) (*ReplicaClient, error) {
 		return nil, err
 	}
 	if prove == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "a client for a replica needs a proof")
+		return nil, junctor.Errorf(junctor.CodeInternal, "egress: a client for a replica requires prove")
 	}
 	proved := func(dial dialFunc) dialFunc {
 		return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -37,7 +37,7 @@ func NewReplicaClient(base *url.URL, prove ProveFunc) (*ReplicaClient, error) {
 				return nil, classifyError(ctx, base.Host, err)
 			}
 			if conn, err = prove(ctx, conn); err != nil {
-				return nil, newError(junctor.CodeUnreachable, base.Host+" did not prove to be the replica: something else listens there, or it has another sealing key, or is of another version", err)
+				return nil, newError(junctor.CodeUnreachable, base.Host+" did not prove that it is a replica: another program listens there, or the replica has another sealing key or another version", err)
 			}
 			return conn, nil
 		}

@@ -31,7 +31,7 @@ func DialUnix(ctx context.Context, socket string) (net.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, contextError(ctx)
 		}
-		return nil, newError(junctor.CodeUnreachable, "no instance answers at "+socket+": start one with `junctor up`", err)
+		return nil, newError(junctor.CodeUnreachable, "cannot connect to an instance at "+socket+": start one with `junctor up`", err)
 	}
 	return conn, nil
 }
@@ -80,7 +80,7 @@ func CheckListening(ctx context.Context, address string) error {
 	d := net.Dialer{Timeout: dialTimeout}
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return newError(junctor.CodeUnreachable, "nothing listens on "+address, err)
+		return newError(junctor.CodeUnreachable, "no program listens on "+address, err)
 	}
 	_ = conn.Close() // nothing was sent
 	return nil

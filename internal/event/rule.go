@@ -59,7 +59,7 @@ func NewRule(t junctor.Trigger) (*Rule, error) {
 func parseOrderKey(source string) (key templateText, err error) {
 	key.pointer = "order_key"
 	if len(source) > maxOrderKeyBytes {
-		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key has at most %d bytes", maxOrderKeyBytes)
+		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key must have at most %d bytes", maxOrderKeyBytes)
 	}
 	if key.parts, err = parseText(source, false); err != nil {
 		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key: %s", junctor.AsError(err).Message)
@@ -112,15 +112,15 @@ func checkAction(a *junctor.Action) error {
 	}
 	switch {
 	case targets != 1:
-		return fault("name one of server, agent and resolve: where the tool is")
+		return fault("name one of server, agent and resolve, and only one")
 	case a.Tool == "" || len(a.Tool) > maxToolName || strings.ContainsFunc(a.Tool, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return fault("tool is the name of a tool as its server has it, of 1 to %d characters", maxToolName)
+		return fault("tool must be the tool's name at its server, with 1 to %d characters", maxToolName)
 	case a.Batch < 0 || a.Batch > MaxBatch:
 		return fault("batch must be between 0 and %d", MaxBatch)
 	case a.BatchWaitMS < 0 || a.BatchWaitMS > int(MaxBatchWait/time.Millisecond):
 		return fault("batch_wait_ms must be between 0 and %d", MaxBatchWait/time.Millisecond)
 	case a.BatchWaitMS > 0 && a.Batch < 2:
-		return fault("batch_wait_ms goes with a batch of 2 or more")
+		return fault("batch_wait_ms requires a batch of 2 or more")
 	case a.TimeoutMS < 0 || a.TimeoutMS > int(MaxTimeout/time.Millisecond):
 		return fault("timeout_ms must be between 0 and %d", MaxTimeout/time.Millisecond)
 	case a.Attempts < 0 || a.Attempts > maxAttempts:
@@ -128,11 +128,11 @@ func checkAction(a *junctor.Action) error {
 	case a.SkipAfter < 0 || a.SkipAfter > maxAttempts:
 		return fault("skip_after must be between 0, for never, and %d", maxAttempts)
 	case a.VerifyFile && !a.IncludeFile:
-		return fault("verify_file_hash goes with include_file_content")
+		return fault("verify_file_hash requires include_file_content")
 	case a.FileAttempts < 0 || a.FileAttempts > maxFileAttempts:
 		return fault("file_attempts must be between 0, for %d, and %d", junctor.DefaultFileAttempts, maxFileAttempts)
 	case a.FileAttempts > 0 && !a.IncludeFile:
-		return fault("file_attempts goes with include_file_content")
+		return fault("file_attempts requires include_file_content")
 	}
 	if a.Server != "" {
 		return junctor.CheckServerID(a.Server)

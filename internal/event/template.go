@@ -95,7 +95,7 @@ func parseTemplate(source json.RawMessage, lenient bool) (*Template, error) {
 // the node. where is its JSON pointer.
 func compileNode(v any, where string, lenient bool, depth int) (any, error) {
 	if depth > maxTemplateDepth {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is nested more than %d deep", maxTemplateDepth)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the template is nested more than %d levels deep", maxTemplateDepth)
 	}
 	switch v := v.(type) {
 	case map[string]any:

@@ -71,7 +71,7 @@ func (a DeliveryAPI) PutAgentEndpoint(ctx context.Context, p *junctor.Principal,
 			Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: former.CreatedAt, UpdatedAt: former.UpdatedAt, Reference: former.Reference,
 		}
 		if e.Header != junctor.TokenHeaderAuto && !slices.Contains(junctor.TokenHeaders(), e.Header) {
-			return e, junctor.Errorf(junctor.CodeInvalid, "header: a token is sent in one of the headers %s, or in the one that the registration names (%s)", strings.Join(junctor.TokenHeaders(), ", "), junctor.TokenHeaderAuto)
+			return e, junctor.Errorf(junctor.CodeInvalid, "header must be one of %s, or %s for the header that the registration names", strings.Join(junctor.TokenHeaders(), ", "), junctor.TokenHeaderAuto)
 		}
 		if in.Token != nil {
 			e.Reference = reference
@@ -149,7 +149,7 @@ func (a DeliveryAPI) RemoveAgentEndpoint(ctx context.Context, tenant junctor.Ten
 			return err
 		}
 		if len(list) > 1 {
-			return junctor.Errorf(junctor.CodeInvalid, "the agent %s has %d endpoints: say which, by its url", agent, len(list))
+			return junctor.Errorf(junctor.CodeInvalid, "the agent %s has %d delivery endpoints: name one with url", agent, len(list))
 		}
 		if len(list) == 1 {
 			origin = list[0].Origin

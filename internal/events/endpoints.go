@@ -73,7 +73,7 @@ func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, to worker
 		row.Header = cmp.Or(to.Header, junctor.TokenHeaders()[0])
 	}
 	if row.Suspended != "" {
-		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "the token is not sent, because %s: enter it anew with junctor agent token set %s --url %s", row.Suspended, row.Agent, row.URL)
+		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "the token is not sent, because %s: enter it again with junctor agent token set %s --url %s", row.Suspended, row.Agent, row.URL)
 	}
 	token, signing, err := e.secrets(ctx, row)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, to worker
 	if !sign {
 		signing = seal.Secret{}
 	} else if signing.Reveal() == "" {
-		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "there is nothing to sign with: junctor agent token set %s --url %s --sign", row.Agent, row.URL)
+		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "the signing secret is missing: create one with junctor agent token set %s --url %s --sign", row.Agent, row.URL)
 	}
 	sum := sha256.Sum256([]byte(token.Reveal() + "\n" + signing.Reveal()))
 	key := strings.Join([]string{string(tenant), to.As, row.Agent, row.URL, string(row.Transport), row.Header, strconv.FormatBool(row.Trusted), hex.EncodeToString(sum[:])}, "\n")
@@ -111,7 +111,7 @@ func (e *endpoints) find(ctx context.Context, tenant junctor.TenantID, agent str
 	if t.Agent != "" {
 		list, err := rows.Endpoints(ctx, t.Agent)
 		if err == nil && len(list) == 0 {
-			err = junctor.Errorf(junctor.CodeNotFound, "no endpoint of the agent %q is known: junctor agent token set %s --url https://…", t.Agent, t.Agent)
+			err = junctor.Errorf(junctor.CodeNotFound, "the agent %q has no delivery endpoint: add one with junctor agent token set %s --url https://…", t.Agent, t.Agent)
 		}
 		if err != nil {
 			return junctor.AgentEndpoint{}, err
@@ -172,7 +172,7 @@ const tokenRetry = 10 * time.Second
 // checkHeaderValue refuses a token that cannot be the value of a header.
 func checkHeaderValue(token seal.Secret) error {
 	if strings.ContainsAny(token.Reveal(), "\r\n\x00") {
-		return junctor.Errorf(junctor.CodeInvalid, "the token has characters that no header can have")
+		return junctor.Errorf(junctor.CodeInvalid, "the token contains characters that a header must not contain")
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func checkHeaderValue(token seal.Secret) error {
 func (e *endpoints) connect(as string, row junctor.AgentEndpoint, token, signing seal.Secret) (*endpoint, error) {
 	u, err := url.Parse(row.URL)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the endpoint of the agent %s is not an address", row.Agent)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the delivery endpoint of the agent %s is not a valid URL", row.Agent)
 	}
 	header := http.Header{}
 	if text := token.Reveal(); text != "" {
@@ -266,9 +266,9 @@ func (o *endpoint) Do(ctx context.Context, req *catalog.Request, sink catalog.Si
 	i := slices.IndexFunc(offer.Tools, func(t catalog.ToolDef) bool { return t.Name == req.Name })
 	if i < 0 {
 		if time.Since(o.begun) > endpointFresh { // the list may be old
-			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the tools of the endpoint are listed anew", RetryAfter: time.Second}
+			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the tools of the delivery endpoint are being listed again", RetryAfter: time.Second}
 		}
-		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "the endpoint has no tool %q", req.Name)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "the delivery endpoint has no tool %q", req.Name)
 	}
 	if err := catalog.CheckArguments(ctx, wire.Get(offer.Tools[i].JSON, "inputSchema"), req.Arguments); err != nil {
 		return catalog.Result{}, err
@@ -324,7 +324,7 @@ func (s signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	meta := wire.Get(wire.Get(wire.Get(body, "params"), "_meta"), junctor.MetaDelivery)
 	if id, ok := wire.String(wire.Get(meta, "id")); ok {
 		if err := junctor.CheckWebhookSecret(s.secret.Reveal()); err != nil {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the call cannot be signed: %s; make another secret with junctor agent token set --sign", junctor.AsError(err).Message)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "cannot sign the call: %s; create a new secret with junctor agent token set --sign", junctor.AsError(err).Message)
 		}
 		now := time.Now()
 		r.Header.Set(junctor.HeaderWebhookID, id)

@@ -36,7 +36,7 @@ func (a EventAPI) SendEvent(ctx context.Context, p *junctor.Principal, e junctor
 	case p.Agent != "":
 		e.Source = junctor.AgentOwner(p.Agent)
 	case strings.Contains(e.Source, ":"):
-		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the source of an event that is sent has no colon: %q is made here", e.Source)
+		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "source: %q contains a colon, which is reserved for the sources of this instance", e.Source)
 	default:
 		e.Source = cmp.Or(e.Source, "api")
 		if p.Has(junctor.ScopeAdmin) {
@@ -45,7 +45,7 @@ func (a EventAPI) SendEvent(ctx context.Context, p *junctor.Principal, e junctor
 		// Sources of other tenants are not looked up: the caller must not learn of them,
 		// and the event is of the caller's tenant anyway.
 		if _, err := a.service.Store.For(p.Tenant).Source(ctx, e.Source); junctor.CodeOf(err) != junctor.CodeNotFound {
-			return junctor.Taken{}, junctor.Errorf(junctor.CodeDenied, "%q is a source whose messages are signed: only an admin can send in its name", e.Source)
+			return junctor.Taken{}, junctor.Errorf(junctor.CodeDenied, "the messages of the source %q are signed: only an admin can send events for it", e.Source)
 		}
 	}
 	return a.service.Intake.Take(ctx, e)
@@ -146,7 +146,7 @@ func (s *Service) checkTrigger(ctx context.Context, tenant junctor.TenantID, t *
 		return nil
 	}
 	if _, err := s.Store.For(tenant).Server(ctx, t.Action.Server); err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "action: there is no server %q; junctor server ls lists them", t.Action.Server)
+		return junctor.Errorf(junctor.CodeInvalid, "action: there is no server %q; junctor server ls lists the servers", t.Action.Server)
 	}
 	shelf := s.Catalog.Snapshot().For(tenant)
 	all := &junctor.Principal{Tenant: tenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}} // as the tenant's own admin sees them
@@ -158,7 +158,7 @@ func (s *Service) checkTrigger(ctx context.Context, tenant junctor.TenantID, t *
 		}
 	}
 	if known {
-		return junctor.Errorf(junctor.CodeInvalid, "action: the server %q has no tool %q; junctor tool ls --server %s lists them, and tools are named as the server does, without the part before __",
+		return junctor.Errorf(junctor.CodeInvalid, "action: the server %q has no tool %q; junctor tool ls --server %s lists its tools; omit the prefix before __",
 			t.Action.Server, t.Action.Tool, t.Action.Server)
 	}
 	return nil
@@ -184,7 +184,7 @@ func (a EventAPI) TryTrigger(ctx context.Context, p *junctor.Principal, t juncto
 		return out, nil
 	}
 	if t.Action.Agent == junctor.EventAgent && e.Agent == "" {
-		out.Fault = "the event names no agent whose endpoint could be called"
+		out.Fault = "the event names no agent, so no delivery endpoint can be called"
 	}
 	if t.Action.Server == "" {
 		return out, nil
@@ -215,7 +215,7 @@ func (a EventAPI) Source(ctx context.Context, p *junctor.Principal, id string) (
 // AddSource implements admin.Events.
 func (a EventAPI) AddSource(ctx context.Context, p *junctor.Principal, s junctor.Source, secret seal.Secret) (junctor.Source, error) {
 	if s.Pulled() && !p.Operator() {
-		return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+		return s, junctor.Errorf(junctor.CodeDenied, "a Redis source can use any address: only an admin of the tenant %s can add or change it", junctor.DefaultTenant)
 	}
 	if err := checkPlainSecret(secret); err != nil {
 		return s, err
@@ -227,7 +227,7 @@ func (a EventAPI) AddSource(ctx context.Context, p *junctor.Principal, s junctor
 // secret itself, and others can guess it.
 func checkPlainSecret(secret seal.Secret) error {
 	if junctor.IsReference("", secret.Reveal()) {
-		return junctor.Errorf(junctor.CodeInvalid, "secret: references such as env:NAME are read in a settings file alone; enter the secret itself")
+		return junctor.Errorf(junctor.CodeInvalid, "secret: references such as env:NAME are allowed only in a settings file; enter the secret itself")
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (a EventAPI) ChangeSource(ctx context.Context, p *junctor.Principal, id str
 		}
 		s.Declared = ""
 		if s.Pulled() && !p.Operator() {
-			return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+			return s, junctor.Errorf(junctor.CodeDenied, "a Redis source can use any address: only an admin of the tenant %s can add or change it", junctor.DefaultTenant)
 		}
 		if err := checkPlainSecret(secret); err != nil {
 			return s, err

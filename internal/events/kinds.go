@@ -46,7 +46,7 @@ func (s *Service) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, 
 				return err
 			}
 			if server := w.Action.Server; server != "" && !servers[server] {
-				return junctor.Errorf(junctor.CodeInvalid, "action: there will be no server %q; declare it too, or name another", server)
+				return junctor.Errorf(junctor.CodeInvalid, "action: there is no server %q: declare it too, or name another server", server)
 			}
 			return nil
 		},
@@ -120,14 +120,14 @@ func (s *Service) sourceKind(p *junctor.Principal, want []admin.WantedSource, fi
 	}
 	k.fault = func(ctx context.Context, w *admin.WantedSource, had *junctor.Source) error {
 		if w.Pulled() && !p.Operator() {
-			return junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+			return junctor.Errorf(junctor.CodeDenied, "a Redis source can use any address: only an admin of the tenant %s can add or change it", junctor.DefaultTenant)
 		}
 		secret, err := s.readSourceSecret(ctx, p, w.Secret)
 		if err != nil {
 			return err
 		}
 		if secret.IsZero() && (had == nil || had.Pulled() != w.Pulled()) {
-			return junctor.Errorf(junctor.CodeInvalid, "source: it needs its secret; with the styles redis and redis-stream that is the address")
+			return junctor.Errorf(junctor.CodeInvalid, "source: secret is missing; for the styles redis and redis-stream, it is the Redis URL")
 		}
 		return intake.CheckSource(&w.Source, secret)
 	}

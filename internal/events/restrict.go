@@ -66,7 +66,7 @@ func (a DeliveryAPI) Get(ctx context.Context, p *junctor.Principal, id string) (
 		return worker.Delivery{}, err
 	}
 	if since, ok := known[d.Endpoint]; known != nil && (strings.HasPrefix(d.Endpoint, serverLanePrefix) && (!ok || d.CreatedAt.Before(since)) || p.Agent != "" && p.Agent != d.Agent) {
-		return worker.Delivery{}, junctor.Errorf(junctor.CodeNotFound, "there is no delivery %q; junctor delivery ls shows them", id)
+		return worker.Delivery{}, junctor.Errorf(junctor.CodeNotFound, "unknown delivery %q; junctor delivery ls lists the deliveries", id)
 	}
 	restrictDelivery(p, &d)
 	return d, nil
@@ -160,7 +160,7 @@ func (a EventAPI) Trigger(ctx context.Context, p *junctor.Principal, name string
 	}
 	known, err := a.service.Servers.KnownServers(ctx, p)
 	if err == nil && !knowsTrigger(p, known, &t) {
-		return junctor.Trigger{}, junctor.Errorf(junctor.CodeNotFound, "there is no trigger %q; junctor trigger ls lists them", name)
+		return junctor.Trigger{}, junctor.Errorf(junctor.CodeNotFound, "unknown trigger %q; junctor trigger ls lists the triggers", name)
 	}
 	restrictTrigger(p, &t)
 	return t, err

@@ -223,7 +223,7 @@ func (s *Service) feedbackSince(ctx context.Context, p *junctor.Principal, name 
 		return time.Time{}, err
 	}
 	if err != nil || p.Agent != name && (p.Agent != "" || !p.Is(one.Owner)) {
-		return time.Time{}, junctor.Errorf(junctor.CodeNotFound, "there is nothing of the agent %q that you may read", name)
+		return time.Time{}, junctor.Errorf(junctor.CodeNotFound, "unknown agent %q, or you must not read its deliveries", name)
 	}
 	return one.CreatedAt, nil
 }

@@ -17,7 +17,7 @@ func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.
 	// learn that another token would help.
 	p, err := g.options.Authenticate(r)
 	if err == nil && len(p.Scopes) == 0 && len(p.Could) > 0 {
-		e := junctor.Errorf(junctor.CodeDenied, "the token has no scope that means anything here")
+		e := junctor.Errorf(junctor.CodeDenied, "the token has no scope of this instance")
 		e.Scope = p.Could[0]
 		err = e
 	}

@@ -88,7 +88,7 @@ func (w *backgroundWork) refuseNew() {
 }
 
 // internalErrorText is all that a client learns about a fault of ours.
-const internalErrorText = "internal error; the log of this instance says more"
+const internalErrorText = "internal error; the log of this instance has the details"
 
 // logPanic logs a recovered panic with its stack.
 func logPanic(log *slog.Logger, p any) {

@@ -47,7 +47,7 @@ type bridgeCall struct {
 func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		g.writeCallError(w, http.StatusMethodNotAllowed, "this endpoint takes POST")
+		g.writeCallError(w, http.StatusMethodNotAllowed, "this endpoint requires POST")
 		return
 	}
 	p, err := g.options.Authenticate(withBasicKey(r))
@@ -106,7 +106,7 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 	left = op.Allowance(err)
 	if err == nil && res.Input {
 		// End the call now, so that its record does not stay open until it lapses.
-		err = junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client: use /mcp")
+		err = junctor.Errorf(junctor.CodeUnavailable, "the tool requests input during the call, which requires an MCP client: use /mcp")
 		if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 			op.RequestState, op.HasState = state, true
 			g.options.Pipeline.AbandonCall(ctx, &op, err)
@@ -120,7 +120,7 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 // are not registered.
 func (g *Gateway) connectEndpoint(e BridgeEndpoint) (catalog.Backend, func(), error) {
 	if g.options.Bridge == nil {
-		return nil, nil, junctor.Errorf(junctor.CodeDenied, `this instance calls registered servers only: write "endpoint":{"server":"<id>"}`)
+		return nil, nil, junctor.Errorf(junctor.CodeDenied, `this instance calls only registered servers: send "endpoint":{"server":"<id>"}`)
 	}
 	return g.options.Bridge(e)
 }
@@ -199,7 +199,7 @@ func parseBridgeCall(body []byte) (*bridgeCall, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%s", what)
 	}
 	if err := wire.CheckJSON(body); err != nil || len(body) == 0 || body[0] != '{' {
-		return bad("the body is not a JSON object, or has a member twice")
+		return bad("the body must be a JSON object without duplicate members")
 	}
 	get := func(obj []byte, key string) []byte {
 		raw := wire.Get(obj, key)
@@ -222,7 +222,7 @@ func parseBridgeCall(body []byte) (*bridgeCall, error) {
 	if raw := get(body, "timeout_ms"); raw != nil {
 		ms, ok := wire.Int(raw)
 		if !ok || ms < 0 || ms > maxCallTimeout.Milliseconds() {
-			return bad("timeout_ms is a whole number of at most " + strconv.FormatInt(maxCallTimeout.Milliseconds(), 10))
+			return bad("timeout_ms must be an integer of at most " + strconv.FormatInt(maxCallTimeout.Milliseconds(), 10))
 		}
 		if ms > 0 {
 			call.timeout = time.Duration(ms) * time.Millisecond
@@ -233,11 +233,11 @@ func parseBridgeCall(body []byte) (*bridgeCall, error) {
 		return bad(`endpoint is required: {"url":"https://…"} or {"server":"<id>"}`)
 	}
 	if get(endpoint, "command") != nil || get(endpoint, "args") != nil {
-		return bad(`a call cannot bring a command: add it with "junctor server add NAME -- command" and write "endpoint":{"server":"NAME"}`)
+		return bad(`a call must not contain a command: add a server with "junctor server add NAME -- command", and send "endpoint":{"server":"NAME"}`)
 	}
 	if raw := get(endpoint, "server"); raw != nil {
 		if call.server, ok = wire.String(raw); !ok || junctor.CheckServerID(call.server) != nil || get(endpoint, "url") != nil || get(endpoint, "headers") != nil {
-			return bad("endpoint.server is the id of a server, and stands alone")
+			return bad("endpoint.server must be the ID of a server, without url and headers")
 		}
 		return call, nil
 	}
@@ -255,9 +255,9 @@ func (e *BridgeEndpoint) parseMembers(raw []byte, get func([]byte, string) []byt
 	switch e.Transport {
 	case junctor.TransportHTTP, junctor.TransportSSE:
 	case junctor.TransportStdio:
-		return junctor.Errorf(junctor.CodeInvalid, `a command is called by naming its server: "endpoint":{"server":"<id>"}`)
+		return junctor.Errorf(junctor.CodeInvalid, `a server with a command is called by its ID: "endpoint":{"server":"<id>"}`)
 	default:
-		return junctor.Errorf(junctor.CodeInvalid, "endpoint.transport is http or sse")
+		return junctor.Errorf(junctor.CodeInvalid, "endpoint.transport must be http or sse")
 	}
 	e.URL, _ = wire.String(get(raw, "url"))
 	if err := junctor.CheckServerURL(e.URL); err != nil {
@@ -273,7 +273,7 @@ func (e *BridgeEndpoint) parseMembers(raw []byte, get func([]byte, string) []byt
 	for key, value := range wire.Members(headers) {
 		text, ok := wire.String(value)
 		if !ok || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return junctor.Errorf(junctor.CodeInvalid, "the values of endpoint.headers are texts without line breaks")
+			return junctor.Errorf(junctor.CodeInvalid, "the values of endpoint.headers must be strings without line breaks")
 		}
 		conn.Headers[wire.Unescape(key)] = text
 		e.Header.Set(wire.Unescape(key), text)

@@ -49,7 +49,7 @@ func OpenCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 func (c *Certificate) load() error {
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "the certificate %s and the key %s cannot be used (%w): --tls-cert is a chain and --tls-key its private key, both PEM", c.certFile, c.keyFile, err)
+		return junctor.Errorf(junctor.CodeInvalid, "cannot use the certificate %s and the key %s (%w): --tls-cert must be a certificate chain, and --tls-key its private key, both in PEM", c.certFile, c.keyFile, err)
 	}
 	if left := pair.Leaf.NotAfter.Sub(c.now()); left < certificateWarning {
 		c.log.Warn("the TLS certificate expires soon or has expired: renew it", slog.String("file", c.certFile), slog.Time("ends", pair.Leaf.NotAfter))

@@ -46,7 +46,7 @@ func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor
 		case ok && g.serveReplay(w, r, p, s, id, num):
 			return
 		default:
-			g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Last-Event-ID names a stream that is not kept any more; send the request again that it was the answer to"})
+			g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Last-Event-ID names a stream that is no longer stored; send the original request again"})
 			return
 		}
 	}

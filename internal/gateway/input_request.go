@@ -70,7 +70,7 @@ func (x *exchange) runInputRounds(ctx context.Context, op *guard.Op, res catalog
 			return res, err
 		}
 	}
-	err := junctor.Errorf(junctor.CodeUpstream, "the call asked for input too often and was given up")
+	err := junctor.Errorf(junctor.CodeUpstream, "the call requested input too often and was cancelled")
 	op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
 	x.gateway.options.Pipeline.AbandonCall(ctx, op, err)
 	return catalog.Result{}, err
@@ -100,7 +100,7 @@ type inputRequest struct {
 // the inputResponses object. It fails at entry points that cannot send requests.
 func (x *exchange) requestInput(ctx context.Context, requests []byte) ([]byte, error) {
 	if x.sender == nil || x.session == nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the call needs input from its client, which this endpoint cannot ask for; use /mcp")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the call requires input from its client, which this endpoint does not support; use /mcp")
 	}
 	// Send all requests before waiting for the first response: a client may show
 	// them to its user together.

@@ -72,7 +72,7 @@ func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id 
 	if v == "" || slices.Contains(wire.LegacyVersions(), v) {
 		return true
 	}
-	g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not spoken here"})
+	g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not supported"})
 	return false
 }
 

@@ -56,7 +56,7 @@ func (x *exchange) parseChangeFilter() (changeFilter, error) {
 		return changeFilter{}, err
 	}
 	if len(want.tasks) > 0 && !x.caller.Tasks {
-		return changeFilter{}, errTasksNotDeclared("hear of tasks")
+		return changeFilter{}, errTasksNotDeclared("receive notifications of tasks")
 	}
 	return want, nil
 }

@@ -16,7 +16,7 @@ import (
 func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, in *inboundMessage, streamFirst bool) {
 	m := &in.message
 	if m.Kind == wire.Response {
-		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a response was sent; in this protocol version the server asks nothing by requests"})
+		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "the message is a response, but in this protocol version the server sends no requests"})
 		return
 	}
 	var e *wire.Error
@@ -101,7 +101,7 @@ func checkVersion(v string) *wire.Error {
 	data := append(wire.AppendString(nil, wire.ModernVersion), `],"requested":`...)
 	data = append([]byte(`{"supported":[`), data...)
 	data = append(wire.AppendString(data, v), '}')
-	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " is not spoken without a handshake; " + wire.ModernVersion + " is", Data: data}
+	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " requires initialize; without it, use " + wire.ModernVersion, Data: data}
 }
 
 // newModernExchange makes the exchange for a modern request. The client describes itself

@@ -97,7 +97,7 @@ func (x *exchange) runPlain(ctx context.Context) (outcome, error) {
 		o.body = flattenStructured(o.body)
 		return o, err
 	}
-	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method) + "; this endpoint has initialize, ping, tools/list and tools/call"}
+	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method) + "; this endpoint supports initialize, ping, tools/list and tools/call"}
 }
 
 // flattenStructured copies the members of structuredContent to the top of a result, where

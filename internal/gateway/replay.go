@@ -125,7 +125,7 @@ func (g *Gateway) serveReplay(w http.ResponseWriter, r *http.Request, p *junctor
 	if !got.HasResponse {
 		lost := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
-			Message: "the replica that this call ran on is gone or cannot be reached, and whether the call came to its end is not known; make the call again where that does no harm",
+			Message: "the replica that this call ran on is unreachable, so its result is unknown; call again only if a second call does no harm",
 		}, false, "")
 		// This event has no id, so a client that reconnects receives it again.
 		buf = wire.AppendEvent(buf, wire.Event{Data: wire.AppendError(nil, got.Request, lost.rpcError)})

@@ -126,7 +126,7 @@ func resumed(t *testing.T, s *session, last string) (ids, said []string) {
 
 func refused(t *testing.T, what string, s *session, last string) {
 	t.Helper()
-	if r := s.do(t, http.MethodGet, "", "Last-Event-ID: "+last); r.Status != http.StatusBadRequest || !strings.Contains(r.Body, "send the request again") {
+	if r := s.do(t, http.MethodGet, "", "Last-Event-ID: "+last); r.Status != http.StatusBadRequest || !strings.Contains(r.Body, "send the original request again") {
 		t.Errorf("%s: %d %s", what, r.Status, r.Body)
 	}
 }
@@ -169,7 +169,7 @@ func TestACutCallIsReplayedAsLost(t *testing.T) {
 		if len(said) != 1 || ids[0] != "" {
 			t.Fatalf("%q %q", ids, said)
 		}
-		if a := parse(t, said[0]); string(a.ID) != `"cut"` || a.Error == nil || a.Error.Data["code"] != "unavailable" || !strings.Contains(a.Error.Message, "make the call again") {
+		if a := parse(t, said[0]); string(a.ID) != `"cut"` || a.Error == nil || a.Error.Data["code"] != "unavailable" || !strings.Contains(a.Error.Message, "call again only if") {
 			t.Errorf("%s", said[0])
 		}
 	}

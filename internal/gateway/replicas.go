@@ -181,7 +181,7 @@ func (g *Gateway) forwardOrFail(w http.ResponseWriter, r *http.Request, replica 
 	if err := g.options.Replicas.Forward(w, r, replica, body); err != nil {
 		f := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: err,
-			Message: "the replica that this call waits in is gone or cannot be reached; make the call again",
+			Message: "the replica that holds this call is unreachable; make the call again",
 		}, true, "")
 		setRetryAfter(w.Header(), f.retryAfter)
 		g.writeError(w, f.status, id, f.rpcError)

@@ -64,7 +64,7 @@ func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor
 	if _, own := errors.AsType[*junctor.Error](err); own {
 		return nil, errNoMemory(w, err)
 	}
-	return nil, &clientError{status: http.StatusBadRequest, rpcError: &wire.Error{Code: wire.CodeParse, Message: "the request body could not be read to its end"}}
+	return nil, &clientError{status: http.StatusBadRequest, rpcError: &wire.Error{Code: wire.CodeParse, Message: "the request body is incomplete"}}
 }
 
 // errNoMemory is the error for a body for which there is no memory now.
@@ -82,7 +82,7 @@ func errTooLarge(w http.ResponseWriter) *clientError {
 	w.Header().Set("Connection", "close") // do not read the rest of the body
 	return &clientError{
 		status:   http.StatusRequestEntityTooLarge,
-		rpcError: &wire.Error{Code: codeTooLarge, Message: "the message is larger than this endpoint takes; --max-body sets the limit"},
+		rpcError: &wire.Error{Code: codeTooLarge, Message: "the message is larger than this endpoint accepts; --max-body sets the limit"},
 	}
 }
 

@@ -136,7 +136,7 @@ func (g *Gateway) newBootID() string {
 func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.Scope, id []byte) *session {
 	text := r.Header.Get(wire.HeaderSessionID)
 	if text == "" {
-		g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: wire.HeaderSessionID + " is missing: send initialize first, and then the id it answered with"})
+		g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: wire.HeaderSessionID + " is missing: send initialize first, then the session ID of its response"})
 		return nil
 	}
 	// After a restart, or on another replica, the session is reopened from its id.
@@ -146,7 +146,7 @@ func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor
 		if s, err = g.openSession(r.Context(), text); err != nil {
 			f := toClientError(&junctor.Error{
 				Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: err,
-				Message: "whether this session goes on cannot be found out just now; send the request again in a moment",
+				Message: "the state of this session cannot be read now; send the request again in a moment",
 			}, true, "")
 			setRetryAfter(w.Header(), f.retryAfter)
 			g.writeError(w, f.status, id, f.rpcError)
@@ -157,7 +157,7 @@ func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor
 	// useless with another credential.
 	if s == nil || s.sealed.Tenant != p.Tenant || s.sealed.Issuer != p.Issuer || s.sealed.Subject != p.Subject || s.sealed.Server != view.Server ||
 		s.sealed.Agent != p.Agent {
-		g.writeError(w, http.StatusNotFound, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; send initialize to begin another"})
+		g.writeError(w, http.StatusNotFound, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; send initialize to start another session"})
 		return nil
 	}
 	s.mu.Lock()

@@ -121,7 +121,7 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 	}
 	// Another party learns nothing about the connection, not even that it exists.
 	if c == nil || !c.principal.Same(p) {
-		g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse for another"})
+		g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse to start another session"})
 		return
 	}
 	in := g.readBody(w, r, p)

@@ -20,7 +20,7 @@ import (
 // not empty, the client sees only that server, with the server's own names.
 func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
 	if !g.options.EntryPoints.Stdio {
-		return junctor.Errorf(junctor.CodeNotFound, "the stdio endpoint is switched off in the configuration")
+		return junctor.Errorf(junctor.CodeNotFound, "the stdio endpoint is disabled in the configuration")
 	}
 	p, err := who()
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *duplexConn) readLines(who func() (*junctor.Principal, error), lines *wi
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, wire.ErrTooLong):
-			c.sendMessage(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this endpoint takes; --max-body sets the limit"}))
+			c.sendMessage(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this endpoint accepts; --max-body sets the limit"}))
 		case isOwnError(err):
 			c.sendMessage(wire.AppendError(nil, nil, toClientError(err, false, "").rpcError))
 		case err != nil:

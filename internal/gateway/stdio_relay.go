@@ -73,7 +73,7 @@ func RelayStdio(ctx context.Context, socket string, in io.Reader, out io.Writer,
 	case http.StatusUnauthorized:
 		return junctor.Errorf(junctor.CodeUnauthenticated, "the instance does not accept this key")
 	default:
-		return junctor.Errorf(junctor.CodeNotFound, "the instance has its stdio door switched off")
+		return junctor.Errorf(junctor.CodeNotFound, "the stdio endpoint of the instance is disabled")
 	}
 	go func() {
 		_, _ = io.Copy(conn, in)
@@ -82,7 +82,7 @@ func RelayStdio(ctx context.Context, socket string, in io.Reader, out io.Writer,
 		}
 	}()
 	if _, err := io.Copy(out, r); err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
-		return junctor.Errorf(junctor.CodeUnreachable, "the connection to the instance broke: %w", err)
+		return junctor.Errorf(junctor.CodeUnreachable, "the connection to the instance was lost: %w", err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (x *exchange) runModernTask(ctx context.Context, kind junctor.Kind) (outcom
 // runLegacyTask answers the methods of tasks of 2025-11-25.
 func (x *exchange) runLegacyTask(ctx context.Context) (outcome, error) {
 	if x.session.version < wire.V20251125 {
-		return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "tasks are of protocol version " + wire.V20251125}
+		return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "tasks require the protocol version " + wire.V20251125}
 	}
 	if x.message.Method == wire.MethodTasksList {
 		return x.listTasks(ctx)
@@ -141,7 +141,7 @@ func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 			if e, ok := wire.ParseError(wire.Get(task, "error")); ok {
 				return outcome{}, e
 			}
-			return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task has failed, and its server does not say why")
+			return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task failed, and its server gave no reason")
 		case wire.TaskCancelled:
 			return outcome{}, junctor.Errorf(junctor.CodeCanceled, "the task was cancelled")
 		case wire.TaskInputRequired:
@@ -158,7 +158,7 @@ func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 			}
 		}
 	}
-	return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task asked for input too often")
+	return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task requested input too often")
 }
 
 // maxTaskRounds bounds the waits of one tasks/result.

@@ -56,7 +56,7 @@ func recordedReason(e *junctor.Error) string {
 			places[i] = strconv.Quote(v.Pointer)
 		}
 	}
-	return truncateText("the arguments do not fit the tool's input schema at "+strings.Join(places, ", "), maxReasonLength)
+	return truncateText("the arguments do not match the tool's input schema at "+strings.Join(places, ", "), maxReasonLength)
 }
 
 // truncateText cuts s to at most most bytes without leaving half a character.

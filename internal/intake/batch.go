@@ -128,4 +128,4 @@ func (in *Intake) sendBatch(ctx context.Context, tenant junctor.TenantID, r *eve
 }
 
 // errSentByReplica means that another replica sends the batch.
-var errSentByReplica = errors.New("it is sent elsewhere")
+var errSentByReplica = errors.New("another replica sends it")

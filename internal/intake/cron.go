@@ -56,11 +56,11 @@ func ParseCron(text, zone string) (*Cron, error) {
 	}
 	place, err := time.LoadLocation(zone)
 	if err != nil || zone == "Local" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is no time zone: use a name such as Europe/Berlin, or leave it out for UTC", zone)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a time zone: use a name such as Europe/Berlin, or omit it for UTC", zone)
 	}
 	words := strings.Fields(text)
 	if len(words) != 5 {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is no schedule: write five fields, minute hour day month weekday, such as 0 9 * * mon-fri", text)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a schedule: write five fields, minute hour day month weekday, such as 0 9 * * mon-fri", text)
 	}
 	c := &Cron{zone: place}
 	for i, to := range []*uint64{&c.minute, &c.hour, &c.day, &c.month, &c.weekday} {
@@ -74,7 +74,7 @@ func ParseCron(text, zone string) (*Cron, error) {
 		c.weekday |= 1
 	}
 	if c.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the schedule %q never comes: no month has such a day", text)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the schedule %q never fires: no month has such a day", text)
 	}
 	return c, nil
 }
@@ -82,7 +82,7 @@ func ParseCron(text, zone string) (*Cron, error) {
 // parseField parses one field into a set of bits.
 func (f *cronField) parseField(word string) (set uint64, err error) {
 	fault := func() error {
-		return junctor.Errorf(junctor.CodeInvalid, "the %s %q of a schedule is none: use *, a number from %d to %d, a range as 1-5, a step as */15, or several with commas", f.name, word, f.min, f.max)
+		return junctor.Errorf(junctor.CodeInvalid, "the %s %q of a schedule is invalid: use *, a number from %d to %d, a range such as 1-5, a step such as */15, or several with commas", f.name, word, f.min, f.max)
 	}
 	for one := range strings.SplitSeq(word, ",") {
 		span, every, stepped := strings.Cut(one, "/")

@@ -75,11 +75,11 @@ func readGitHubMessage(h http.Header, body []byte) (signedMessage, error) {
 	if m.eventType == "" {
 		m.eventType, m.typeUnsigned = h.Get("X-GitHub-Event"), true
 		if m.eventType == "" {
-			return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event is needed")
+			return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event is missing")
 		}
 		for _, s := range githubShapes() {
 			if s.event == m.eventType {
-				return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event says %s, and the message is none: it has not the members of one", s.event)
+				return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event is %s, but the message does not have the members of that event", s.event)
 			}
 		}
 	}

@@ -49,12 +49,12 @@ func (in *Intake) receiveMessage(w http.ResponseWriter, r *http.Request) (juncto
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, junctor.MaxEventData))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return junctor.Taken{}, junctor.Errorf(junctor.CodeTooLarge, "a message has at most %d bytes", junctor.MaxEventData)
+			return junctor.Taken{}, junctor.Errorf(junctor.CodeTooLarge, "the message is larger than %d bytes", junctor.MaxEventData)
 		}
 		if refusal, ok := errors.AsType[*junctor.Error](err); ok { // the limit on bytes in flight is reached: the sender may try again
 			return junctor.Taken{}, refusal
 		}
-		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the message broke off: %w", err)
+		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the message is incomplete: %w", err)
 	}
 	e, err := in.authenticateMessage(r.Context(), requestedSource(r), r.Header, body)
 	if err != nil {
@@ -89,7 +89,7 @@ func (in *Intake) authenticateMessage(ctx context.Context, id string, h http.Hea
 	}
 	// Tell only an authenticated sender that the source is disabled.
 	if src.Disabled {
-		return junctor.Event{}, junctor.Errorf(junctor.CodeUnavailable, "the source %q is switched off", id)
+		return junctor.Event{}, junctor.Errorf(junctor.CodeUnavailable, "the source %q is disabled", id)
 	}
 	if !json.Valid(body) {
 		return junctor.Event{}, junctor.Errorf(junctor.CodeInvalid, "the message must be JSON")

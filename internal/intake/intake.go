@@ -70,7 +70,7 @@ type Intake struct {
 // New makes an Intake. It returns an error if a required option is missing.
 func New(o Options) (*Intake, error) {
 	if o.Store == nil || o.Write == nil || o.Secrets == nil || o.Now == nil || o.NewID == nil || o.Log == nil || o.Replica == "" {
-		return nil, junctor.Errorf(junctor.CodeInternal, "intake needs Store, Write, Secrets, Now, NewID, Replica and Log")
+		return nil, junctor.Errorf(junctor.CodeInternal, "intake: Store, Write, Secrets, Now, NewID, Replica and Log are required")
 	}
 	return &Intake{Options: o, wakeSignal: make(chan struct{}, 1), decoySecret: rand.Text() + rand.Text()}, nil
 }
@@ -240,7 +240,7 @@ func newOrder(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 	// The trigger addresses the agent that the event is about.
 	if a.Agent == junctor.EventAgent {
 		if first.Agent == "" {
-			return o, junctor.Errorf(junctor.CodeInvalid, "the event names no agent whose endpoint could be called")
+			return o, junctor.Errorf(junctor.CodeInvalid, "the event names no agent, so no delivery endpoint can be called")
 		}
 		o.Target.Agent = first.Agent
 	}

@@ -102,10 +102,10 @@ func parseJob(src *junctor.Source, text []byte) (parsedJob, error) {
 		return fault("is longer than %d bytes", junctor.MaxEventData)
 	}
 	if err := json.Unmarshal(text, &j); err != nil || !isObject(text) {
-		return fault("is no JSON object of a job")
+		return fault("is not a JSON object")
 	}
 	if j.Action != "" && j.Action != "mcp" {
-		return fault("asks for the action %q; this instance does mcp alone", clipText(j.Action))
+		return fault("has the action %q; this instance supports only mcp", clipText(j.Action))
 	}
 	t := parsedJob{event: junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: "job", DedupeKey: string(j.ID), Data: j.EventData}}
 	// A job without an id is recognised by its text.
@@ -126,13 +126,13 @@ func parseJob(src *junctor.Source, text []byte) (parsedJob, error) {
 		}
 	}
 	if err := t.event.Check(); err != nil {
-		return fault("makes no event: %s", junctor.AsError(err).Message)
+		return fault("is not a valid event: %s", junctor.AsError(err).Message)
 	}
 	if j.Config == nil {
 		return t, nil
 	}
 	if err := t.parseCall(&j); err != nil {
-		return fault("cannot be carried out: %s", junctor.AsError(err).Message)
+		return fault("cannot be executed: %s", junctor.AsError(err).Message)
 	}
 	return t, nil
 }
@@ -151,7 +151,7 @@ func (t *parsedJob) parseCall(j *job) error {
 	o.Unordered = o.Agent == "" // otherwise the agent orders it, with the calls of triggers
 	switch {
 	case c.ToolName == "":
-		return junctor.Errorf(junctor.CodeInvalid, "it names no tool_name")
+		return junctor.Errorf(junctor.CodeInvalid, "tool_name is missing")
 	case c.TimeoutMS < 0 || time.Duration(c.TimeoutMS)*time.Millisecond > event.MaxTimeout:
 		return junctor.Errorf(junctor.CodeInvalid, "timeout_ms must be between 1 and %d", event.MaxTimeout.Milliseconds())
 	case c.ResolveEndpoint:
@@ -163,7 +163,7 @@ func (t *parsedJob) parseCall(j *job) error {
 	case c.ServerURL != "":
 		o.Target.URL = c.ServerURL
 	default:
-		return junctor.Errorf(junctor.CodeInvalid, "it names no endpoint: resolve_endpoint, endpoint or server_url")
+		return junctor.Errorf(junctor.CodeInvalid, "the endpoint is missing: set resolve_endpoint, endpoint or server_url")
 	}
 	if c.AuthToken != "" && o.Target.URL != "" {
 		t.tokens = append(t.tokens, jobToken{o.Target.URL, "Authorization", seal.NewSecret(c.AuthToken)})
@@ -174,7 +174,7 @@ func (t *parsedJob) parseCall(j *job) error {
 		}
 	}
 	if len(t.tokens) > 0 && o.Agent == "" {
-		return junctor.Errorf(junctor.CodeInvalid, "it brings a credential and names no agent, by agent_id, that it belongs to")
+		return junctor.Errorf(junctor.CodeInvalid, "it contains a credential, but agent_id, the owner of the credential, is missing")
 	}
 	if c.IncludeFile {
 		o.File = fileOfEvent(&t.event, c.VerifyFile)
@@ -194,13 +194,13 @@ func (t *parsedJob) parseEndpoint(o *junctor.Order, e *jobEndpoint) error {
 		o.Target.Server = e.Server
 		return junctor.CheckServerID(e.Server)
 	case e.Transport != "" && e.Transport != "http" && e.Transport != "sse":
-		return junctor.Errorf(junctor.CodeInvalid, "it has the transport %q; use http or sse", clipText(e.Transport))
+		return junctor.Errorf(junctor.CodeInvalid, "unknown transport %q; use http or sse", clipText(e.Transport))
 	}
 	o.Target.URL, o.Target.Transport = e.URL, junctor.Transport(e.Transport)
 	for name, value := range e.Headers {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		if !slices.Contains([]string{"Authorization", "X-Agent-Token", "X-Api-Key"}, name) {
-			return junctor.Errorf(junctor.CodeInvalid, "it wants the header %q; only Authorization, X-Agent-Token and X-API-Key can be set", clipText(name))
+			return junctor.Errorf(junctor.CodeInvalid, "the header %q is not allowed; only Authorization, X-Agent-Token and X-API-Key can be set", clipText(name))
 		}
 		if name == "Authorization" {
 			value = strings.TrimPrefix(value, "Bearer ")

@@ -41,16 +41,16 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	for says, text := range map[string]string{
-		"no JSON":        `[]`,
-		"mcp alone":      `{"action_type":"telegram"}`,
-		"command":        job(`{"tool_name":"x","endpoint":{"transport":"stdio","command":"sh"}}`),
-		"names no tool":  job(`{"server_url":"https://a.example"}`),
-		"no endpoint":    job(`{"tool_name":"x"}`),
-		"header":         job(`{"tool_name":"x","endpoint":{"url":"https://a.example","headers":{"Cookie":"secret-canary"}}}`),
-		"url is not":     job(`{"tool_name":"x","server_url":"file:///etc/passwd"}`),
-		"timeout_ms":     job(`{"tool_name":"x","server_url":"https://a.example","timeout_ms":999999999}`),
-		"not closed":     job(`{"tool_name":"x","server_url":"https://a.example","payload_template":{"a":"{{b"}}`),
-		"names no agent": `{"id":"j","event_data":{},"config":{"tool_name":"x","server_url":"https://a.example","auth_token":"secret-canary"}}`,
+		"not a JSON object":       `[]`,
+		"supports only mcp":       `{"action_type":"telegram"}`,
+		"command":                 job(`{"tool_name":"x","endpoint":{"transport":"stdio","command":"sh"}}`),
+		"tool_name is missing":    job(`{"server_url":"https://a.example"}`),
+		"the endpoint is missing": job(`{"tool_name":"x"}`),
+		"header":                  job(`{"tool_name":"x","endpoint":{"url":"https://a.example","headers":{"Cookie":"secret-canary"}}}`),
+		"url is not":              job(`{"tool_name":"x","server_url":"file:///etc/passwd"}`),
+		"timeout_ms":              job(`{"tool_name":"x","server_url":"https://a.example","timeout_ms":999999999}`),
+		"not closed":              job(`{"tool_name":"x","server_url":"https://a.example","payload_template":{"a":"{{b"}}`),
+		"agent_id, the owner":     `{"id":"j","event_data":{},"config":{"tool_name":"x","server_url":"https://a.example","auth_token":"secret-canary"}}`,
 	} {
 		_, err := parseJob(src, []byte(text))
 		if junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "canary") {

@@ -151,7 +151,7 @@ func (r *redisReader) prepareJob(ctx context.Context, p *takenJob) error {
 	}
 	for _, t := range p.tokens {
 		if r.in.SetToken == nil {
-			return junctor.Errorf(junctor.CodeInternal, "intake cannot keep the tokens of jobs")
+			return junctor.Errorf(junctor.CodeInternal, "intake: SetToken is missing")
 		}
 		err := r.in.SetToken(ctx, r.src.Tenant, p.event.Agent, t.url, t.header, t.secret)
 		if junctor.CodeOf(err) == junctor.CodeInvalid {

@@ -46,7 +46,7 @@ func verifyMessage(src *junctor.Source, secrets []string, h http.Header, body []
 		}
 		m := signedMessage{dedupeKey: bodyField(body, "id"), eventType: bodyField(body, "type")}
 		if m.dedupeKey == "" {
-			return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the message has no id")
+			return signedMessage{}, junctor.Errorf(junctor.CodeInvalid, "the message has no ID")
 		}
 		return m, nil
 	case junctor.StyleHMAC:
@@ -84,7 +84,7 @@ func spendTime(secrets []string, body []byte) { matchesSignature(secrets, nil, b
 
 // signatureError is the one answer to all messages without a valid signature.
 func signatureError() error {
-	return junctor.Errorf(junctor.CodeUnauthenticated, "no signature fits")
+	return junctor.Errorf(junctor.CodeUnauthenticated, "the signature is invalid")
 }
 
 // verifyBody checks an HMAC-SHA256 of the body, in hex or base64, with or
@@ -140,7 +140,7 @@ func verifyStripe(secrets []string, header string, body []byte, now time.Time) e
 	}
 	if stamp == "" || len(signatures) == 0 {
 		spendTime(secrets, body)
-		return junctor.Errorf(junctor.CodeUnauthenticated, "the header Stripe-Signature is needed, as t=…,v1=…")
+		return junctor.Errorf(junctor.CodeUnauthenticated, "the header Stripe-Signature must have the form t=…,v1=…")
 	}
 	if _, err := junctor.WebhookTime(stamp, now); err != nil {
 		spendTime(secrets, body)

@@ -33,10 +33,10 @@ func CheckSource(s *junctor.Source, secret seal.Secret) error {
 		return fault("unknown style %q: use standard, github, stripe, hmac, redis or redis-stream", string(s.Style))
 	}
 	if ok, _ := regexp.MatchString(`^[A-Za-z0-9-]{0,100}$`, s.Header); !ok || s.Header != "" && s.Style != junctor.StyleHMAC {
-		return fault("header is the name of a header, with the style hmac")
+		return fault("header must be the name of a header, and is allowed only with the style hmac")
 	}
 	if s.Key != "" && !s.Pulled() || len(s.Key) > 200 {
-		return fault("key is the name of a list or a stream, with the styles redis and redis-stream")
+		return fault("key must be the name of a list or a stream, and is allowed only with the styles redis and redis-stream")
 	}
 	for _, field := range []string{s.TypeField, s.AgentField} {
 		if field != "" {
@@ -70,7 +70,7 @@ func checkSecret(s *junctor.Source, secret string) error {
 func checkRedisURL(secret seal.Secret) error {
 	u, err := url.Parse(secret.Reveal())
 	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" {
-		return junctor.Errorf(junctor.CodeInvalid, "source: the secret of the styles redis and redis-stream is the address, redis://user:password@host:6379/0 or rediss:// with TLS")
+		return junctor.Errorf(junctor.CodeInvalid, "source: with the styles redis and redis-stream, secret must be the Redis URL: redis://user:password@host:6379/0, or rediss:// for TLS")
 	}
 	return nil
 }
@@ -79,13 +79,13 @@ func checkRedisURL(secret seal.Secret) error {
 // conflict.
 func (in *Intake) AddSource(ctx context.Context, tenant junctor.TenantID, s junctor.Source, secret seal.Secret) (junctor.Source, error) {
 	if secret.IsZero() {
-		return s, junctor.Errorf(junctor.CodeInvalid, "source: it needs its secret; with the styles redis and redis-stream that is the address")
+		return s, junctor.Errorf(junctor.CodeInvalid, "source: secret is missing; for the styles redis and redis-stream, it is the Redis URL")
 	}
 	if err := CheckSource(&s, secret); err != nil {
 		return s, err
 	}
 	if s.Pulled() && in.Dial == nil {
-		return s, junctor.Errorf(junctor.CodeInvalid, "source: this instance reads no Redis")
+		return s, junctor.Errorf(junctor.CodeInvalid, "source: this instance cannot read Redis")
 	}
 	// Check before the secret is stored: it would replace the secret of the
 	// existing source.
@@ -159,7 +159,7 @@ func (in *Intake) checkStyle(ctx context.Context, tenant junctor.TenantID, s *ju
 		return err
 	}
 	if err := checkSecret(s, secret.Reveal()); err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "source: the style %s needs another secret: %s", s.Style, junctor.AsError(err).Message)
+		return junctor.Errorf(junctor.CodeInvalid, "source: the secret is invalid for the style %s: %s", s.Style, junctor.AsError(err).Message)
 	}
 	return nil
 }

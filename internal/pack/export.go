@@ -48,7 +48,7 @@ func Export(about About, content Content) (text []byte, asked []Question, err er
 	}
 	f := packFile{Pack: about.ID, Title: about.Title, Summary: about.Summary, Tools: makeFileTools(content.Tools)}
 	if err := yaml.Unmarshal(written, &f); err != nil {
-		return nil, nil, junctor.Errorf(junctor.CodeInternal, "the pack cannot be written: %w", err)
+		return nil, nil, junctor.Errorf(junctor.CodeInternal, "cannot encode the pack: %w", err)
 	}
 	// Texts of the user may contain ${. They are escaped before the questions get their
 	// placeholders.
@@ -57,7 +57,7 @@ func Export(about About, content Content) (text []byte, asked []Question, err er
 			n.Value = escapePlaceholders(n.Value)
 			return nil
 		}); err != nil {
-			return nil, nil, junctor.Errorf(junctor.CodeInternal, "the pack cannot be written: %w", err)
+			return nil, nil, junctor.Errorf(junctor.CodeInternal, "cannot encode the pack: %w", err)
 		}
 	}
 	x := &exporter{usedNames: map[string]bool{}}
@@ -69,7 +69,7 @@ func Export(about About, content Content) (text []byte, asked []Question, err er
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
 	if err := enc.Encode(f); err != nil {
-		return nil, nil, junctor.Errorf(junctor.CodeInternal, "the pack cannot be written: %w", err)
+		return nil, nil, junctor.Errorf(junctor.CodeInternal, "cannot encode the pack: %w", err)
 	}
 	// Parse repeats all checks, among them that no secret is in the text.
 	if _, err := Parse("the pack", out.Bytes()); err != nil {
@@ -104,7 +104,7 @@ func (x *exporter) exportServer(id string, server *yaml.Node) {
 			if address, query, ok := strings.Cut(value.Value, "?"); ok && query != "" {
 				what := map[string]string{"url": "query"}[key]
 				x.replaceByQuestion(value, id, cmp.Or(what, key+"-query"), Question{
-					Title: "Query of the address", About: "What stands behind the question mark in " + key + " of " + id + ".",
+					Title: "Query of the address", About: "The query of " + key + " of " + id + ".",
 					Secret: key != "document_url", // the address of a document is not sealed
 				})
 				value.Value = address + "?" + value.Value
@@ -126,7 +126,7 @@ func (x *exporter) exportAuth(id string, auth *yaml.Node) {
 	}
 	for key, value := range sortedMembers(auth) {
 		if key == "secret" {
-			x.replaceByQuestion(value, id, title, Question{Title: title, About: "How " + id + " knows who is asking.", Secret: true})
+			x.replaceByQuestion(value, id, title, Question{Title: title, About: "The secret that authenticates calls to " + id + ".", Secret: true})
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (x *exporter) exportCommand(id string, command *yaml.Node) {
 			continue
 		}
 		x.replaceByQuestion(command.Content[i], id, fmt.Sprintf("word-%d", i), Question{
-			Title: fmt.Sprintf("Word %d of the command", i), About: "It was taken for a secret. Words of a command are not sealed: others on the machine can see them.",
+			Title: fmt.Sprintf("Word %d of the command", i), About: "This word looks like a secret. Words of a command are not sealed: other users of the machine can see them.",
 		})
 	}
 }

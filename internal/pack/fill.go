@@ -44,11 +44,11 @@ func (p *Pack) FillBeside(answers, names map[string]string, there map[string]boo
 	for name, answer := range answers {
 		switch {
 		case p.findQuestion(name) == nil:
-			return out, junctor.Errorf(junctor.CodeInvalid, "the pack %s does not ask for %q", p.ID, name)
+			return out, junctor.Errorf(junctor.CodeInvalid, "the pack %s has no question %q", p.ID, name)
 		case len(answer) > maxAnswer:
 			return out, junctor.Errorf(junctor.CodeTooLarge, "the answer for %s is longer than %d KiB", name, maxAnswer>>10)
 		case answer == junctor.Masked:
-			return out, junctor.Errorf(junctor.CodeInvalid, "the answer for %s is %s, which stands where a credential is not shown", name, junctor.Masked)
+			return out, junctor.Errorf(junctor.CodeInvalid, "the answer for %s is %s, the placeholder of a masked credential: enter the credential itself", name, junctor.Masked)
 		case answer != "":
 			given[name] = answer
 		}
@@ -196,7 +196,7 @@ func renameDeclared(d *config.Declared, names map[string]string) (map[string]str
 		a := &d.Agents[i]
 		for id, other := range servers {
 			if id != other && NamesServer(&a.Agent, id) {
-				return nil, junctor.Errorf(junctor.CodeInvalid, "the server %s keeps its name: the rules of the agent %s name its tools, %s__…", id, a.Name, id)
+				return nil, junctor.Errorf(junctor.CodeInvalid, "the server %s cannot be renamed: the rules of the agent %s use its tools, %s__…", id, a.Name, id)
 			}
 		}
 		a.Name = called("agent", a.Name, true)
@@ -214,7 +214,7 @@ func renameDeclared(d *config.Declared, names map[string]string) (map[string]str
 	}
 	for name := range names {
 		if !known[name] {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "there is nothing called %q in the pack", name)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the pack has no server or agent %q", name)
 		}
 	}
 	return servers, nil

@@ -28,7 +28,7 @@ func Gallery() ([]*Pack, error) {
 			return nil, err
 		}
 		if p.ID+path.Ext(name) != name {
-			return nil, junctor.Errorf(junctor.CodeInternal, "packs/%s holds the pack %q", name, p.ID)
+			return nil, junctor.Errorf(junctor.CodeInternal, "packs/%s contains the pack %q", name, p.ID)
 		}
 		out = append(out, p)
 	}

@@ -69,10 +69,10 @@ func TestFill(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for what, c := range map[string]struct{ answers, names map[string]string }{
-		"does not ask":    {answers: map[string]string{"hots": "x"}},
-		"nothing called":  {names: map[string]string{"note": "x"}},
-		"not a server id": {names: map[string]string{"notes": "No"}},
-		"is not shown":    {answers: map[string]string{"token": "***"}},
+		"has no question":        {answers: map[string]string{"hots": "x"}},
+		"no server or agent":     {names: map[string]string{"note": "x"}},
+		"not a server id":        {names: map[string]string{"notes": "No"}},
+		"of a masked credential": {answers: map[string]string{"token": "***"}},
 	} {
 		if _, err := p.Fill(c.answers, c.names); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
@@ -138,8 +138,8 @@ agents: {shop: {tools: ["shop/*", "plain/*"], brain: {rules: "`+rules+`"}}, plai
 		{map[string]string{"agent/shop": "branch"}, "plain shop; branch[plain/* shop/*] plain[plain/*]"},
 		{map[string]string{"server/plain": "other"}, "other shop; shop[other/* shop/*] plain[other/*]"},
 		{map[string]string{"plain": "a", "server/plain": "b"}, "b shop; shop[b/* shop/*] a[b/*]"},
-		{map[string]string{"server/shop": "other"}, "the server shop keeps its name: the rules of the agent shop name its tools, shop__…"},
-		{map[string]string{"server/branch": "x"}, `there is nothing called "server/branch" in the pack`},
+		{map[string]string{"server/shop": "other"}, "the server shop cannot be renamed: the rules of the agent shop use its tools, shop__…"},
+		{map[string]string{"server/branch": "x"}, `the pack has no server or agent "server/branch"`},
 	} {
 		f, err := p.Fill(nil, c.names)
 		var got []string
@@ -170,23 +170,23 @@ func sorted(text string) string {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string][2]string{
-		"no such question":            {"${host}/", "${hots}/"},
-		"asked for nothing":           {"https://${host}/", "https://here/"},
-		"not sealed":                  {`"${level}"]`, `"${token}"]`},
-		"a pack holds no secret: ask": {`token: "${token}"`, `token: "hunter2", username: "${token}"`},
-		"from the machine":            {`"${level}", TEAM`, `"env:HOME", TEAM`},
-		"secret and has a default":    {"secret: true", "secret: true, default: x"},
-		"not of a secret":             {"secret: true", "secret: true, env: TOKEN"},
-		"the name of a variable":      {"default: info", "default: info, env: a-b"},
-		"stands twice":                {"name: level", "name: team"},
-		"field nodes not found":       {"agents:", "nodes:"},
-		"title is missing":            {"title: Notes", "title: ''"},
-		"must begin with https":       {"pack: notes", "pack: notes\nhomepage: javascript:alert(1)"},
-		"network":                     {"pack: notes", "pack: notes\nnetwork: sometimes"},
-		"lower-case letter":           {"pack: notes", "pack: Notes!"},
-		"unknown key":                 {"command:", "comand:"},
-		"no aliases":                  {"{role: QA", "&a {role: QA, title: *a"},
-		"would not be sealed":         {"role: QA", `role: QA, title: "${token}"`},
+		"does not define":                     {"${host}/", "${hots}/"},
+		"is unused":                           {"https://${host}/", "https://here/"},
+		"secret question would not be sealed": {`"${level}"]`, `"${token}"]`},
+		"must not contain secrets: ask":       {`token: "${token}"`, `token: "hunter2", username: "${token}"`},
+		"on the machine of the instance":      {`"${level}", TEAM`, `"env:HOME", TEAM`},
+		"secret and has a default":            {"secret: true", "secret: true, default: x"},
+		"that is not secret":                  {"secret: true", "secret: true, env: TOKEN"},
+		"the name of a variable":              {"default: info", "default: info, env: a-b"},
+		"is defined twice":                    {"name: level", "name: team"},
+		"field nodes not found":               {"agents:", "nodes:"},
+		"title is missing":                    {"title: Notes", "title: ''"},
+		"must begin with https":               {"pack: notes", "pack: notes\nhomepage: javascript:alert(1)"},
+		"network":                             {"pack: notes", "pack: notes\nnetwork: sometimes"},
+		"lower-case letter":                   {"pack: notes", "pack: Notes!"},
+		"unknown key":                         {"command:", "comand:"},
+		"aliases are not allowed":             {"{role: QA", "&a {role: QA, title: *a"},
+		"would not be sealed":                 {"role: QA", `role: QA, title: "${token}"`},
 	} {
 		text := strings.Replace(notes, change[0], change[1], 1)
 		if text == notes {

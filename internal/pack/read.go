@@ -92,7 +92,7 @@ var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
 // invalidPackError returns the error for a pack that cannot be used, with the reason.
 func invalidPackError(name, format string, args ...any) error {
-	return junctor.Errorf(junctor.CodeInvalid, "%s is no pack that can be used: "+format, append([]any{name}, args...)...)
+	return junctor.Errorf(junctor.CodeInvalid, "%s is not a valid pack: "+format, append([]any{name}, args...)...)
 }
 
 // checkHead checks the members above the servers: id, title, summary, homepage, network
@@ -110,7 +110,7 @@ func (p *Pack) checkHead() error {
 		return errors.New("homepage must begin with https://")
 	}
 	if !slices.Contains([]Network{"", NetworkNone, NetworkInstall, NetworkAlways}, p.Network) {
-		return fmt.Errorf("network %q: it is none, install or always", p.Network)
+		return fmt.Errorf("network %q: use none, install or always", p.Network)
 	}
 	if len(p.Questions) > maxQuestions {
 		return fmt.Errorf("it asks more than %d questions", maxQuestions)
@@ -121,15 +121,15 @@ func (p *Pack) checkHead() error {
 		case !name.MatchString(q.Name):
 			return fmt.Errorf("a question is named %q: use a lower-case letter, then up to 63 lower-case letters, digits, hyphens or underscores", q.Name)
 		case seen[q.Name]:
-			return fmt.Errorf("the question %s stands twice", q.Name)
+			return fmt.Errorf("the question %s is defined twice", q.Name)
 		case strings.TrimSpace(q.Title) == "":
 			return fmt.Errorf("the question %s has no title", q.Name)
 		case q.Secret && q.Default != "":
-			return fmt.Errorf("the question %s is secret and has a default: a pack holds no secret", q.Name)
+			return fmt.Errorf("the question %s is secret and has a default: a pack must not contain secrets", q.Name)
 		case q.Env != "" && (q.Secret || !variableName.MatchString(q.Env)):
-			return fmt.Errorf("the question %s has env %q: it is the name of a variable, and not of a secret", q.Name, q.Env)
+			return fmt.Errorf("the question %s has env %q: use the name of a variable, and only for a question that is not secret", q.Name, q.Env)
 		case q.Default == junctor.Masked || q.Example == junctor.Masked:
-			return fmt.Errorf("the question %s has %s, which stands for a credential that is not shown", q.Name, junctor.Masked)
+			return fmt.Errorf("the question %s contains %s, the placeholder of a masked credential", q.Name, junctor.Masked)
 		}
 		seen[q.Name] = true
 	}
@@ -146,7 +146,7 @@ func (p *Pack) checkPlaceholders() error {
 				continue
 			}
 			if p.findQuestion(m[1]) == nil || !strings.HasSuffix(m[0], "}") {
-				return fmt.Errorf("line %d: %q is the place of an answer, and there is no such question; $${ stands for the sign itself", n.Line, m[0])
+				return fmt.Errorf("line %d: %q refers to a question that the pack does not define; write $${ for a literal ${", n.Line, m[0])
 			}
 			used[m[1]] = true
 		}
@@ -156,7 +156,7 @@ func (p *Pack) checkPlaceholders() error {
 	}
 	for _, q := range p.Questions {
 		if !used[q.Name] {
-			return fmt.Errorf("the question %s is asked for nothing: no ${%s} stands in servers or agents", q.Name, q.Name)
+			return fmt.Errorf("the question %s is unused: servers and agents do not contain ${%s}", q.Name, q.Name)
 		}
 	}
 	return nil
@@ -179,9 +179,9 @@ func (p *Pack) findQuestion(name string) *Question {
 func visitScalars(n *yaml.Node, depth int, visit func(*yaml.Node) error) error {
 	switch {
 	case depth > 32:
-		return fmt.Errorf("line %d: it is too deep", n.Line)
+		return fmt.Errorf("line %d: the nesting is too deep", n.Line)
 	case n.Kind == yaml.AliasNode:
-		return fmt.Errorf("line %d: a pack has no aliases: write it out", n.Line)
+		return fmt.Errorf("line %d: aliases are not allowed in a pack: write the value out", n.Line)
 	case n.Kind == yaml.ScalarNode:
 		return visit(n)
 	}
@@ -225,23 +225,23 @@ func (p *Pack) checkTrialFill(name string) error {
 	}
 	for _, a := range d.Agents {
 		if strings.Contains(fmt.Sprintf("%+v", a.Agent), mark) {
-			return invalidPackError(name, "agents.%s: the answer to a secret question would not be sealed there", a.Name)
+			return invalidPackError(name, "agents.%s: a secret question is not allowed here, because its answer would not be sealed", a.Name)
 		}
 	}
 	for _, s := range d.Servers {
 		c := s.Connection()
 		if s.API != nil && strings.Contains(fmt.Sprintf("%+v %s", *s.API, s.Document), mark) {
-			return invalidPackError(name, "servers.%s: the answer to a secret question would not be sealed in its document, or in how it is read: put it into auth or headers", s.ID)
+			return invalidPackError(name, "servers.%s: a secret question is not allowed in document or api, because its answer would not be sealed: use it in auth or headers", s.ID)
 		}
 		if refs := c.References(); len(refs) > 0 {
-			return invalidPackError(name, "servers.%s: it reads %s from the machine of the instance: a pack asks a question instead", s.ID, refs[0])
+			return invalidPackError(name, "servers.%s: %s would be read on the machine of the instance: ask a question instead", s.ID, refs[0])
 		}
 		if c.Auth != nil && c.Auth.Secret != "" && !strings.Contains(c.Auth.Secret, mark) {
-			return invalidPackError(name, "servers.%s.auth: a pack holds no secret: ask a question with secret: true", s.ID)
+			return invalidPackError(name, "servers.%s.auth: a pack must not contain secrets: ask a question with secret: true", s.ID)
 		}
 		kept, _ := upstreamauth.SplitLiterals(c)
 		if auth := kept.Auth; strings.Contains(fmt.Sprintf("%+v %+v %+v", s.Title, kept, auth), mark) {
-			return invalidPackError(name, "servers.%s: the answer to a secret question is in a place that is not sealed: put it into auth, env, headers or the query of the url", s.ID)
+			return invalidPackError(name, "servers.%s: the answer to a secret question would not be sealed here: use it in auth, env, headers or the query of url", s.ID)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestApproval(t *testing.T) {
 		end    string
 	}{
 		{"allowed once", agui.InterruptAnswer{Allow: true}, 1, "writer: let me see [notes__add done]\nwriter: it says: added"},
-		{"denied", agui.InterruptAnswer{Reason: "no milk"}, 0, "writer: let me see [notes__add denied]\nwriter: it says: the person did not allow this call, so it was not made: no milk"},
+		{"denied", agui.InterruptAnswer{Reason: "no milk"}, 0, "writer: let me see [notes__add denied]\nwriter: it says: the user did not allow this call, so it was not made: no milk"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestApprovalsOneByOne(t *testing.T) {
 	if events := h.answer(id, agui.InterruptAnswer{InterruptID: ids[1], Allow: true}); outcome(events) != agui.OutcomeSuccess || s.writes.Load() != 1 {
 		t.Errorf("%s, %d writes", outcome(events), s.writes.Load())
 	}
-	h.expect(id, "ada: add both\nwriter: let me see [notes__add denied] [notes__add done] [notes__list done]\nwriter: it says: the person did not allow this call, so it was not made: no milk")
+	h.expect(id, "ada: add both\nwriter: let me see [notes__add denied] [notes__add done] [notes__list done]\nwriter: it says: the user did not allow this call, so it was not made: no milk")
 }
 
 func TestApprovalRemembered(t *testing.T) {

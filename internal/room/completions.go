@@ -84,7 +84,7 @@ func (c *CompletionsHandler) loadTurn(r *http.Request) (agent.Turn, error) {
 		return agent.Turn{}, err
 	}
 	if !p.Has(junctor.ScopeToolsCall) {
-		return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", r.PathValue("agent"))
+		return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "unknown agent %q; junctor agent ls lists the agents", r.PathValue("agent"))
 	}
 	return c.NewTurn(r.Context(), p, r.PathValue("agent"))
 }
@@ -135,7 +135,7 @@ func (c *CompletionsHandler) readRequest(w http.ResponseWriter, r *http.Request,
 		return in, refusal
 	}
 	if err != nil {
-		return in, junctor.Errorf(junctor.CodeTooLarge, "the body cannot be read, or is longer than %d bytes: %w", c.MaxBody, err)
+		return in, junctor.Errorf(junctor.CodeTooLarge, "the body cannot be read, or is larger than %d bytes: %w", c.MaxBody, err)
 	}
 	if err := strict.Unmarshal(body, &in); err != nil {
 		return in, junctor.Errorf(junctor.CodeInvalid, "the body must be a chat completion request in JSON: %w", err)

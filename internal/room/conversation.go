@@ -116,7 +116,7 @@ func toolResult(c *junctor.MessageCall) agent.Result {
 		}
 	case junctor.MessageCallLost, junctor.MessageCallRunning:
 		res.IsError = true
-		res.Text = "there is no result: the instance ended while the call was made, so whether it took effect is not known"
+		res.Text = "there is no result: the instance stopped during the call, so it is unknown whether the call took effect"
 	case junctor.MessageCallDone, junctor.MessageCallWaiting:
 	}
 	return res

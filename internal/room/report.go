@@ -62,7 +62,7 @@ func (r *Rooms) ReportErrors(ctx context.Context, p *junctor.Principal, id, mess
 		sum := sha256.Sum256([]byte(message + "\x00" + s.ID))
 		err = r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
 			Tenant: w.Tenant, Room: w.ID, ID: "report-" + hex.EncodeToString(sum[:12]), At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"},
-			Text: fmt.Sprintf("Not all that %s shows can be shown: %s.", by, strings.Join(told, "; ")), Action: action,
+			Text: fmt.Sprintf("The client could not show all surfaces of %s: %s.", by, strings.Join(told, "; ")), Action: action,
 		})
 		if err != nil {
 			return err

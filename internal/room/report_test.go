@@ -42,7 +42,7 @@ func TestReports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const note = "room: Not all that bank shows can be shown: the console has no component acme:Gauge."
+	const note = "room: The client could not show all surfaces of bank: the console has no component acme:Gauge."
 	h.expect(id, "ada: @bank show me\nbank: look\n"+note)
 
 	for name, c := range map[string]struct {

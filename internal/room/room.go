@@ -68,7 +68,7 @@ type roomKey struct {
 // accepts requests, keeps Run running, and calls Close in the end.
 func New(o Options) (*Rooms, error) {
 	if o.Store == nil || o.Turns == nil || o.AppTools == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Replica == "" || o.Log == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Replica and Log")
+		return nil, junctor.Errorf(junctor.CodeInternal, "room: Store, Turns, AppTools, Catalogs, Now, NewID, Replica and Log are required")
 	}
 	r := &Rooms{Options: o, activeRooms: map[roomKey]*activeRoom{}}
 	r.lifetime, r.cancel = context.WithCancel(context.Background())
@@ -156,7 +156,7 @@ func isMember(p *junctor.Principal, w *junctor.Room) bool {
 func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id string) (junctor.Room, error) {
 	w, err := r.Store.For(p.Tenant).Room(ctx, id)
 	if err == nil && !isMember(p, &w) {
-		return junctor.Room{}, junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", id)
+		return junctor.Room{}, junctor.Errorf(junctor.CodeNotFound, "unknown room %q, or you are not a member; junctor room ls lists your rooms", id)
 	}
 	return w, err
 }

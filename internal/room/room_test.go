@@ -501,7 +501,7 @@ func TestStop(t *testing.T) {
 	if s.writes.Load() != 0 {
 		t.Errorf("%d writes", s.writes.Load())
 	}
-	h.expect(id, "ada: add milk\nwriter: let me see [notes__add failed] {it was stopped}")
+	h.expect(id, "ada: add milk\nwriter: let me see [notes__add failed] {the run was stopped}")
 	if _, err := h.StartRun(t.Context(), h.ada, id, agui.Input{Message: agui.UserMessage{ID: "m1", Text: "add milk"}}); junctor.CodeOf(err) != junctor.CodeConflict {
 		t.Errorf("the same message again: %v", err)
 	}
@@ -527,7 +527,7 @@ func TestLost(t *testing.T) {
 	// As if the process were gone: another one starts on the same replica.
 	again := h.rooms("replica")
 	again.RecoverRuns(t.Context())
-	if talk := h.talk(id); !strings.Contains(talk, "[notes__add lost]") || !strings.Contains(talk, "room: The instance ended") {
+	if talk := h.talk(id); !strings.Contains(talk, "[notes__add lost]") || !strings.Contains(talk, "room: The instance stopped") {
 		t.Errorf("the room has\n%s", talk)
 	}
 	if again.RecoverRuns(t.Context()); strings.Count(h.talk(id), "room:") != 1 {
@@ -621,13 +621,13 @@ func TestFloor(t *testing.T) {
 		text   string
 		want   string
 	}{
-		{"nobody is addressed", junctor.PolicyAddressed, []string{"a", "b"}, "hi", "ada: hi\nroom: Nobody was addressed. Write @a, @b, or @all."},
-		{"nobody is there", junctor.PolicyAll, nil, "hi", "ada: hi\nroom: There is no agent in this room: add one, and it will answer."},
+		{"nobody is addressed", junctor.PolicyAddressed, []string{"a", "b"}, "hi", "ada: hi\nroom: No agent was addressed. Write @a, @b, or @all."},
+		{"nobody is there", junctor.PolicyAll, nil, "hi", "ada: hi\nroom: This room has no agent: add an agent to get answers."},
 		{
 			"they pass the floor, within bounds", junctor.PolicyAddressed,
 			[]string{"a", "b"},
 			"hi @a",
-			"ada: hi @a\na: @b what do you say?\nb: @a and you?\na: @b what do you say?\nroom: The agents have passed the floor 3 times, as often as this room lets them. Say something to have them go on.",
+			"ada: hi @a\na: @b what do you say?\nb: @a and you?\na: @b what do you say?\nroom: The agents have reached the limit of 3 rounds of this room. Send a message to let them continue.",
 		},
 		{"one is asked aside", junctor.PolicyRoundRobin, []string{"boss", "writer"}, "hi", "ada: hi\nboss:  [ask_agent done]\n(writer: let me see) [notes__list done]\n(writer: it says: milk)\nboss: so: it says: milk"},
 		{

@@ -145,7 +145,7 @@ func (t *roomTools) askOtherAgent(ctx context.Context, callID, name, message str
 	rec := r.newRecorder(t.storeCtx, name, t.part, callID) //nolint:contextcheck // messages are stored although the run is stopped
 	end := agent.Run(ctx, turn, rec.handleEvent)
 	if end.Outcome == agent.OutcomeWaiting {
-		end.Outcome, end.Reason = agent.OutcomeFailed, fmt.Sprintf("%s wants to use %s, which a person must allow: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
+		end.Outcome, end.Reason = agent.OutcomeFailed, fmt.Sprintf("%s requests a call of %s, which a user must approve: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
 		end.Waiting = nil
 	}
 	rec.finishTurn(end)

@@ -221,7 +221,7 @@ func newInterrupts(asked []junctor.CallApproval, part string) []agui.PendingInte
 			meta = nil // a map of strings always encodes
 		}
 		out = append(out, agui.PendingInterrupt{
-			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s wants to use %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
+			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s requests a call of %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
 			ResponseSchema: json.RawMessage(`{"type":"object","properties":{"allow":{"type":"boolean"},"remember":{"type":"boolean"},"reason":{"type":"string"}},"required":["allow"]}`),
 		})
 	}
@@ -310,7 +310,7 @@ func (r *Rooms) recoverLostRuns(ctx context.Context, starting bool) error {
 	errs := append(make([]error, 0, 1+len(lost)), err)
 	for _, run := range lost {
 		w := junctor.Room{Tenant: run.Tenant, ID: run.Room}
-		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
+		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance stopped during this run. Its unfinished calls are marked as lost and are not repeated: send your message again if you still need the answer."))
 	}
 	return errors.Join(errs...)
 }

@@ -40,7 +40,7 @@ func (r *runner) runToEnd(ctx context.Context) {
 	if r.row.State == junctor.RunWaiting {
 		plan, err := json.Marshal(r.plan)
 		if err != nil {
-			r.row.State, r.row.Reason = junctor.RunFailed, "what is left to do cannot be kept"
+			r.row.State, r.row.Reason = junctor.RunFailed, "the state of the run cannot be stored"
 		}
 		r.row.Plan = plan
 	}
@@ -83,7 +83,7 @@ func (r *runner) runTurns(ctx, storeCtx context.Context) (state junctor.RunState
 		name, over := r.plan.nextSpeaker(r.room.MaxRounds)
 		r.mu.Unlock()
 		if over {
-			r.postNote(storeCtx, fmt.Sprintf("The agents have passed the floor %d times, as often as this room lets them. Say something to have them go on.", r.room.MaxRounds))
+			r.postNote(storeCtx, fmt.Sprintf("The agents have reached the limit of %d rounds of this room. Send a message to let them continue.", r.room.MaxRounds))
 		}
 		if name == "" {
 			break
@@ -102,7 +102,7 @@ func (r *runner) runTurns(ctx, storeCtx context.Context) (state junctor.RunState
 
 // cancelRun records why the run was cancelled, and returns that state.
 func (r *runner) cancelRun() junctor.RunState {
-	r.row.Reason = "somebody stopped it"
+	r.row.Reason = "a user stopped the run"
 	if r.rooms.lifetime.Err() != nil {
 		r.row.Reason = "the instance was stopped"
 	}
@@ -113,9 +113,9 @@ func (r *runner) cancelRun() junctor.RunState {
 func (r *runner) explainSilence() string {
 	agents := r.room.Agents()
 	if len(agents) == 0 {
-		return "There is no agent in this room: add one, and it will answer."
+		return "This room has no agent: add an agent to get answers."
 	}
-	return "Nobody was addressed. Write @" + strings.Join(agents, ", @") + ", or @all."
+	return "No agent was addressed. Write @" + strings.Join(agents, ", @") + ", or @all."
 }
 
 // postNote stores and publishes a message of the room itself.

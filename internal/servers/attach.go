@@ -432,7 +432,7 @@ func (s *Registry) testServer(ctx context.Context, p *junctor.Principal, id stri
 		return s.testGenerated(ctx, p, &row)
 	}
 	if row.Mode != junctor.ModeBYO && row.Mode != junctor.ModeDiscovered {
-		return junctor.Probe{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: there is nothing to reach", id, row.Mode)
+		return junctor.Probe{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: it has no connection to test", id, row.Mode)
 	}
 	s.mu.Lock()
 	b := s.live[serverKey{p.Tenant, id}]

@@ -68,7 +68,7 @@ func (s *Registry) AddBinaryServers(ctx context.Context, o BinaryOptions) error 
 	for _, id := range o.Offered {
 		i := slices.IndexFunc(own, func(b *builtin.Server) bool { return b.ID() == id })
 		if i < 0 {
-			return junctor.Errorf(junctor.CodeInvalid, "there is no built-in server %q to offer", id)
+			return junctor.Errorf(junctor.CodeInvalid, "there is no built-in server %q", id)
 		}
 		offered = append(offered, own[i])
 	}

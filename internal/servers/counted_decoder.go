@@ -87,7 +87,7 @@ func noRoomError(err error) error {
 	if !ok {
 		return err
 	}
-	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server answered, but the result was not read: " + e.Message}
+	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server responded, but its result could not be read: " + e.Message}
 }
 
 // partyText encodes a party for headerParty.

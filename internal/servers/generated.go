@@ -202,7 +202,7 @@ func (s *Registry) readResource(ctx context.Context, req *catalog.Request, uri s
 func loginError(row *junctor.Server, status int, header http.Header) error {
 	refusal := &upstream.Refusal{Status: status, Challenge: header.Get("WWW-Authenticate")}
 	refusal.Date, _ = http.ParseTime(header.Get("Date"))
-	return &junctor.Error{Code: junctor.CodeUnauthenticated, Cause: refusal, Message: "the API of the server " + row.ID + " wants a login, or another: junctor server login " + row.ID}
+	return &junctor.Error{Code: junctor.CodeUnauthenticated, Cause: refusal, Message: "the API of the server " + row.ID + " requires a login, or a new one: junctor server login " + row.ID}
 }
 
 // defaultKeyHeader is the header of API keys if the definition names none.

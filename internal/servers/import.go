@@ -69,7 +69,7 @@ func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBu
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "the address of the document is none: write it as https://host/openapi.yaml")
+		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "document_url is not a URL: write it as https://host/openapi.yaml")
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json, application/yaml, text/yaml, */*")
@@ -130,7 +130,7 @@ func introspectionError(err error) error {
 func readDocument(file, etag string) (fetchedDocument, error) {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDocument {
-		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is no file, or larger than %d MB", file, maxDocument>>20)
+		return fetchedDocument{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is not a file, or larger than %d MB", file, maxDocument>>20)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Registry) readAPI(ctx context.Context, admitted admission.Server, in de
 	}
 	if in.document == "" {
 		if !at.Valid() {
-			return nil, got, junctor.Errorf(junctor.CodeInvalid, "an auto-generated server needs a document: give document, its text, or document_url")
+			return nil, got, junctor.Errorf(junctor.CodeInvalid, "a generated server needs a document: give its text in document, or its URL in document_url")
 		}
 		if got, err = s.fetchAPI(ctx, client, at, row.API.Format, etag, header); err != nil || got.same {
 			return nil, got, err
@@ -277,7 +277,7 @@ func (s *Registry) FetchDocument(ctx context.Context, p *junctor.Principal, in a
 	}
 	at := admitted.Document()
 	if !at.Valid() {
-		return junctor.APIDocument{}, junctor.Errorf(junctor.CodeInvalid, "say where the document is: document_url")
+		return junctor.APIDocument{}, junctor.Errorf(junctor.CodeInvalid, "no document given: set document_url")
 	}
 	header, err := s.documentHeader(ctx, admitted, definitionInput{credentials: in.Credentials})
 	if err != nil {
@@ -393,7 +393,7 @@ func orAllowEmpty(err error) error {
 func (s *Registry) checkIDFree(ctx context.Context, p *junctor.Principal, id string) error {
 	switch _, err := s.o.Store.For(p.Tenant).Server(ctx, id); {
 	case err == nil:
-		return junctor.Errorf(junctor.CodeConflict, "there is a server %q already: choose another id, or remove that one", id)
+		return junctor.Errorf(junctor.CodeConflict, "the server %q already exists: choose another id, or remove that server", id)
 	case junctor.CodeOf(err) != junctor.CodeNotFound:
 		return err
 	}

@@ -70,7 +70,7 @@ func (k *ServerKind) FindFault(ctx context.Context, id string) error {
 	case err == nil && row.Mode == junctor.ModeBuiltin:
 		return nil // Diff reports that for every kind
 	case err == nil && row.Mode != cmp.Or(want.Server.Mode, junctor.ModeBYO):
-		return junctor.Errorf(junctor.CodeConflict, "the server %q is %s, and one that is %s is wanted: remove it first, or choose another id", id, row.Mode, want.Server.Mode)
+		return junctor.Errorf(junctor.CodeConflict, "the server %q is %s, and the change requires one that is %s: remove it first, or choose another id", id, row.Mode, want.Server.Mode)
 	case err == nil:
 		former = &row
 	case junctor.CodeOf(err) != junctor.CodeNotFound:

@@ -18,7 +18,7 @@ import (
 func (s *Registry) ownGenerated(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.OwnedServer(ctx, p, id)
 	if err == nil && row.Mode != junctor.ModeGenerated {
-		err = junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only auto-generated ones are made of a document", id, row.Mode)
+		err = junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only generated servers have a document", id, row.Mode)
 	}
 	return row, err
 }
@@ -67,7 +67,7 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	row.API = &api
 	api.DocumentURL = cmp.Or(in.DocumentURL, api.DocumentURL)
 	if in.Document == "" && api.DocumentURL == "" {
-		return out, got, junctor.Errorf(junctor.CodeInvalid, "the document of the server %q was given as text: give it again", former.ID)
+		return out, got, junctor.Errorf(junctor.CodeInvalid, "the document of the server %q was stored as text, not as a URL: give the document again", former.ID)
 	}
 	admitted, err := judge(row)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, fo
 		return junctor.Server{}, err
 	}
 	if row.Mode != junctor.ModeGenerated || row.API == nil {
-		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is made of a document, and stays so", former.ID)
+		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is generated from a document, and cannot become another kind of server: add a new one", former.ID)
 	}
 	if _, err := s.Judge.Unread(ctx, p, row, &former); err != nil { // judge before anything is read
 		return junctor.Server{}, err

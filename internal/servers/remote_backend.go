@@ -151,7 +151,7 @@ func (f *remoteBackend) Close() {}
 func (f *remoteBackend) unavailableError() error {
 	return &junctor.Error{
 		Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: errMoved,
-		Message: "the replica that runs the server " + f.key.id + " is gone or cannot be reached, and no other has taken its place yet; try again in a moment",
+		Message: "the replica that runs the server " + f.key.id + " is unreachable, and no other replica runs the server yet; try again in a few seconds",
 	}
 }
 
@@ -216,6 +216,6 @@ func (f *remoteBackend) interruptedError(ctx context.Context, err error) error {
 	}
 	return &junctor.Error{
 		Code: junctor.CodeUpstream, Cause: err,
-		Message: "the replica that runs the server " + f.key.id + " broke off, and whether the call came to its end is not known; make the call again where that does no harm",
+		Message: "the replica that runs the server " + f.key.id + " ended the connection, and whether the call took effect is unknown; repeat the call only if that does no harm",
 	}
 }

@@ -26,7 +26,7 @@ func (s *Registry) SecretAPI() SecretAPI { return SecretAPI{s.o.Vault, s} }
 func (a SecretAPI) Keeps(ctx context.Context, p *junctor.Principal, owner string) error {
 	if owner == signin.PinOwner {
 		if !p.Has(junctor.ScopeAdmin) {
-			return junctor.Errorf(junctor.CodeDenied, "the secrets of %s belong to the instance: they take the scope %s", owner, junctor.ScopeAdmin)
+			return junctor.Errorf(junctor.CodeDenied, "the secrets of %s belong to the instance: they require the scope %s", owner, junctor.ScopeAdmin)
 		}
 		return nil
 	}
@@ -46,7 +46,7 @@ func (a SecretAPI) Put(ctx context.Context, tenant junctor.TenantID, owner, name
 		return err
 	}
 	if owner == signin.PinOwner {
-		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s are written when people sign in: remove them to have that begin anew", owner)
+		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s are written when users sign in: remove them so that the next sign-in writes new ones", owner)
 	}
 	return a.Vault.Put(ctx, tenant, owner, name, s)
 }
@@ -62,7 +62,7 @@ func (a SecretAPI) Delete(ctx context.Context, tenant junctor.TenantID, owner, n
 // checkNotUser refuses the credentials of users, who alone enter them.
 func checkNotUser(owner string) error {
 	if strings.HasPrefix(owner, junctor.UserOwner("")) {
-		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s… belong to a user, who alone enters them", junctor.UserOwner(""))
+		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s… belong to a user, and only that user can set them", junctor.UserOwner(""))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (s *Registry) VisibleServer(ctx context.Context, p *junctor.Principal, id s
 func (s *Registry) OwnedServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.VisibleServer(ctx, p, id)
 	if err == nil && !admission.Owns(p, row.Owner) {
-		err = junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: who added it, or an admin, can change it", id)
+		err = junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: ask its owner or an admin to change it", id)
 	}
 	return row, err
 }
@@ -198,7 +198,7 @@ func (s *Registry) removeLocked(ctx context.Context, tenant junctor.TenantID, id
 // SetServerState enables or disables a server.
 func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState, version time.Time) error {
 	if state != junctor.StateActive && state != junctor.StateInactive {
-		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
+		return junctor.Errorf(junctor.CodeInvalid, "state must be active or inactive, not %q", string(state))
 	}
 	row, err := s.OwnedServer(ctx, p, id)
 	if err != nil {

@@ -136,7 +136,7 @@ func (s *Registry) Suggest(ctx context.Context, p *junctor.Principal, id string,
 		q := modelQuestion{provider: provider, model: model.Model, title: row.API.Title, operations: batch, roles: roles, taken: taken}
 		list, left, err := q.askModel(ctx, &out.Usage)
 		if err != nil {
-			return admin.Suggested{}, junctor.Errorf(junctor.CodeOf(err), "the model %q was of no help after %d of %d tools (what it suggested before is kept): %s", name, asked, len(operations), junctor.AsError(err).Message)
+			return admin.Suggested{}, junctor.Errorf(junctor.CodeOf(err), "the model %q failed after %d of %d tools (earlier suggestions are kept): %s", name, asked, len(operations), junctor.AsError(err).Message)
 		}
 		for i := range list {
 			list[i].ID, list[i].Model, list[i].MadeAt = s.o.NewID(), name, time.Now()
@@ -161,16 +161,16 @@ func selectOperations(operations []apigen.Operation, tools []string) ([]apigen.O
 	if len(tools) > 0 {
 		for _, name := range tools {
 			if !slices.ContainsFunc(operations, func(op apigen.Operation) bool { return op.Tool.Name == name }) {
-				return nil, junctor.Errorf(junctor.CodeNotFound, "the server offers no tool %q, by its own name", name)
+				return nil, junctor.Errorf(junctor.CodeNotFound, "the server has no tool %q; use the name of the tool at its server", name)
 			}
 		}
 		operations = slices.DeleteFunc(operations, func(op apigen.Operation) bool { return !slices.Contains(tools, op.Tool.Name) })
 	}
 	switch {
 	case len(operations) == 0:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the server offers no tools to suggest something for")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the server has no tools to make suggestions for")
 	case len(operations) > maxSuggested:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the server offers %d tools, and a model is asked about %d at most: name some in tools", len(operations), maxSuggested)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the server has %d tools, and a model can be asked about %d at most: select some with tools", len(operations), maxSuggested)
 	}
 	return operations, nil
 }
@@ -180,7 +180,7 @@ func (s *Registry) beginSuggesting(key serverKey) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.suggesting[key] {
-		return nil, junctor.Errorf(junctor.CodeConflict, "a model is being asked about the server %q already", key.id)
+		return nil, junctor.Errorf(junctor.CodeConflict, "a model is already making suggestions for the server %q: wait until it ends", key.id)
 	}
 	s.suggesting[key] = true
 	return func() {
@@ -250,7 +250,7 @@ func (s *Registry) DecideSuggestions(ctx context.Context, p *junctor.Principal, 
 	list := slices.DeleteFunc(slices.Clone(all), func(one junctor.ToolSuggestion) bool { return !slices.Contains(ids, one.ID) })
 	for _, want := range ids {
 		if !slices.ContainsFunc(list, func(one junctor.ToolSuggestion) bool { return one.ID == want }) {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "there is no suggestion %q for the server %q: it was decided on, or another took its place; look at them again", want, id)
+			return nil, junctor.Errorf(junctor.CodeNotFound, "the server %[2]q has no suggestion %[1]q: it was approved, rejected or replaced; list the suggestions again", want, id)
 		}
 	}
 	if approve {
@@ -305,7 +305,7 @@ func (s *Registry) checkNamesFree(ctx context.Context, row *junctor.Server, list
 	}
 	for _, one := range list {
 		if owner, ok := by[one.To.Name]; ok && owner != one.Tool {
-			return junctor.Errorf(junctor.CodeConflict, "another tool is called %q by now: reject the suggestion for %q", one.To.Name, one.Tool)
+			return junctor.Errorf(junctor.CodeConflict, "another tool has the name %q now: reject the suggestion for %q", one.To.Name, one.Tool)
 		}
 	}
 	return nil

@@ -179,7 +179,7 @@ func (r authenticatedRoute) Offer(ctx context.Context) (*catalog.Offer, error) {
 func (s *Registry) Bridge(e gateway.BridgeEndpoint) (catalog.Backend, func(), error) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
-		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "endpoint.url is not an address")
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "endpoint.url is not a URL")
 	}
 	given := seal.ScrubberForRequest(e.Header, u.RawQuery)
 	up, err := upstream.New(upstream.Options{

@@ -113,7 +113,7 @@ func (s *SignIn) finishConnect(w http.ResponseWriter, r *http.Request) {
 		s.renderPage(w, r, http.StatusOK, pageData{RedirectTo: to.RequestURI()})
 		return
 	case p == nil:
-		s.renderRefusal(w, r, http.StatusUnauthorized, "You are not signed in any more. Sign in, and log in to the server again.")
+		s.renderRefusal(w, r, http.StatusUnauthorized, "You are no longer signed in. Sign in, then log in to the server again.")
 		return
 	}
 	s.setCookie(w, r, connectCookie, "", 0, http.SameSiteLaxMode)

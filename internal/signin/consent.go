@@ -39,7 +39,7 @@ func (s *SignIn) showConsentPage(w http.ResponseWriter, r *http.Request) {
 	p := s.signedInUser(r)
 	switch {
 	case len(again) > maxNext:
-		s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: "The address that the program made is too long."})
+		s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: "The authorization request of the client is too long."})
 		return
 	case !s.isHomeAddress(r):
 		http.Redirect(w, r, s.URL()+again, http.StatusSeeOther) //nolint:gosec // the same instance
@@ -68,7 +68,7 @@ func (s *SignIn) showConsentPage(w http.ResponseWriter, r *http.Request) {
 func (s *SignIn) submitConsent(w http.ResponseWriter, r *http.Request) {
 	p := s.signedInUser(r)
 	if p == nil {
-		s.renderPage(w, r, http.StatusUnauthorized, pageData{ConsentError: "You are not signed in any more. Go back to the program, and begin again."})
+		s.renderPage(w, r, http.StatusUnauthorized, pageData{ConsentError: "You are no longer signed in. Go back to the client, and start again."})
 		return
 	}
 	back, err := s.Authority.AnswerConsent(r.Context(), p, r.PostForm.Get("question"), r.PostForm.Get("answer") == "yes")
@@ -82,7 +82,7 @@ func (s *SignIn) submitConsent(w http.ResponseWriter, r *http.Request) {
 // renderConsentError shows why a client gets no answer.
 func (s *SignIn) renderConsentError(w http.ResponseWriter, r *http.Request, err error) {
 	if t, ok := errors.AsType[*oauthserver.RequestError](err); ok {
-		s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: "The program asked for something that cannot be: " + t.Text + ".", ClientURL: template.URL(t.RedirectURL), SentTo: t.SentTo}) //nolint:gosec // as above
+		s.renderPage(w, r, http.StatusBadRequest, pageData{ConsentError: "The authorization request of the client is invalid: " + t.Text + ".", ClientURL: template.URL(t.RedirectURL), SentTo: t.SentTo}) //nolint:gosec // as above
 		return
 	}
 	e := junctor.AsError(err)

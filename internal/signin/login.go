@@ -42,7 +42,7 @@ func (s *SignIn) submitLogin(w http.ResponseWriter, r *http.Request) {
 	if token := r.PostForm.Get("token"); token != "" {
 		cookie, _, err := s.Identity.UseLink(r.Context(), token)
 		if junctor.CodeOf(err) == junctor.CodeNotFound {
-			s.renderRefusal(w, r, http.StatusUnauthorized, "This link is not valid any more: it was used, or its time has passed. “junctor login” makes a new one.")
+			s.renderRefusal(w, r, http.StatusUnauthorized, "This link is no longer valid: it was used, or it has expired. Run “junctor login” for a new one.")
 			return
 		}
 		s.finishSignIn(w, r, cookie, next, err)
@@ -52,7 +52,7 @@ func (s *SignIn) submitLogin(w http.ResponseWriter, r *http.Request) {
 	tenant, who := parseName(name)
 	if wait, ok := s.countTry(r, tenant, who); !ok {
 		w.Header().Set("Retry-After", strconv.FormatInt(roundUpSeconds(wait), 10))
-		s.renderPage(w, r, http.StatusTooManyRequests, pageData{TypedName: name, Next: next, Alert: fmt.Sprintf("Too many tries. Wait %s and try again, or use a sign-in link.", formatSeconds(roundUpSeconds(wait)))})
+		s.renderPage(w, r, http.StatusTooManyRequests, pageData{TypedName: name, Next: next, Alert: fmt.Sprintf("Too many attempts. Wait %s, then try again, or use a sign-in link.", formatSeconds(roundUpSeconds(wait)))})
 		return
 	}
 	cookie, _, err := s.Identity.SignIn(r.Context(), tenant, who, password)

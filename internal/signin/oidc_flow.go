@@ -48,7 +48,7 @@ func (s *SignIn) isHomeAddress(r *http.Request) bool {
 // startOIDC handles GET /login/oidc: it sends the user to the identity provider.
 func (s *SignIn) startOIDC(w http.ResponseWriter, r *http.Request) {
 	if !sameOrigin(r) {
-		s.renderRefusal(w, r, http.StatusForbidden, "Another site sent you here. Choose how to sign in yourself.")
+		s.renderRefusal(w, r, http.StatusForbidden, "Another site sent this request. Open the sign-in page, and choose how to sign in.")
 		return
 	}
 	// People come back to one address, and the cookie has to be there.
@@ -126,7 +126,7 @@ func (s *SignIn) resumeFlow(ctx context.Context, sealed string, answer url.Value
 	var f oidcFlow
 	text, err := s.Sealer.Open(flowPurpose, sealed)
 	if err != nil || json.Unmarshal(text, &f) != nil {
-		return again("This browser did not begin this sign-in, or too long ago.")
+		return again("This sign-in was started in another browser, or it has expired.")
 	}
 	d, err := s.Provider.discoverEndpoints(ctx)
 	if err != nil {
@@ -135,20 +135,20 @@ func (s *SignIn) resumeFlow(ctx context.Context, sealed string, answer url.Value
 	issuer, until := answer["iss"], time.UnixMicro(f.Until)
 	switch {
 	case !equalSecrets(answer.Get("state"), f.State), !s.Now().Before(until):
-		return again("This browser did not begin this sign-in, or too long ago.")
+		return again("This sign-in was started in another browser, or it has expired.")
 	case f.Issuer != s.Provider.config.Issuer, len(issuer) > 0 && issuer[0] != f.Issuer, len(issuer) > 1, len(issuer) == 0 && d.namesIssuer:
-		return again("The answer is from another identity provider.")
+		return again("The response is from another identity provider.")
 	case answer.Get("error") != "":
-		return again("The identity provider did not let you in (" + sanitizeErrorCode(answer.Get("error")) + ").")
+		return again("The identity provider rejected the sign-in (" + sanitizeErrorCode(answer.Get("error")) + ").")
 	case answer.Get("code") == "":
-		return again("The identity provider gave no answer.")
+		return again("The response of the identity provider has no code.")
 	}
 	first, err := s.UseState(ctx, "oidc:"+f.State, until)
 	if err != nil {
 		return oidcFlow{}, err
 	}
 	if !first {
-		return again("This sign-in was finished already.")
+		return again("This sign-in is already complete.")
 	}
 	return f, nil
 }

@@ -89,9 +89,9 @@ func TestProviderRefused(t *testing.T) {
 		"mixed up":           {func(p *idp) { p.query = func(q url.Values) { q.Set("iss", "https://evil.example") } }, 403, "another identity provider"},
 		"issuer left out":    {func(p *idp) { p.query = func(q url.Values) { q.Del("iss") } }, 403, "another identity provider"},
 		"issuer twice":       {func(p *idp) { p.query = func(q url.Values) { q.Add("iss", q.Get("iss")) } }, 403, "another identity provider"},
-		"another state":      {func(p *idp) { p.query = func(q url.Values) { q.Set("state", "x") } }, 403, "did not begin"},
-		"no state":           {func(p *idp) { p.query = func(q url.Values) { q.Del("state") } }, 403, "did not begin"},
-		"no code":            {func(p *idp) { p.query = func(q url.Values) { q.Del("code") } }, 403, "no answer"},
+		"another state":      {func(p *idp) { p.query = func(q url.Values) { q.Set("state", "x") } }, 403, "started in another browser"},
+		"no state":           {func(p *idp) { p.query = func(q url.Values) { q.Del("state") } }, 403, "started in another browser"},
+		"no code":            {func(p *idp) { p.query = func(q url.Values) { q.Del("code") } }, 403, "has no code"},
 		"the person said no": {func(p *idp) { p.query = func(q url.Values) { q.Set("error", "access_denied"); q.Del("code") } }, 403, "access_denied"},
 		"unverified address": {func(p *idp) { p.person["email_verified"] = false }, 403, "not made sure"},
 		"another domain":     {func(p *idp) { p.person["email"] = "ann@evil.example" }, 403, "domain"},
@@ -140,7 +140,7 @@ func TestProviderAnswersAreBound(t *testing.T) {
 	if r := ann.do("GET", back, nil); r.status != 200 || ann.me().Login == "" {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
-	if r := again.do("GET", back, nil); r.status != 403 || !strings.Contains(r.body, "finished already") {
+	if r := again.do("GET", back, nil); r.status != 403 || !strings.Contains(r.body, "already complete") {
 		t.Errorf("again: %d %s", r.status, r.body)
 	}
 	if r := ann.do("GET", "/login/oidc", nil, "Sec-Fetch-Site: cross-site"); r.status != 403 {

@@ -63,11 +63,11 @@ type discoveredProvider struct {
 func NewProvider(cfg ProviderConfig, client *http.Client) (*Provider, error) {
 	switch u, err := url.Parse(cfg.Issuer); {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the issuer of the identity provider is its https address")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the issuer of the identity provider (--oidc-issuer) must be an https URL")
 	case cfg.ClientID == "":
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the identity provider knows this instance by a client id: set it")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the client ID for the identity provider is missing: set --oidc-client-id")
 	case client == nil:
-		return nil, junctor.Errorf(junctor.CodeInternal, "an identity provider needs a client to be reached with")
+		return nil, junctor.Errorf(junctor.CodeInternal, "signin: the identity provider has no HTTP client")
 	case cfg.Name == "":
 		cfg.Name = u.Host
 	}
@@ -93,16 +93,16 @@ func (p *Provider) discoverEndpoints(ctx context.Context) (*discoveredProvider, 
 	}
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
 	if err != nil {
-		return nil, p.failWith("says not what it offers", err)
+		return nil, p.failWith("does not return its metadata (/.well-known/openid-configuration)", err)
 	}
 	var more struct {
 		SaysIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := found.Claims(&more); err != nil {
-		return nil, p.failWith("says not what it offers", err)
+		return nil, p.failWith("does not return its metadata (/.well-known/openid-configuration)", err)
 	}
 	if e := found.Endpoint(); !isWebAddress(e.AuthURL) || !isWebAddress(e.TokenURL) {
-		return nil, p.failWith("says not where to sign in", nil)
+		return nil, p.failWith("names no valid authorization_endpoint and token_endpoint", nil)
 	}
 	p.discovery = &discoveredProvider{found, more.SaysIssuer}
 	return p.discovery, nil
@@ -127,7 +127,7 @@ func (p *Provider) failWith(what string, err error) error {
 	case errors.As(err, &known):
 		e.Cause = known
 	case errors.As(err, &wrong):
-		e.Cause = errors.New("it calls itself by another issuer")
+		e.Cause = errors.New("its metadata has another issuer")
 	}
 	return e
 }
@@ -163,7 +163,7 @@ func (p *Provider) checkTokenOrigin(ctx context.Context, d *discoveredProvider) 
 		return err
 	}
 	if now := originOf(d.Endpoint().TokenURL); pinned != "" && pinned != now {
-		return junctor.Errorf(junctor.CodeUnavailable, "the identity provider %s names a token endpoint at %s, and people signed in with the one at %s until now: the client's secret is not sent there; if the provider's operator says that this is right, %s",
+		return junctor.Errorf(junctor.CodeUnavailable, "the identity provider %s names a token endpoint at %s, but users signed in with %s until now: the client secret was not sent; if the provider's operator confirms the change, %s",
 			p.config.Issuer, now, pinned, p.config.Pin.Remedy())
 	}
 	return nil
@@ -208,24 +208,24 @@ func (p *Provider) exchangeCode(ctx context.Context, redirect, code, verifier, n
 	ctx = oidc.ClientContext(ctx, p.client)
 	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return identity.Claims{}, p.failWith("gives nothing for its code", err)
+		return identity.Claims{}, p.failWith("rejected the authorization code", err)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := d.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return identity.Claims{}, p.failWith("gives an ID token that is not valid", nil)
+		return identity.Claims{}, p.failWith("returned an ID token that is not valid", nil)
 	}
 	out := identity.Claims{Subject: id.Subject}
 	if err := id.Claims(&out.Values); err != nil {
-		return identity.Claims{}, p.failWith("gives an ID token that cannot be read", nil)
+		return identity.Claims{}, p.failWith("returned an ID token that cannot be read", nil)
 	}
 	switch azp, named := out.Values["azp"]; {
 	case !equalSecrets(id.Nonce, nonce):
-		return identity.Claims{}, p.failWith("gives an ID token for another sign-in", nil)
+		return identity.Claims{}, p.failWith("returned an ID token for another sign-in", nil)
 	case id.Subject == "":
-		return identity.Claims{}, p.failWith("gives an ID token of nobody", nil)
+		return identity.Claims{}, p.failWith("returned an ID token without sub", nil)
 	case named && azp != p.config.ClientID, !named && len(id.Audience) > 1:
-		return identity.Claims{}, p.failWith("gives an ID token for another client", nil)
+		return identity.Claims{}, p.failWith("returned an ID token for another client", nil)
 	}
 	if err := p.pinTokenOrigin(ctx, d); err != nil {
 		return identity.Claims{}, err
@@ -241,14 +241,14 @@ func (p *Provider) addUserInfo(ctx context.Context, d *discoveredProvider, token
 	}
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return p.failWith("says nothing of the person", err)
+		return p.failWith("does not answer the userinfo request", err)
 	}
 	if info.Subject != c.Subject {
-		return p.failWith("speaks of another person", nil)
+		return p.failWith("returned userinfo of another user", nil)
 	}
 	all := map[string]any{}
 	if err := info.Claims(&all); err != nil {
-		return p.failWith("says of the person what cannot be read", nil)
+		return p.failWith("returned userinfo that cannot be read", nil)
 	}
 	for name, value := range all {
 		if _, has := c.Values[name]; !has { // what is signed holds

@@ -43,7 +43,7 @@ func (p VaultPin) Origin(ctx context.Context) (string, error) {
 	}
 	var pinned pinnedProvider
 	if err := json.Unmarshal([]byte(packed.Reveal()), &pinned); err != nil {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "where people signed in until now cannot be read: %s", p.Remedy())
+		return "", junctor.Errorf(junctor.CodeUnavailable, "cannot read the stored token endpoint of the identity provider: %s", p.Remedy())
 	}
 	if pinned.Issuer != p.Issuer || pinned.Client != p.ClientID {
 		return "", nil // of a provider that the settings named before

@@ -77,7 +77,7 @@ func ratePerSite() limit.Rate    { return limit.Rate{PerSecond: 1.0 / 3, Burst: 
 // New checks the options and sets defaults.
 func New(o Options) (*SignIn, error) {
 	if o.Identity == nil || o.URL == nil || o.Sealer == nil || o.UseState == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "signing in needs Identity, URL, Sealer and UseState")
+		return nil, junctor.Errorf(junctor.CodeInternal, "signin: Identity, URL, Sealer and UseState are required")
 	}
 	if o.Address == nil {
 		o.Address = remoteAddress
@@ -124,7 +124,7 @@ func (s *SignIn) requireOwnForm(next http.HandlerFunc) http.HandlerFunc {
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if mediaType := r.Header.Get("Content-Type"); !strings.HasPrefix(mediaType, "application/x-www-form-urlencoded") || r.ParseForm() != nil {
-			s.renderRefusal(w, r, http.StatusBadRequest, "This is not what the form sends. Open the sign-in page and try again.")
+			s.renderRefusal(w, r, http.StatusBadRequest, "The form data is invalid. Open the sign-in page and try again.")
 			return
 		}
 		next(w, r)
@@ -147,11 +147,11 @@ func (s *SignIn) Authenticate(r *http.Request) (p *junctor.Principal, found bool
 		return nil, false, nil
 	}
 	if !sameOrigin(r) {
-		return nil, true, junctor.Errorf(junctor.CodeDenied, "a page of another origin asked for this: a login is for the console alone, use a key")
+		return nil, true, junctor.Errorf(junctor.CodeDenied, "a page of another origin sent this request: a sign-in is valid only in the console; use a key")
 	}
 	if safe := r.Method == http.MethodGet || r.Method == http.MethodHead; !safe {
 		if err := s.crossOrigin.Check(r); err != nil || r.Header.Get(HeaderConsole) == "" {
-			return nil, true, junctor.Errorf(junctor.CodeDenied, "a login changes something only with the header %s, from the console itself", HeaderConsole)
+			return nil, true, junctor.Errorf(junctor.CodeDenied, "requests with a sign-in that change something must have the header %s, which the console sends; use a key", HeaderConsole)
 		}
 	}
 	p, err = s.Identity.AuthenticateCookie(cookie)
@@ -228,7 +228,7 @@ func (s *SignIn) TryPassword(r *http.Request, tenant junctor.TenantID, name stri
 	}
 	return &junctor.Error{
 		Code: junctor.CodeLimited, RetryAfter: wait,
-		Message: "the password was tried too often: try again in " + formatSeconds(roundUpSeconds(wait)) + ", or sign in with a link that junctor login --user NAME makes",
+		Message: "too many attempts with a wrong password: try again in " + formatSeconds(roundUpSeconds(wait)) + ", or sign in with a link from junctor login --user NAME",
 	}
 }
 

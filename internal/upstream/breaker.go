@@ -46,7 +46,7 @@ func (b *breaker) checkAllowed(credentials string) error {
 	defer b.mu.Unlock()
 	now := b.now()
 	if until, bad := b.refusedUntil[credentials]; bad && now.Before(until) {
-		return &junctor.Error{Code: junctor.CodeUnauthenticated, Message: "server " + b.serverID + " refused the credentials a moment ago: check the ones that are stored for it"}
+		return &junctor.Error{Code: junctor.CodeUnauthenticated, Message: "server " + b.serverID + " rejected the stored credentials a moment ago: check them, then try again"}
 	}
 	if b.failures < failuresToOpen {
 		return nil
@@ -54,7 +54,7 @@ func (b *breaker) checkAllowed(credentials string) error {
 	if wait := b.openUntil.Sub(now); wait > 0 {
 		return &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: wait,
-			Message: "server " + b.serverID + " does not answer; it is tried again in " + wait.Round(100*time.Millisecond).String(),
+			Message: "server " + b.serverID + " does not answer; Junctor tries again in " + wait.Round(100*time.Millisecond).String(),
 		}
 	}
 	b.openUntil, b.trialRunning = now.Add(firstOpenTime), true // other requests are refused until this trial has ended

@@ -97,5 +97,5 @@ func (c *callHandler) handleNotification(method string, params []byte) {
 
 // answerRequest implements messageHandler: this caller cannot be asked anything.
 func (c *callHandler) answerRequest(_ context.Context, method string, _ []byte) ([]byte, error) {
-	return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "the client did not declare that it answers " + method}
+	return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "the client did not declare the capability for " + method}
 }

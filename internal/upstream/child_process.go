@@ -42,7 +42,7 @@ func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 	c := o.Command
 	env, program := c.Env, c.Program
 	notStarted := func(err error) error {
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + o.ID + " is not started: " + junctor.AsError(err).Message, Cause: err}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + o.ID + " was not started: " + junctor.AsError(err).Message, Cause: err}
 	}
 	var secrets []string
 	if c.OpenArgs != nil {
@@ -65,12 +65,12 @@ func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 	said := newMaskingWriter(&c.output, env, secrets)
 	theirIn, in, err := os.Pipe()
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: cannot create a pipe: %w", o.ID, err)
 	}
 	out, theirOut, err := os.Pipe()
 	if err != nil {
 		_, _ = theirIn.Close(), in.Close()
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: cannot create a pipe: %w", o.ID, err)
 	}
 	p, err := proc.StartReaped(context.WithoutCancel(ctx), proc.Command{
 		Path: program.Path(), Args: program.Args(), Env: env, Dir: program.Dir(), Stdin: theirIn, Stdout: theirOut, Stderr: said,
@@ -178,7 +178,7 @@ func (c *childProcess) describeExit() string {
 	select {
 	case <-c.process.Done():
 	default:
-		return "its output is closed"
+		return "it closed its output"
 	}
 	if err := c.process.Err(); err != nil {
 		return err.Error()

@@ -33,7 +33,7 @@ func (o *Options) commandError(code junctor.Code, message, detail string, cause 
 // quoteLastOutput quotes the end of the command's output; "" if it wrote nothing.
 func (o *Options) quoteLastOutput() string {
 	if words := joinLastLines(o.Command.Output()); words != "" {
-		return "it last wrote: " + words
+		return "its last output: " + words
 	}
 	return ""
 }

@@ -37,7 +37,7 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	default:
 	}
 	if methodOf(req.Kind) == "" {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "upstream does not know operations of the kind %q", string(req.Kind))
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "upstream: unknown kind of operation %q", string(req.Kind))
 	}
 	res, err := s.doRequest(ctx, req, sink)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 		modern = sess.link.isModern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
 			s.releaseSession(sess)
-			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.opts.ID)
+			return nil, false, junctor.Errorf(junctor.CodeInvalid, "the configuration of server %s changed after it requested input; start the call again without requestState", s.opts.ID)
 		}
 		if body, err = s.exchangeRequest(ctx, sess, req, token, handler); err == nil && req.Caller.Tasks {
 			if task := taskFromResult(req, body, modern); task != nil {

@@ -24,7 +24,7 @@ func refuseElicitation(params []byte) string {
 	if address := wire.Get(params, "url"); mode == "url" || address != nil {
 		text, _ := wire.String(address)
 		if !isVisitable(text) {
-			return "the url is none that people are sent to: it has to be https, or http on this machine, without a user or password"
+			return "url must be an https URL, or an http URL on this machine, without a user or password"
 		}
 	}
 	message, _ := wire.String(wire.Get(params, "message"))
@@ -75,7 +75,7 @@ func (o *Options) checkInputRequests(requests []byte) error {
 		}
 		if why := refuseElicitation(wire.Get(request, "params")); why != "" {
 			o.recordRefusedInput(why)
-			return junctor.Errorf(junctor.CodeUpstream, "server %s asks for input that is not passed on: %s", o.ID, why)
+			return junctor.Errorf(junctor.CodeUpstream, "Junctor refused the request for input of server %s: %s", o.ID, why)
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func (o *Options) checkElicitations(data []byte) error {
 	for raw := range wire.Elements(wire.Get(data, "elicitations")) {
 		if why := refuseElicitation(raw); why != "" {
 			o.recordRefusedInput(why)
-			return junctor.Errorf(junctor.CodeUpstream, "server %s asks for input that is not passed on: %s", o.ID, why)
+			return junctor.Errorf(junctor.CodeUpstream, "Junctor refused the request for input of server %s: %s", o.ID, why)
 		}
 	}
 	return nil

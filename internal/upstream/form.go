@@ -44,11 +44,11 @@ func refuseForm(schema []byte, message string) string {
 
 // reasonSecret is the reason for refusing a form with a field for a secret.
 func reasonSecret(field string) string {
-	return "the form asks for a secret (" + clipText(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
+	return "the form asks for a secret (" + clipText(field) + "): the MCP specification requires the mode url for secrets"
 }
 
 // reasonNotFlat is the reason for refusing a form that cannot be checked completely.
-const reasonNotFlat = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
+const reasonNotFlat = "requestedSchema is not flat: the MCP specification allows only string, number, boolean and enum fields"
 
 // refuseFields returns the reason why the fields of a form, or of a part of it,
 // are refused.

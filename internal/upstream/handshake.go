@@ -84,7 +84,7 @@ func readInitialize(id string, result []byte) (handshakeInfo, error) {
 	g.version, _ = wire.String(wire.Get(result, "protocolVersion"))
 	g.instructions, _ = wire.String(wire.Get(result, "instructions"))
 	if !wire.IsSupported(g.version) || wire.IsModern(g.version) {
-		return handshakeInfo{}, junctor.Errorf(junctor.CodeUpstream, "server %s answers initialize with the protocol version %q, which is not spoken here; its operator has to update it", id, clipText(g.version))
+		return handshakeInfo{}, junctor.Errorf(junctor.CodeUpstream, "server %s answers initialize with the protocol version %q, which Junctor does not support; ask its operator to update it", id, clipText(g.version))
 	}
 	return g, nil
 }

@@ -138,7 +138,7 @@ func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, 
 	stream, ok := isStream(resp.header)
 	if !ok {
 		defer discardBody(resp.body)
-		return nil, x.upstreamError("answered with the content type " + x.link.opts.quoteText(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		return nil, x.upstreamError("answered with the content type " + x.link.opts.quoteText(resp.header.Get("Content-Type")) + "; expected application/json or text/event-stream")
 	}
 	if stream {
 		return x.readStream(ctx, resp.body)
@@ -166,7 +166,7 @@ func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, 
 	})
 	switch {
 	case err != nil:
-		return nil, x.brokenError("sent what is no JSON-RPC message", err)
+		return nil, x.brokenError("sent an invalid JSON-RPC message", err)
 	case x.gotUnasked || found.err == nil && found.result == nil:
 		return nil, x.rejectMisplaced()
 	}
@@ -180,7 +180,7 @@ func (x *httpExchange) rejectMisplaced() error {
 	if x.conn != nil {
 		_ = x.conn.Close()
 	}
-	return x.upstreamError("answered another request than the one it was sent")
+	return x.upstreamError("sent a response with another id than the request")
 }
 
 // upstreamError is an error of the server with CodeUpstream.
@@ -252,7 +252,7 @@ func (l *httpLink) refuseModernRequest() *wire.Error {
 	if !l.modernEra {
 		return nil
 	}
-	return &wire.Error{Code: wire.CodeInvalidRequest, Message: "a server of this protocol version sends no requests; answer with input_required"}
+	return &wire.Error{Code: wire.CodeInvalidRequest, Message: "a server of this protocol version must not send requests; return a result of the type input_required"}
 }
 
 // readStream reads events until the answer is among them. A legacy stream that breaks is
@@ -288,7 +288,7 @@ func (x *httpExchange) streamError(err error) error {
 	if own, ok := errors.AsType[*junctor.Error](err); ok && own.Code != junctor.CodeInternal {
 		return own
 	}
-	return x.brokenError("ended its stream without an answer", err)
+	return x.brokenError("ended its stream without a response", err)
 }
 
 // resumeStream opens the rest of a stream, after the pause that the server asked for.
@@ -308,7 +308,7 @@ func (x *httpExchange) resumeStream(ctx context.Context) (*http.Response, error)
 	}
 	if isLinkOver(last) || statusOf(last) != 0 {
 		// The server has taken the request, so it may have run.
-		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.link.opts.ID + " broke off its answer and gives no more of it", Cause: errInterrupted}
+		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.link.opts.ID + " ended its stream before the response was complete, and does not resume it", Cause: errInterrupted}
 	}
 	return nil, last
 }
@@ -329,7 +329,7 @@ func (l *httpLink) openEventStream(ctx context.Context, lastID string) (*http.Re
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
 		defer discardBody(resp.Body)
 		if resp.StatusCode == http.StatusOK {
-			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " has no event stream where one belongs", Cause: &httpStatusError{status: http.StatusMethodNotAllowed}}
+			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " answered GET with HTTP 200, but not with an event stream", Cause: &httpStatusError{status: http.StatusMethodNotAllowed}}
 		}
 		return nil, l.statusError(newReply(resp))
 	}
@@ -373,7 +373,7 @@ func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser
 			}
 		})
 		if err != nil {
-			return nil, progressed, x.brokenError("sent what is no JSON-RPC message", err)
+			return nil, progressed, x.brokenError("sent an invalid JSON-RPC message", err)
 		}
 		if x.gotUnasked {
 			found = &callResponse{err: x.rejectMisplaced()}

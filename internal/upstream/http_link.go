@@ -154,7 +154,7 @@ func appendMirrors(dst []httpfast.HeaderField, mirrors []wire.ParamHeader, param
 func sendHTTP(ctx context.Context, client *http.Client, method, url string, h http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "a request could not be made: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInternal, "cannot create the request: %w", err)
 	}
 	req.Header = h
 	resp, err := client.Do(req)
@@ -177,7 +177,7 @@ func transportError(ctx context.Context, err error) error {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return &junctor.Error{Code: junctor.CodeTimeout, Message: "the server did not answer in time", Cause: err}
 	}
-	return &junctor.Error{Code: junctor.CodeUpstream, Message: "the connection to the server broke", Cause: err}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: "the connection to the server was lost", Cause: err}
 }
 
 // roundTrip implements link.

@@ -50,15 +50,15 @@ func memoryError(err error) error {
 	if !ok || e.Code != junctor.CodeLimited && e.Code != junctor.CodeUnavailable && e.Code != junctor.CodeTooLarge {
 		return err
 	}
-	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server answered, but the result was not read: " + e.Message, Cause: errNoMemory}
+	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server answered, but Junctor did not read the result: " + e.Message, Cause: errNoMemory}
 }
 
 // errNoMemory marks a result that was not read because the byte budget was used up.
-const errNoMemory linkError = "there was no room for the result"
+const errNoMemory linkError = "not enough memory for the result"
 
 // tooLargeError is the error of an answer above the limit.
 func tooLargeError(most int64) error {
-	return junctor.Errorf(junctor.CodeTooLarge, "the server's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
+	return junctor.Errorf(junctor.CodeTooLarge, "the server's response is larger than the limit of %d bytes; --max-result sets the limit", most)
 }
 
 // discardBody closes a body that is not needed. It reads a short rest first, so that the
@@ -93,17 +93,17 @@ func (o *Options) statusError(resp httpReply, carried http.Header, session, mode
 	}
 	if e := parseBodyError(body); e != nil {
 		if modern && e.Code == wire.CodeUnsupportedVersion {
-			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.ModernVersion, Cause: errNotBegun}
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer supports the protocol version " + wire.ModernVersion, Cause: errNotBegun}
 		}
 		return e
 	}
 	said := who + " answered with HTTP " + strconv.Itoa(status)
 	switch {
 	case status == http.StatusRequestEntityTooLarge:
-		return &junctor.Error{Code: junctor.CodeTooLarge, Message: said + ": the request is larger than it takes"}
+		return &junctor.Error{Code: junctor.CodeTooLarge, Message: said + ": the request is larger than the server accepts"}
 	case status == http.StatusTooManyRequests:
 		// No automatic retry: the server asked for fewer requests.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: parseRetryAfter(resp.header)}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": too many requests; try again later", RetryAfter: parseRetryAfter(resp.header)}
 	case status == http.StatusServiceUnavailable && resp.header.Get("Retry-After") != "":
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(parseRetryAfter(resp.header), time.Millisecond)}
 	case modern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
@@ -162,13 +162,13 @@ func refusalError(who string, resp httpReply, given bool) error {
 	status := resp.status
 	refusal := &Refusal{Status: status, Challenge: resp.header.Get("WWW-Authenticate")}
 	refusal.Date, _ = http.ParseTime(resp.header.Get("Date"))
-	what := " refused the credentials"
+	what := " rejected the credentials"
 	if !given {
-		what = " wants credentials"
+		what = " requires credentials"
 	}
 	return &junctor.Error{
 		Code: junctor.CodeUnauthenticated, Cause: &httpStatusError{status, refusal},
-		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): check the ones that are stored for it",
+		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): check the credentials that are stored for it",
 	}
 }
 

@@ -19,10 +19,10 @@ const (
 )
 
 // errCallOver ends a question whose call ended before it was answered.
-const errCallOver linkError = "the call that could have answered is over"
+const errCallOver linkError = "the call that could have answered has ended"
 
 // errAmbiguousCall answers a question that could belong to any of several calls.
-var errAmbiguousCall = &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
+var errAmbiguousCall = &wire.Error{Code: wire.CodeInternal, Message: "several calls are in progress, and the request does not say which call it belongs to; send it on the stream of its call"}
 
 // nextCallAnswerer is the message handler of a server request that names no call. The
 // call that was pending when it came answers it. If that ends without an answer, the next
@@ -71,7 +71,7 @@ func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 		select {
 		case <-begun:
 		case <-ctx.Done():
-			return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
+			return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call that could answer is in progress"}
 		}
 	}
 }

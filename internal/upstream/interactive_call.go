@@ -69,7 +69,7 @@ func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAcce
 	})
 	if !started {
 		cancel()
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.opts.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or changed during the call; try again", s.opts.ID)
 	}
 	res, err := c.awaitResult(ctx, kept, sink)
 	select {
@@ -251,7 +251,7 @@ func (s *Server) parkCall(c *interactiveCall, requests []byte) (catalog.Result, 
 	if refused {
 		c.cancel()
 		<-c.done
-		return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.opts.ID + " has too many calls that wait for their clients; try again later"}
+		return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.opts.ID + " has too many calls that wait for input from their clients; try again later"}
 	}
 	body := wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "inputRequests", Value: requests},
@@ -294,7 +294,7 @@ func (s *Server) expireParkedCall(handle string) {
 func (s *Server) resumeCall(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	c := s.takeParkedCall(req.Input.State[len(statePrefixParked):])
 	if c == nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "the call that asked for this input is over: it waited too long, or server %s was restarted; start it again without requestState", s.opts.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "the call that requested this input has ended: it waited too long, or server %s was restarted; start the call again without requestState", s.opts.ID)
 	}
 	if c.principal != nil && (req.Principal == nil || !c.principal.Same(req.Principal)) {
 		c.cancel()

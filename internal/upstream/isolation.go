@@ -39,9 +39,9 @@ func (s *Server) maxLinks() int {
 
 // Reasons for isolating the clients of a server. They are stored and shown.
 const (
-	reasonAmbiguous = "it asked its client something without saying for which call, while none or several were under way"
-	reasonRoots     = "it asked for its client's roots, and may hold later calls to them"
-	reasonInitial   = "it asked its client something before the first call, and holds the calls that follow to the answer"
+	reasonAmbiguous = "it sent its client a request that names no call, while no call or several calls were in progress"
+	reasonRoots     = "it requested its client's roots, and may apply them to later calls"
+	reasonInitial   = "it sent its client a request before the first call, and may apply the answer to later calls"
 )
 
 // ambiguityHandler makes the function that a link calls when its server asks something

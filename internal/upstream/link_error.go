@@ -15,9 +15,9 @@ type linkError string
 func (e linkError) Error() string { return string(e) }
 
 const (
-	errNotBegun    linkError = "the link is over, and the request was not begun"
-	errInterrupted linkError = "the link broke while the request was under way"
-	errNoStream    linkError = "the server says nothing by itself"
+	errNotBegun    linkError = "the link ended before the request was sent"
+	errInterrupted linkError = "the link was lost during the request"
+	errNoStream    linkError = "the server has no stream for its own messages"
 )
 
 // isLinkOver reports whether the link that gave err cannot be used any more.

@@ -122,7 +122,7 @@ func (d *linkOpener) detectEra(ctx context.Context, op linkSettings) (link, erro
 	default:
 	}
 	if e, ok := errors.AsType[*wire.Error](first); ok && isModernError(e) && !speaksLegacy(e) {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", d.opts.ID, d.opts.quoteText(e.Message))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s supports only protocol versions that Junctor does not support: %s", d.opts.ID, d.opts.quoteText(e.Message))
 	}
 	l, err := d.openLegacy(ctx, op)
 	switch status := statusOf(err); {

@@ -251,7 +251,7 @@ func (p *listReader) readPages(ctx context.Context, method, list, key string, ad
 		p.shortenTTL(result)
 		items := wire.Get(result, list)
 		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // some servers omit an empty list or write null
-			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.server.opts.ID, method, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s, but %q is not a list", p.server.opts.ID, method, list)
 		}
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
@@ -274,11 +274,11 @@ func (p *listReader) readPages(ctx context.Context, method, list, key string, ad
 			return nil
 		}
 		if bytes.Equal(next, cursor) {
-			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.server.opts.ID, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s returns the same page of its %s again (nextCursor does not change)", p.server.opts.ID, list)
 		}
 		cursor = slices.Clone(next)
 	}
-	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.server.opts.ID, maxPages, list)
+	return junctor.Errorf(junctor.CodeTooLarge, "server %s returns more than %d pages of %s", p.server.opts.ID, maxPages, list)
 }
 
 // scrubItem removes the server's secrets from an item of its lists, which are stored and

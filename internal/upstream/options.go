@@ -117,17 +117,17 @@ func (o *Options) validate() error {
 	switch o.Transport {
 	case TransportHTTP, TransportSSE:
 		if o.URL == nil || o.URL.Hostname() == "" || o.URL.Scheme != "http" && o.URL.Scheme != "https" {
-			return fault("it needs an http or https URL")
+			return fault("url must be an http or https URL")
 		}
 		if o.URL.User != nil {
-			return fault("its URL must not hold a user or password: give them as credentials")
+			return fault("url must not contain a user or password: set them in auth")
 		}
 		if o.Client == nil || o.StreamClient == nil {
 			return junctor.Errorf(junctor.CodeInternal, "server %s has no HTTP clients", o.ID)
 		}
 	case TransportStdio:
 		if o.Command == nil || o.Command.Program.Path() == "" {
-			return fault("it needs a command")
+			return fault("command is missing")
 		}
 	default:
 		return fault("unknown transport " + string(o.Transport) + "; use http, sse or stdio")

@@ -201,12 +201,12 @@ func parseResponse(m *wire.Message) callResponse {
 	if m.Error != nil {
 		e, ok := wire.ParseError(m.Error)
 		if !ok {
-			return callResponse{err: junctor.Errorf(junctor.CodeUpstream, "the server answered with an error that has no code or message")}
+			return callResponse{err: junctor.Errorf(junctor.CodeUpstream, "the server answered with an invalid JSON-RPC error: code or message is missing")}
 		}
 		return callResponse{err: e}
 	}
 	if len(m.Result) == 0 || m.Result[0] != '{' {
-		return callResponse{err: junctor.Errorf(junctor.CodeUpstream, "the server answered with a result that is no object")}
+		return callResponse{err: junctor.Errorf(junctor.CodeUpstream, "the server answered with a result that is not an object")}
 	}
 	return callResponse{result: m.Result}
 }
@@ -315,7 +315,7 @@ func (f *pendingCalls) findAnswerer(method string) (messageHandler, *wire.Error)
 	case f.onAmbiguous == nil && several:
 		return nil, errAmbiguousCall
 	case f.onAmbiguous == nil:
-		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
+		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call that could answer is in progress"}
 	}
 	// onAmbiguous must run without the lock: it changes the sessions of the server.
 	if anyMay := f.onAmbiguous(); several && !anyMay {

@@ -245,33 +245,33 @@ func (s *Server) hintFor(step Step, err error) string {
 	case StepAddress:
 		switch {
 		case s.opts.Transport == TransportStdio:
-			return "check that the program is installed and that its name is right"
+			return "check that the program is installed and that command has its correct name"
 		case code == junctor.CodeDenied:
 			return "allow its address range with --egress-allow, or use a public https address"
 		}
 		return "check the host and port of the URL, and that the server is running"
 	case StepTLS:
-		return "check that the URL's scheme is right, and that the server's certificate is valid for " + s.opts.URL.Hostname()
+		return "check the scheme of the URL, and that the server's certificate is valid for " + s.opts.URL.Hostname()
 	case StepHTTP:
 		if code == junctor.CodeTimeout {
-			return "the server took the connection and does not answer: look at its log"
+			return "the server accepted the connection, but does not answer: check its log"
 		}
-		return "the server fails: look at its log, or try again later"
+		return "the server returns errors: check its log, or try again later"
 	case StepAuthentication:
 		if r := RefusalOf(err); r != nil && strings.Contains(r.Challenge, "resource_metadata") {
-			return "people log in to it: add it with the auth type oauth (--oauth), then junctor server login " + s.opts.ID
+			return "the server requires an OAuth login: add it with --oauth (auth type oauth), then run junctor server login " + s.opts.ID
 		}
-		return "give valid credentials: a bearer token, an API key header, or a user and password, as the server wants them"
+		return "set the credentials that the server requires: a bearer token, an API key header, or a user and password"
 	case StepProtocol:
 		if s.opts.Transport == TransportStdio {
-			return "check that the command starts an MCP server that speaks on its standard output, and nothing else does"
+			return "check that the command starts an MCP server, and that only MCP messages are written to its standard output"
 		}
 		if path := s.opts.URL.Path; path == "" || path == "/" {
-			return "check the path of the URL: MCP servers are often at /mcp, or at /sse"
+			return "check the path of the URL: it is often /mcp or /sse"
 		}
-		return "check that an MCP server is at this URL: often the path ends in /mcp or /sse" + sseHint(s.opts.Transport)
+		return "check that an MCP server is at this URL: the path often ends in /mcp or /sse" + sseHint(s.opts.Transport)
 	case StepList:
-		return "the server connects but cannot list what it offers: look at its log"
+		return "the server connects, but cannot list its tools, resources or prompts: check its log"
 	}
 	return ""
 }
@@ -279,7 +279,7 @@ func (s *Server) hintFor(step Step, err error) string {
 // sseHint is an addition to a hint for a server that is set to the old transport.
 func sseHint(t Transport) string {
 	if t == TransportSSE {
-		return ", and a newer server wants the transport http"
+		return "; newer servers require the transport http"
 	}
 	return ""
 }

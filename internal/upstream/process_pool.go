@@ -92,14 +92,14 @@ func (c *processPool) tryAdmit(id string, most int) (wait time.Duration, left <-
 	default:
 		return 0, nil, &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
-			Message: "server " + id + " runs as many processes as it may; wait until one is idle, or raise its max_sessions",
+			Message: "server " + id + " has reached its limit of processes; wait until one is idle, or raise max_sessions of the server",
 		}
 	}
 	switch wait := time.Until(c.restUntil); {
 	case wait > maxAwaitedDelay:
 		return 0, nil, &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: wait,
-			Message: "server " + id + " is not started now: its process has ended by itself again and again; server show tells what it wrote",
+			Message: "server " + id + " is not restarted yet, because its process keeps exiting; junctor server show " + id + " shows its last output",
 		}
 	case wait > 0:
 		return wait, nil, nil

@@ -397,14 +397,14 @@ func TestWhyAStreamGaveNoAnswer(t *testing.T) {
 		code junctor.Code
 		want string
 	}{
-		"it ends": {func(w http.ResponseWriter) { events(w, ": hello\n\n") }, 0, junctor.CodeUpstream, "ended its stream without an answer"},
+		"it ends": {func(w http.ResponseWriter) { events(w, ": hello\n\n") }, 0, junctor.CodeUpstream, "ended its stream without a response"},
 		"it is cut": {func(w http.ResponseWriter) {
 			events(w, ": hello\n\n")
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		}, 0, junctor.CodeUpstream, "broke off"},
+		}, 0, junctor.CodeUpstream, "before the response was complete"},
 		"one message is too large":   {func(w http.ResponseWriter) { events(w, large) }, 100 << 10, junctor.CodeTooLarge, "--max-result"},
-		"all together are too large": {func(w http.ResponseWriter) { events(w, large) }, 0, junctor.CodeTooLarge, "the result was not read"},
+		"all together are too large": {func(w http.ResponseWriter) { events(w, large) }, 0, junctor.CodeTooLarge, "did not read the result"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

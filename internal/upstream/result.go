@@ -44,7 +44,7 @@ func (s *Server) shapeResult(req *catalog.Request, body []byte, modern bool) (ca
 	}
 	if !res.Input && !res.Task {
 		if why := checkShape(req.Kind, body); why != "" {
-			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result that does not fit MCP: %s; its author has to correct that", s.opts.ID, why)
+			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s answered with an invalid MCP result: %s; report this to the author of the server", s.opts.ID, why)
 		}
 		if key := listMember(req.Kind); key != "" && wire.IsNull(wire.Get(body, key)) {
 			add = append(add, wire.Member{Key: key, Value: []byte("[]")}) // clients of the official SDKs refuse null
@@ -81,7 +81,7 @@ func (s *Server) readModernMembers(body []byte, res *catalog.Result) (state []by
 		}
 		return state, nil
 	default:
-		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result of the type %q, which nobody asked for", s.opts.ID, s.opts.quoteText(kind))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s answered with the unexpected resultType %q", s.opts.ID, s.opts.quoteText(kind))
 	}
 	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms > 0 {
 		res.TTL = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond

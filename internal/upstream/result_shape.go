@@ -42,13 +42,13 @@ func listMember(kind junctor.Kind) string {
 // checkToolResult checks the result of a tool.
 func checkToolResult(body []byte) string {
 	if flag := wire.Get(body, "isError"); flag != nil && string(flag) != "true" && string(flag) != "false" {
-		return "isError is not true or false"
+		return "isError is not a boolean"
 	}
 	if wire.Get(body, "content") == nil {
 		// Some older servers send one of these instead of content. A body with none of
 		// the three is no result.
 		if wire.Get(body, "structuredContent") == nil && wire.Get(body, "toolResult") == nil {
-			return "it has no content"
+			return "content is missing"
 		}
 		return ""
 	}

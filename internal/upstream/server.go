@@ -170,7 +170,7 @@ func (s *Server) State() State {
 	if st.Connected && s.breaker.isOpen() {
 		// Calls are refused although the connection may still stand, so it must not be
 		// shown as healthy.
-		st.Connected, st.LastError = false, cmp.Or(st.LastError, "its last calls failed: it is tried again at growing intervals")
+		st.Connected, st.LastError = false, cmp.Or(st.LastError, "its last calls failed; Junctor tries again at increasing intervals")
 	}
 	return st
 }

@@ -33,9 +33,9 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, handl
 	switch {
 	case method == wire.MethodPing: // is answered without a handler
 	case !isAnswerable(method):
-		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not know the method " + clipText(method)}
+		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not support the method " + clipText(method)}
 	case refused == nil && handler == nil:
-		refused = &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
+		refused = &wire.Error{Code: wire.CodeInternal, Message: "no client can answer this request"}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, handl
 		return // a server that floods or repeats an id gets no answer
 	}
 	if len(a.cancels) >= maxServerRequests {
-		refused = &wire.Error{Code: wire.CodeInternal, Message: "too many requests wait for an answer"}
+		refused = &wire.Error{Code: wire.CodeInternal, Message: "too many requests of this server wait for a response"}
 	}
 	a.everAsked = a.everAsked || method != wire.MethodPing
 	ctx, cancel := context.WithCancel(ctx)

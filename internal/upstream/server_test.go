@@ -430,7 +430,7 @@ func TestCallsAfterClose(t *testing.T) {
 		s := newServer(t, serve(t, raw))
 		s.Close()
 		_, err := s.Do(ctxFor(t), toolCall("x", `{}`), &notes{})
-		if junctor.CodeOf(err) != junctor.CodeUnavailable || !strings.Contains(fmt.Sprint(err), "removed or is being changed") {
+		if junctor.CodeOf(err) != junctor.CodeUnavailable || !strings.Contains(fmt.Sprint(err), "was removed or changed") {
 			t.Errorf("%v", err)
 		}
 		if n := s.State().Sessions; n != 0 || len(raw.methods) != 0 {

@@ -141,12 +141,12 @@ func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
 // CodeUnavailable if none is idle. mu is held.
 func (s *Server) beginSession(key string, a linkAccess) (*session, error) {
 	if s.closed {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.opts.ID)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or changed during the call; try again", s.opts.ID)
 	}
 	if most := s.maxLinks(); s.countOpen() >= most && !s.evictIdleSession() {
 		return nil, &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
-			Message: "server " + s.opts.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
+			Message: "server " + s.opts.ID + " has reached its limit of sessions (" + strconv.Itoa(most) + "), and all are in use; try again later, or raise max_sessions of the server",
 		}
 	}
 	a = a.copyForKeeping()
@@ -228,7 +228,7 @@ func (nopHandler) handleNotification(string, []byte) {}
 
 // answerRequest implements messageHandler.
 func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // messageHandler has this signature
-	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
+	return nil, &wire.Error{Code: wire.CodeInternal, Message: "no client can answer this request"}
 }
 
 // connectWithRetries opens a link. It retries errors that may pass: a time-out twice, a

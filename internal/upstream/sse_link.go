@@ -59,7 +59,7 @@ func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
 		defer discardBody(resp.Body)
 		close(l.streamEnded)
 		if resp.StatusCode == http.StatusOK {
-			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.opts.ID)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s does not answer with an event stream at its URL", l.opts.ID)
 		}
 		return l.opts.statusError(newReply(resp), l.currentHeader(), false, false)
 	}
@@ -68,12 +68,12 @@ func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
 	select {
 	case l.endpoint = <-endpoint:
 	case <-l.streamEnded:
-		return junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream before it said where to post", l.opts.ID)
+		return junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream before it sent the endpoint event", l.opts.ID)
 	case <-ctx.Done():
 		return junctor.AsError(ctx.Err())
 	}
 	if l.endpoint == "" {
-		return junctor.Errorf(junctor.CodeUpstream, "server %s wants its messages posted to another origin, which is not done", l.opts.ID)
+		return junctor.Errorf(junctor.CodeUpstream, "server %s names an endpoint at another origin, which Junctor does not allow", l.opts.ID)
 	}
 	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.opts.initializeParams(declared), nil)
 	if err != nil {

@@ -70,7 +70,7 @@ func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 		return junctor.AsError(ctx.Err())
 	}
 	l.background.start(func() { l.process.Stop(0) }) // a child that does not read is useless
-	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.opts.ID + " no longer reads", Cause: errors.Join(errNotBegun, err)}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.opts.ID + " no longer reads its standard input", Cause: errors.Join(errNotBegun, err)}
 }
 
 // roundTrip implements link.
@@ -214,7 +214,7 @@ func (l *stdioLink) reportExit() {
 
 // exitError is the error of calls on a child that has exited.
 func (l *stdioLink) exitError(code junctor.Code, cause error) *junctor.Error {
-	return l.opts.commandError(code, "the process of server "+l.opts.ID+" has ended ("+l.describeExit()+")", l.opts.quoteLastOutput(), cause)
+	return l.opts.commandError(code, "the process of server "+l.opts.ID+" exited ("+l.describeExit()+")", l.opts.quoteLastOutput(), cause)
 }
 
 // close implements link.

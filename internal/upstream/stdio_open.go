@@ -11,7 +11,7 @@ import (
 
 // errExitedOnDiscover marks a child that exited when it got server/discover. Some servers
 // exit on a method that they do not know; the next try begins with initialize.
-const errExitedOnDiscover linkError = "the child ended when it was asked for its era"
+const errExitedOnDiscover linkError = "the process exited on server/discover"
 
 // openStdio starts a child and does the handshake. It waits for the restart delay of a
 // command that crashed, and fails if that is long. If the child exits on server/discover,
@@ -81,7 +81,7 @@ func (l *stdioLink) shakeHands(ctx context.Context, declared []byte) error {
 			return nil
 		}
 	case refused && isModernError(own) && !speaksLegacy(own):
-		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.opts.ID, l.opts.quoteText(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s supports only protocol versions that Junctor does not support: %s", l.opts.ID, l.opts.quoteText(own.Message))
 	case refused:
 	case isLinkOver(err), ctx.Err() != nil:
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
@@ -121,7 +121,7 @@ func (l *stdioLink) sendInitialize(ctx context.Context, declared []byte) error {
 // refusalError explains a JSON-RPC error of the handshake. Other errors stay.
 func (l *stdioLink) refusalError(err error) error {
 	if own, refused := errors.AsType[*wire.Error](err); refused {
-		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.opts.ID, l.opts.quoteText(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s refused initialize: %s", l.opts.ID, l.opts.quoteText(own.Message))
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func TestStdioEras(t *testing.T) {
 		"dying":     {version: "2025-11-25", starts: 2},
 		"newer":     {code: junctor.CodeUpstream, says: "not that one"},
 		"future":    {code: junctor.CodeUpstream, says: "1999-01-01"},
-		"crash":     {code: junctor.CodeUnreachable, says: "(exit status 3); its owner and admins see why with junctor server show "},
+		"crash":     {code: junctor.CodeUnreachable, says: "(exit status 3); its owner and admins can see the reason with junctor server show "},
 	} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -278,7 +278,7 @@ func TestStdioCrash(t *testing.T) {
 			if how == "crash" && (strings.Contains(err.Error(), "cheese") || !strings.HasSuffix(err.Error(), "junctor server show "+r.ID)) {
 				t.Errorf("message: %s", err)
 			}
-			if how == "crash" && !strings.HasSuffix(describeError(err), "; it last wrote: first line | panic: out of cheese, token is ***") {
+			if how == "crash" && !strings.HasSuffix(describeError(err), "; its last output: first line | panic: out of cheese, token is ***") {
 				t.Errorf("described: %s", describeError(err))
 			}
 			if err := l.listen(t.Context(), nil, newRecordingHandler()); !errors.Is(err, errNotBegun) {
@@ -427,7 +427,7 @@ func TestStdioQuestions(t *testing.T) {
 	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
 	asked := len(e.notes)
 	got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"elicitation/create"}`), e)
-	if err != nil || !strings.Contains(string(got), "several calls are under way") || len(e.notes) != asked {
+	if err != nil || !strings.Contains(string(got), "several calls are in progress") || len(e.notes) != asked {
 		t.Errorf("with two calls: %s, %v", got, err)
 	}
 	select {

@@ -210,7 +210,7 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	}
 	granted, err := s.watch.subs.awaitGrant(ctx, uri, gen)
 	if err == nil && !granted {
-		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.opts.ID, clipText(uri))
+		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not support subscriptions to %s", s.opts.ID, clipText(uri))
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error)
 		return []wire.Member{{Key: "task", Value: []byte(`{}`)}}, nil
 	case support == "required" && wire.IsModern(req.Caller.Protocol):
 		return nil, &wire.Error{
-			Code: wire.CodeMissingCapability, Message: "this tool runs as a task alone: declare the extension " + wire.ExtensionTasks,
+			Code: wire.CodeMissingCapability, Message: "this tool runs only as a task: declare the extension " + wire.ExtensionTasks,
 			Data: []byte(`{"requiredCapabilities":{"extensions":{"` + wire.ExtensionTasks + `":{}}}}`),
 		}
 	}

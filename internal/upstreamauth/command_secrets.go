@@ -52,7 +52,7 @@ func CheckCommand(words []string, literals LiteralSet) error {
 	for i, word := range words {
 		secret, entered := literals[placeOfWord(i)]
 		if isMaskedWord(i, word) && !entered || entered && strings.Contains(secret.Reveal(), junctor.Masked) {
-			return junctor.Errorf(junctor.CodeInvalid, "%q in command stands for a stored word, and there is none for this program: enter the word again", word)
+			return junctor.Errorf(junctor.CodeInvalid, "command contains the placeholder %q, but no word is stored for this program: enter the word again", word)
 		}
 	}
 	return nil

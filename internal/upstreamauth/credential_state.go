@@ -40,7 +40,7 @@ func (m *Manager) CredentialState(ctx context.Context, p *junctor.Principal, row
 	}
 	info, err := m.Vault.Info(ctx, row.Tenant, row.ID, row.Credential)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		return CredentialState{Problem: "its credentials are not stored any more", Fix: "enter them again: junctor server set " + row.ID}, nil
+		return CredentialState{Problem: "its credentials are no longer stored", Fix: "enter them again: junctor server set " + row.ID}, nil
 	}
 	return CredentialState{At: info.UpdatedAt}, err
 }
@@ -66,7 +66,7 @@ func (m *Manager) loginState(ctx context.Context, p *junctor.Principal, row *jun
 	state := CredentialState{Login: login.State, At: login.Since}
 	switch login.State {
 	case junctor.LoginNone:
-		state.Problem = "it needs a login"
+		state.Problem = "it requires a login"
 	case junctor.LoginEnded:
 		state.Problem = "its login has ended: " + login.Reason
 	case junctor.LoginLive:

@@ -52,7 +52,7 @@ func (s grantStore) Load(ctx context.Context) (*oauthclient.Grant, error) {
 func (s grantStore) Save(ctx context.Context, g *oauthclient.Grant) error {
 	text, err := json.Marshal(g)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeInternal, "a login cannot be stored: %w", err)
+		return junctor.Errorf(junctor.CodeInternal, "cannot encode the login: %w", err)
 	}
 	return s.logins.manager.Vault.Put(ctx, s.logins.row.Tenant, s.owner, s.name, seal.NewSecret(string(text)))
 }

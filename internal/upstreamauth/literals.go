@@ -87,9 +87,9 @@ func KeepLiterals(now *junctor.Server, entered LiteralSet, former *junctor.Serve
 	})
 	switch {
 	case len(missing) > 0:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q stands for a stored credential, and there is none for %s", junctor.Masked, strings.Join(missing, ", "))
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is the placeholder of a stored credential, but no credential is stored for %s: enter it", junctor.Masked, strings.Join(missing, ", "))
 	case len(bound) > 0:
-		return nil, junctor.Errorf(junctor.CodeDenied, "the credentials at %s were entered for another address and are not sent to this one: enter them again", strings.Join(bound, ", "))
+		return nil, junctor.Errorf(junctor.CodeDenied, "the credentials for %s were entered for another address, and Junctor does not send them to this one: enter them again", strings.Join(bound, ", "))
 	}
 	return out, nil
 }
@@ -110,7 +110,7 @@ func (s LiteralSet) Pack(c junctor.Connection) (seal.Secret, error) {
 	}
 	text, err := json.Marshal(sealed)
 	if err != nil {
-		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "the credentials cannot be stored")
+		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "cannot encode the credentials")
 	}
 	return seal.NewSecret(string(text)), nil
 }
@@ -123,7 +123,7 @@ func UnpackLiterals(packed seal.Secret, c junctor.Connection) (LiteralSet, error
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "the stored credentials cannot be read: enter them again")
 	}
 	if sealed.Origin != c.Origin() {
-		return nil, junctor.Errorf(junctor.CodeDenied, "the stored credentials were entered for another address and are not sent to this one: enter them again")
+		return nil, junctor.Errorf(junctor.CodeDenied, "the stored credentials were entered for another address, and Junctor does not send them to this one: enter them again")
 	}
 	s := LiteralSet{}
 	for place, text := range sealed.Values {

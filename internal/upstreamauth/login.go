@@ -55,7 +55,7 @@ func (m *Manager) resolveLogin(ctx context.Context, p *junctor.Principal, id str
 		return nil, "", err
 	}
 	if !row.LogsIn() {
-		return nil, "", junctor.Errorf(junctor.CodeInvalid, "nobody logs in to the server %q: its auth is not of the type oauth; junctor server add --oauth adds one that people log in to", id)
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "the server %q does not use logins: its auth type is not oauth; junctor server add --oauth adds a server with logins", id)
 	}
 	l, err := m.loginsOf(ctx, &row)
 	if err != nil {
@@ -63,12 +63,12 @@ func (m *Manager) resolveLogin(ctx context.Context, p *junctor.Principal, id str
 	}
 	if row.PerUser() && !shared {
 		if p.Issuer != junctor.IssuerUser || p.User == "" {
-			return nil, "", junctor.Errorf(junctor.CodeInvalid, "the server %q is called with each user's own login: use a key or a login of a user; the server's own login, which its lists are read with, is meant by --shared", id)
+			return nil, "", junctor.Errorf(junctor.CodeInvalid, "the server %q is called with each user's own login: use a user's key or token, or --shared for the shared login that lists its tools", id)
 		}
 		return l, p.User, nil
 	}
 	if !p.Has(junctor.ScopeServersWrite) {
-		return nil, "", junctor.Errorf(junctor.CodeDenied, "the login at the server %q is everybody's: it takes the scope %s", id, junctor.ScopeServersWrite)
+		return nil, "", junctor.Errorf(junctor.CodeDenied, "all users share the login at the server %q: changing it requires the scope %s", id, junctor.ScopeServersWrite)
 	}
 	_, err = m.Servers.ChangeableServer(ctx, p, id)
 	return l, "", err
@@ -113,7 +113,7 @@ func (m *Manager) checkRedirect(redirect string) error {
 			return nil
 		}
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "redirect_uri is the address of this instance, %s, or one on the person's own machine, http://127.0.0.1:PORT/…", m.callbackURL())
+	return junctor.Errorf(junctor.CodeInvalid, "redirect_uri must be %s, or an address on the user's own machine, http://127.0.0.1:PORT/…", m.callbackURL())
 }
 
 // startLogin starts a login and returns the sealed pendingLogin, the address that
@@ -187,14 +187,14 @@ func (m *Manager) FinishLogin(ctx context.Context, p *junctor.Principal, id, sea
 	}
 	u, err := url.Parse(strings.TrimSpace(answer))
 	if err != nil {
-		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "url is the whole address that the browser was sent to, with what stands behind the question mark")
+		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "url must be the whole address that the browser was redirected to, with its query")
 	}
 	pending, err := m.openPendingLogin(sealed)
 	if err != nil {
 		return junctor.ServerLogin{}, err
 	}
 	if pending.Tenant != p.Tenant || pending.Server != id || pending.StartedBy != p.ID() {
-		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "this login was begun by somebody else, or at another server: begin it again")
+		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "this login was started by another user, or at another server: start it again")
 	}
 	return m.completeLogin(ctx, p, pending, u.Query())
 }
@@ -204,7 +204,7 @@ func (m *Manager) openPendingLogin(sealed string) (*pendingLogin, error) {
 	text, err := m.Sealer.Open(purposePendingLogin, sealed)
 	pending := &pendingLogin{}
 	if err != nil || json.Unmarshal(text, pending) != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "this login was not begun here, or too long ago: begin it again")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "this login was not started at this instance, or it has expired: start it again")
 	}
 	return pending, nil
 }
@@ -219,16 +219,16 @@ func (m *Manager) completeLogin(ctx context.Context, p *junctor.Principal, pendi
 		return junctor.ServerLogin{}, err
 	}
 	if user != pending.User {
-		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "this login was begun by somebody else: begin it again")
+		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "this login was started by another user: start it again")
 	}
 	first, err := m.States.UseState(ctx, pending.Tenant, "server-login:"+pending.Pending.State, pending.Pending.ExpiresAt)
 	switch {
 	case err != nil:
 		return junctor.ServerLogin{}, err
 	case !first:
-		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "this login was finished already: begin it again")
+		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "this login is already complete: start a new one")
 	case pending.Pending.Origin != oauthclient.OriginOf(l.row.URL):
-		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "the server %s has another address now: begin the login again", pending.Server)
+		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "the address of the server %s has changed: start the login again", pending.Server)
 	}
 	if err := l.restoreClientSecret(ctx, &pending.Pending); err != nil {
 		return junctor.ServerLogin{}, err
@@ -266,7 +266,7 @@ func (l *serverLogins) restoreClientSecret(ctx context.Context, p *oauthclient.P
 	}
 	if server.ClientID == p.Client.ID {
 		if server.Issuer != "" && !oauthclient.SameIssuer(server.Issuer, p.Endpoints.Issuer) { // the operator has named another one since
-			return junctor.Errorf(junctor.CodeInvalid, "the server %s has another issuer now, %s: begin the login again", l.row.ID, server.Issuer)
+			return junctor.Errorf(junctor.CodeInvalid, "the issuer of the server %s has changed to %s: start the login again", l.row.ID, server.Issuer)
 		}
 		p.Client.Secret = server.Secret.Reveal()
 		return nil

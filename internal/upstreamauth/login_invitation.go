@@ -74,12 +74,12 @@ func (l *serverLogins) requireLogin(ctx context.Context, req *catalog.Request, u
 	l.mu.Lock()
 	l.lastChallenge = oauthclient.Challenge{Status: http.StatusUnauthorized, MetadataURL: wants.MetadataURL, Scopes: wants.Scopes}
 	l.mu.Unlock()
-	what := "wants you to log in"
+	what := "requires you to log in"
 	switch {
 	case wants.NeedsMoreScopes():
-		what = "wants a login with more rights"
+		what = "requires a login with more scopes"
 	case user == "" && !l.mayLogIn(ctx, req.Principal):
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and nobody has logged in: who added it, or an admin, does so with junctor server login %s", l.row.ID, l.row.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s requires a login, and nobody has logged in: its owner or an admin can log in with junctor server login %s", l.row.ID, l.row.ID)
 	}
 	if g, err := l.loginOf(user).Grant(ctx); err == nil && g != nil {
 		if t := l.client.TraceRejectedToken(g, wants); t != nil {
@@ -92,7 +92,7 @@ func (l *serverLogins) requireLogin(ctx context.Context, req *catalog.Request, u
 	}
 	address := l.invitationURL(user, wants)
 	if !canOpenURL(req) {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s %s: open %s with a browser, or run junctor server login %s, and call again", l.row.ID, what, address, l.row.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s %s: open %s in a browser, or run junctor server login %s, then call again", l.row.ID, what, address, l.row.ID)
 	}
 	params := map[string]any{"mode": "url", "message": "The server " + l.row.ID + " " + what + ".", "url": address}
 	if !wire.IsModern(req.Caller.Protocol) {
@@ -127,14 +127,14 @@ func (l *serverLogins) awaitLogin(ctx context.Context, req *catalog.Request, use
 	switch action {
 	case "accept", "":
 	default:
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and you did not want to log in; junctor server login %s does it later", l.row.ID, l.row.ID)
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s requires a login, and you declined it; to log in later, run junctor server login %s", l.row.ID, l.row.ID)
 	}
 	// The grant store is polled because the login may be finished on another
 	// replica.
 	login, keep := l.loginOf(user), l.grantStoreOf(user)
 	since, err := strconv.ParseInt(strings.TrimPrefix(req.Input.State, loginStatePrefix), 36, 64)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "the state of the call cannot be read: call again")
+		return junctor.Errorf(junctor.CodeInvalid, "requestState of the call is invalid: call again without it")
 	}
 	for until := time.Now().Add(loginWait); ; {
 		g, err := keep.Load(ctx)
@@ -160,9 +160,9 @@ func (l *serverLogins) awaitLogin(ctx context.Context, req *catalog.Request, use
 // per-user logins.
 func (l *serverLogins) noUserError(p *junctor.Principal) error {
 	if p.Agent != "" {
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and no user made the agent %s, or may act: have one make it", l.row.ID, p.Agent)
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, but the agent %s has no active owner: let a user create the agent", l.row.ID, p.Agent)
 	}
-	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and this key belongs to none: use one that junctor key create --user made", l.row.ID)
+	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, but this key belongs to no user: use a key from junctor key create --user", l.row.ID)
 }
 
 // mayLogIn reports whether p may make the shared login.

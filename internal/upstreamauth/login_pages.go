@@ -24,10 +24,10 @@ func (pages LoginPages) openInvitation(ctx context.Context, p *junctor.Principal
 	if sealed != "" {
 		text, err := pages.Manager.Sealer.Open(purposeInvitation, sealed)
 		if err != nil || json.Unmarshal(text, &t) != nil || !time.Now().Before(t.Until) || t.Server != server {
-			return nil, "", oauthclient.Challenge{}, junctor.Errorf(junctor.CodeInvalid, "this link is not valid any more: make the call again, and follow the new one")
+			return nil, "", oauthclient.Challenge{}, junctor.Errorf(junctor.CodeInvalid, "this link has expired: make the call again, and open the new link")
 		}
 		if t.Tenant != p.Tenant || t.User != "" && t.User != p.User {
-			return nil, "", oauthclient.Challenge{}, junctor.Errorf(junctor.CodeDenied, "this link is for somebody else: who asked for it has to follow it, signed in as themselves")
+			return nil, "", oauthclient.Challenge{}, junctor.Errorf(junctor.CodeDenied, "this link is for another user: sign in as the user who made the call")
 		}
 	}
 	l, user, err := pages.Manager.resolveLogin(ctx, p, server, sealed != "" && t.User == "")
@@ -41,13 +41,13 @@ func (pages LoginPages) DescribeLogin(ctx context.Context, p *junctor.Principal,
 	if err != nil {
 		return "", err
 	}
-	whose := "Calls of everybody who may use it are made with this login."
+	whose := "Calls of all users of this server are made with this login."
 	if user != "" {
-		whose = "Your calls, and those of your agents, are made with this login, and nobody else's."
+		whose = "Only your calls, and the calls of your agents, are made with this login."
 	}
-	what := "The server " + server + " (" + oauthclient.OriginOf(l.row.URL) + ") wants you to log in."
+	what := "The server " + server + " (" + oauthclient.OriginOf(l.row.URL) + ") requires you to log in."
 	if wants.NeedsMoreScopes() {
-		what = "The server " + server + " (" + oauthclient.OriginOf(l.row.URL) + ") wants a login with more rights."
+		what = "The server " + server + " (" + oauthclient.OriginOf(l.row.URL) + ") requires a login with more scopes."
 	}
 	return what + " " + whose, nil
 }
@@ -71,7 +71,7 @@ func (pages LoginPages) EndLogin(ctx context.Context, p *junctor.Principal, seal
 		return "", err
 	}
 	if pending.Tenant != p.Tenant || pending.StartedBy != p.ID() {
-		return "", junctor.Errorf(junctor.CodeDenied, "this login was begun by somebody else: begin it again")
+		return "", junctor.Errorf(junctor.CodeDenied, "this login was started by another user: start it again")
 	}
 	_, err = pages.Manager.completeLogin(ctx, p, pending, answer)
 	return pending.Server, err

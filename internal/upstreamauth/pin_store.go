@@ -67,7 +67,7 @@ func (p pinStore) loadPins(ctx context.Context) (all []storedPin, err error) {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(packed.Reveal()), &all); err != nil {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "where the secrets of clients of the server %s were sent cannot be read: remove the server and add it again", p.row.ID)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot read the stored pins (the addresses that client secrets were sent to) of the server %s: remove the server and add it again", p.row.ID)
 	}
 	return all, nil
 }

@@ -42,7 +42,7 @@ func (r ReferenceReader) Read(ctx context.Context, admitted admission.Reference)
 	case junctor.ReferenceCommand:
 		text, err = runCommand(ctx, rest)
 	default:
-		err = junctor.Errorf(junctor.CodeInvalid, "a credential is read from env:NAME, file:/path or cmd:program")
+		err = junctor.Errorf(junctor.CodeInvalid, "a reference to a credential must be env:NAME, file:/path or cmd:program")
 	}
 	if err != nil {
 		return seal.Secret{}, err
@@ -89,7 +89,7 @@ func (r ReferenceReader) Has(reference string) bool {
 // checkEnv refuses the environment variables of this instance.
 func (r ReferenceReader) checkEnv(name string) error {
 	if strings.HasPrefix(name, "JUNCTOR_") {
-		return junctor.Errorf(junctor.CodeDenied, "env:%s: the variables of this instance are not sent to servers", name)
+		return junctor.Errorf(junctor.CodeDenied, "env:%s: Junctor does not send its own JUNCTOR_ variables to servers; use another variable", name)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (r ReferenceReader) readEnv(name string) (string, error) {
 	}
 	text, ok := r.Lookup(name)
 	if !ok {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential env:%s is not there: set the variable where this instance runs", name)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential env:%s is not set: set the variable in the environment of this instance", name)
 	}
 	return text, nil
 }
@@ -110,7 +110,7 @@ func (r ReferenceReader) readEnv(name string) (string, error) {
 // links on both sides, so that a link cannot lead into the data directory.
 func (r ReferenceReader) checkFile(path string) error {
 	if !filepath.IsAbs(path) {
-		return junctor.Errorf(junctor.CodeInvalid, "file:%s: write the whole path", path)
+		return junctor.Errorf(junctor.CodeInvalid, "file:%s: use an absolute path", path)
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r ReferenceReader) checkFile(path string) error {
 		}
 	}
 	if rel, relErr := filepath.Rel(own, real); err != nil || relErr == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return junctor.Errorf(junctor.CodeDenied, "file:%s: the files of this instance are not sent to servers", path)
+		return junctor.Errorf(junctor.CodeDenied, "file:%s: Junctor does not send files of its own data directory to servers; use another file", path)
 	}
 	return nil
 }
@@ -140,11 +140,11 @@ func (r ReferenceReader) readFile(path string) (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential file:%s is not a file", path)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential file:%s is not a regular file", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, seal.MaxSecret+1))
 	if err != nil || len(data) > seal.MaxSecret {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential file:%s cannot be read, or is too long for one", path)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential file:%s cannot be read, or is too long for a credential", path)
 	}
 	return string(data), nil
 }
@@ -165,7 +165,7 @@ func splitCommand(text string) ([]string, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		words = nil
 		if json.Unmarshal([]byte(text), &words) != nil {
-			return nil, junctor.Errorf(junctor.CodeInvalid, `cmd: is followed by a program and its arguments, or by a JSON list of them`)
+			return nil, junctor.Errorf(junctor.CodeInvalid, `cmd: must be followed by a program and its arguments, or by a JSON array of them`)
 		}
 	}
 	if len(words) == 0 || words[0] == "" {
@@ -186,9 +186,9 @@ func runCommand(ctx context.Context, text string) (string, error) {
 	res, err := proc.Run(ctx, proc.Command{Path: words[0], Args: words[1:]}, proc.Limits{Output: seal.MaxSecret})
 	switch {
 	case err != nil:
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential cmd:%s could not be had: %s", words[0], junctor.AsError(err).Message)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "cannot read the credential cmd:%s: %s", words[0], junctor.AsError(err).Message)
 	case res.Exit != 0:
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the credential cmd:%s could not be had: it exited with %d", words[0], res.Exit)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "cannot read the credential cmd:%s: the program exited with status %d", words[0], res.Exit)
 	}
 	return string(res.Stdout), nil
 }

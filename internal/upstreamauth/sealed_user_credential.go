@@ -36,15 +36,15 @@ func PackUserCredential(c *junctor.Connection, auth *junctor.Auth, headers map[s
 	alone.URL = ""
 	switch {
 	case (auth == nil || auth.Type == junctor.AuthNone) && len(headers) == 0:
-		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "there is no credential in it: give auth, or headers")
+		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "the credential is missing: set auth or headers")
 	case len(alone.References()) > 0:
-		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "credentials of your own are entered as they are: env:, file: and cmd: would be read on the machine of the instance")
+		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "user credentials must be literal values: env:, file: and cmd: would be read on the machine of the instance")
 	case len(MaskedPlaces(alone)) > 0:
-		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "%q stands for a stored credential: enter the credential itself", junctor.Masked)
+		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "%q is the placeholder of a stored credential: enter the credential itself", junctor.Masked)
 	}
 	text, err := json.Marshal(sealedUserCredential{serverOrigin(c), auth, headers})
 	if err != nil {
-		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "the credentials cannot be stored")
+		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "cannot encode the credentials")
 	}
 	return seal.NewSecret(string(text)), nil
 }
@@ -59,7 +59,7 @@ func UnpackUserCredential(packed seal.Secret, c *junctor.Connection) (junctor.Co
 		return junctor.Connection{}, nil, junctor.Errorf(junctor.CodeUnavailable, "the stored credentials cannot be read: enter them again")
 	}
 	if m.Origin != serverOrigin(c) {
-		return junctor.Connection{}, nil, junctor.Errorf(junctor.CodeDenied, "the stored credentials were entered for another address and are not sent to this one: enter them again")
+		return junctor.Connection{}, nil, junctor.Errorf(junctor.CodeDenied, "the stored credentials were entered for another address, and Junctor does not send them to this one: enter them again")
 	}
 	alone, set := SplitLiterals(junctor.Connection{Transport: c.Transport, Auth: m.Auth, Headers: m.Headers})
 	return alone, set, nil

@@ -54,7 +54,7 @@ func (m *Manager) StoredLiterals(row junctor.Server) LiteralSource {
 			return nil, err
 		}
 		if !ok {
-			return nil, junctor.Errorf(junctor.CodeUnavailable, "the credentials of the server %s are not stored any more: enter them again", row.ID)
+			return nil, junctor.Errorf(junctor.CodeUnavailable, "the credentials of the server %s are no longer stored: enter them again", row.ID)
 		}
 		return UnpackLiterals(packed, row.Connection)
 	}

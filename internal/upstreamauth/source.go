@@ -172,7 +172,7 @@ func (s *Source) URL(ctx context.Context) (*url.URL, error) {
 	}
 	u, err := url.Parse(s.conn.URL)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the url is not one of a server")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "url is not a valid URL of a server")
 	}
 	if query, ok := set[junctor.PlaceQuery]; ok {
 		u.RawQuery = query.Reveal()
@@ -197,7 +197,7 @@ func (s *Source) CommandArgs(ctx context.Context) (args, secrets []string, err e
 			return nil, nil, junctor.Errorf(junctor.CodeUnavailable, "word %d of the command is not stored: enter it again", i+1)
 		}
 		if words[i] = secret.Reveal(); strings.ContainsRune(words[i], 0) {
-			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "a command cannot hold the character NUL")
+			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "command must not contain the character NUL")
 		}
 	}
 	secrets = SecretsInCommand(words)
@@ -217,7 +217,7 @@ func (s *Source) Env(ctx context.Context) ([]string, error) {
 	for name := range s.conn.Env {
 		value := set[junctor.PlaceEnv+name].Reveal()
 		if strings.ContainsRune(value, 0) {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the variable %s holds a character that none can", name)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the variable %s must not contain the character NUL", name)
 		}
 		env = append(env, name+"="+value)
 	}
@@ -320,7 +320,7 @@ func (s *Source) readHeader(ctx context.Context) (http.Header, error) {
 	}
 	for name, values := range h {
 		if strings.ContainsFunc(values[0], func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the credential for the header %s has characters that a header cannot carry: is there a line break in it?", name)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the credential for the header %s contains control characters, which a header cannot contain: remove line breaks", name)
 		}
 	}
 	return h, nil

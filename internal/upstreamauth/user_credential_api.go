@@ -81,7 +81,7 @@ func (m *Manager) PutCredential(ctx context.Context, p *junctor.Principal, id st
 		return CredentialInfo{}, err
 	}
 	if !row.PerUser() {
-		return CredentialInfo{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is called with the same credentials for everybody; who added it can change that with: junctor server set %s --credentials per-user", id, id)
+		return CredentialInfo{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is called with the same credentials for all users; its owner can change that with: junctor server set %s --credentials per-user", id, id)
 	}
 	packed, err := PackUserCredential(&row.Connection, auth, headers)
 	if err != nil {

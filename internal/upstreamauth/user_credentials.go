@@ -131,13 +131,13 @@ func (c *userCredentials) openSource(ctx context.Context, p *junctor.Principal) 
 func (c *userCredentials) missingError(p *junctor.Principal) error {
 	switch {
 	case p.User == "" && p.Issuer == junctor.IssuerAgent:
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the credentials of users, and no user made the agent %s, or may act: have one make it", c.row.ID, p.Agent)
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the credentials of users, but the agent %s has no active owner: let a user create the agent", c.row.ID, p.Agent)
 	case p.User == "":
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the credentials of users, and this key belongs to none: use one that junctor key create --user made", c.row.ID)
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the credentials of users, but this key belongs to no user: use a key from junctor key create --user", c.row.ID)
 	case p.Issuer == junctor.IssuerAgent:
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the credentials of the user who made the agent %s, and they have entered none: %s", c.row.ID, p.Agent, c.entryInstructions())
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the credentials of the owner of the agent %s, who has entered none: %s", c.row.ID, p.Agent, c.entryInstructions())
 	}
-	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with credentials of your own, and you have entered none: %s", c.row.ID, c.entryInstructions())
+	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with your own credentials, and you have entered none: %s", c.row.ID, c.entryInstructions())
 }
 
 // entryInstructions returns how a user enters credentials.

@@ -109,7 +109,7 @@ func TestKilled(t *testing.T) {
 	if text := get(done); !strings.Contains(text, "It is 42.") || !strings.Contains(text, `"completed"`) {
 		t.Errorf("what was done: %s", text)
 	}
-	if text := get(works); !strings.Contains(text, `"failed"`) || !strings.Contains(text, "in the middle of it") {
+	if text := get(works); !strings.Contains(text, `"failed"`) || !strings.Contains(text, "stopped during this task") {
 		t.Errorf("what was being done: %s", text)
 	}
 }

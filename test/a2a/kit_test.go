@@ -77,7 +77,7 @@ func TestKit(t *testing.T) {
 // answered with ContentTypeNotSupportedError: the kit sends one, and takes every
 // error for a failure. TestRules of internal/a2a has the rule.
 func requiredClauses() map[string]string {
-	const refused = `"application/x-unsupported-tck-type": this agent reads`
+	const refused = `"application/x-unsupported-tck-type": this agent accepts`
 	return map[string]string{"test_must_requirement[CORE-SEND-003-jsonrpc]": refused, "test_must_requirement[CORE-SEND-003-http_json]": refused}
 }
 

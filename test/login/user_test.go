@@ -85,7 +85,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 			for i := range keys {
 				name := "user-" + strconv.Itoa(i)
 				keys[i] = o.user(name)
-				if r := o.Do(t, "POST", "/mcp/request", plainCall, keys[i]); !strings.Contains(r.Body, "wants you to log in") || !strings.Contains(r.Body, "/connect/notes?ticket=") {
+				if r := o.Do(t, "POST", "/mcp/request", plainCall, keys[i]); !strings.Contains(r.Body, "requires you to log in") || !strings.Contains(r.Body, "/connect/notes?ticket=") {
 					t.Fatalf("a user who has not logged in: %s", r.Body)
 				}
 				if r := o.logIn(name+"-there", `{}`, keys[i]); r.Status != 200 {
@@ -153,7 +153,7 @@ func TestFinishIsBound(t *testing.T) {
 	if r := finish(ann, s.Login, answer); r.Status != 200 || !strings.Contains(r.Body, `"live"`) {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
-	if r := finish(ann, s.Login, answer); r.Status != 422 || !strings.Contains(r.Body, "finished already") {
+	if r := finish(ann, s.Login, answer); r.Status != 422 || !strings.Contains(r.Body, "already complete") {
 		t.Errorf("twice: %d %s", r.Status, r.Body)
 	}
 	for _, to := range []string{"https://evil.example/callback", "http://evil.example:8719/callback", "http://127.0.0.1.evil.example/", "javascript:alert(1)"} {
@@ -191,7 +191,7 @@ func TestOnDemand(t *testing.T) {
 	if r := page("GET", address.RequestURI(), "", "Authorization:", "Cookie: "+o.signIn("eve"), "Sec-Fetch-Site: none"); r.Status != 403 || !strings.Contains(r.Body, "for somebody else") {
 		t.Errorf("another user: %d %s", r.Status, r.Body)
 	}
-	if r := page("GET", address.RequestURI(), "", own...); r.Status != 200 || !strings.Contains(r.Body, "wants you to log in") || !strings.Contains(r.Body, "ann") {
+	if r := page("GET", address.RequestURI(), "", own...); r.Status != 200 || !strings.Contains(r.Body, "requires you to log in") || !strings.Contains(r.Body, "ann") {
 		t.Errorf("the page: %d %s", r.Status, r.Body)
 	}
 	o.follow(address, cookie, "ann-there")
@@ -373,7 +373,7 @@ func TestPinned(t *testing.T) {
 	o.g.Break("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q]}`, o.g.URL, other.Issuer)
 	})
-	want := "the client by-hand was used with " + o.g.Issuer + " until now, and the server sends people to " + other.Issuer
+	want := "the client by-hand was used with " + o.g.Issuer + " until now, but the server now names " + other.Issuer
 	if r := o.Do(t, "POST", "/api/v1/servers/notes/login", `{}`); r.Status != 502 || !strings.Contains(r.Body, want) {
 		t.Errorf("another issuer: %d %s", r.Status, r.Body)
 	}

@@ -197,7 +197,7 @@ func TestStreamEndsWithItsReplica(t *testing.T) {
 	seen, at := s.slow("cut", "token", 100, 1000)
 	c.kill(at)
 	status, body := c.do("GET", s.path, "", append([]string{"Last-Event-Id: " + seen.id}, s.header...)...)
-	if status != http.StatusBadRequest || !strings.Contains(body, "not kept any more; send the request again") {
+	if status != http.StatusBadRequest || !strings.Contains(body, "no longer stored; send the original request again") {
 		t.Errorf("the stream of a replica that is gone: %d %s", status, body)
 	}
 	if got := s.ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"still here"}}}`); !strings.Contains(got, "still here") {

@@ -166,7 +166,7 @@ func killed(t *testing.T, args ...string) {
 	i.Kill()
 	i.Instance = program.Start(t, addr, data, args...)
 	said := i.messages()
-	if !strings.Contains(said, "@adder take your time") || !strings.Contains(said, "[demo__slow lost]") || !strings.Contains(said, "room: The instance ended in the middle") {
+	if !strings.Contains(said, "@adder take your time") || !strings.Contains(said, "[demo__slow lost]") || !strings.Contains(said, "room: The instance stopped during this run") {
 		t.Errorf("the room has\n%s", said)
 	}
 	if shown := i.ask(200, "GET", "/rooms/"+i.room, ""); !strings.Contains(shown, `"state":"lost"`) {

@@ -243,11 +243,11 @@ func TestTheBridge(t *testing.T) {
 		"a forbidden address":    {bridge, `{"endpoint":{"url":"http://10.0.0.1/"},"tool_name":"echo"}`, 403, `"success":false`},
 		"too slow":               {bridge, `{"endpoint":` + endpoint + `,"tool_name":"wait","timeout_ms":50}`, 500, "50ms"},
 		"a command":              {bridge, `{"endpoint":{"transport":"stdio","command":"touch","args":["x"]},"tool_name":"x"}`, 400, "command"},
-		"stdio":                  {bridge, `{"endpoint":{"transport":"stdio","url":"x"},"tool_name":"x"}`, 400, "naming its server"},
+		"stdio":                  {bridge, `{"endpoint":{"transport":"stdio","url":"x"},"tool_name":"x"}`, 400, "called by its ID"},
 		"no endpoint":            {bridge, `{"tool_name":"x"}`, 400, "endpoint"},
 		"no tool":                {bridge, `{"endpoint":` + endpoint + `}`, 400, "tool_name"},
 		"long":                   {bridge, `{"endpoint":` + endpoint + `,"tool_name":"x","timeout_ms":300001}`, 400, "300000"},
-		"twice":                  {bridge, `{"tool_name":"x","tool_name":"y"}`, 400, "twice"},
+		"twice":                  {bridge, `{"tool_name":"x","tool_name":"y"}`, 400, "duplicate members"},
 		"our header":             {bridge, fmt.Sprintf(`{"endpoint":{"url":%q,"headers":{"Mcp-Session-Id":"x"}},"tool_name":"x"}`, p.URL), 400, "header"},
 		"no JSON":                {bridge, `hello`, 400, "JSON"},
 	} {

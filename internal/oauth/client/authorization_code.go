@@ -62,7 +62,7 @@ func (c *Client) BeginLogin(ctx context.Context, in LoginRequest) (*PendingLogin
 		return nil, "", f.trace, err
 	}
 	if target.metadata.AuthorizationEndpoint == "" {
-		return nil, "", f.trace, f.failStep(f.beginStep(stepAuthorize), junctor.CodeUpstream, "the authorization server has no page for people", "use an auth of the type oauth-client, which needs none")
+		return nil, "", f.trace, f.failStep(f.beginStep(stepAuthorize), junctor.CodeUpstream, "the authorization server has no authorization_endpoint", "use the auth type oauth-client, which does not need one")
 	}
 	client, err := f.chooseClient(ctx, target, in)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Client) BeginLogin(ctx context.Context, in LoginRequest) (*PendingLogin
 	f.secrets = append(f.secrets, pending.Verifier)
 	address, err := url.Parse(target.metadata.AuthorizationEndpoint)
 	if err != nil {
-		return nil, "", f.trace, f.failStep(f.beginStep(stepAuthorize), junctor.CodeUpstream, "the authorization_endpoint is no address", "tell the operator of the authorization server")
+		return nil, "", f.trace, f.failStep(f.beginStep(stepAuthorize), junctor.CodeUpstream, "the authorization_endpoint is not a valid URL", "report this to the operator of the authorization server")
 	}
 	query := address.Query()
 	query.Set("response_type", "code")
@@ -98,8 +98,8 @@ func (c *Client) BeginLogin(ctx context.Context, in LoginRequest) (*PendingLogin
 	s := f.beginStep(stepAuthorize)
 	s.Sent = map[string]string{"client_id": client.ID, "redirect_uri": in.Redirect, "resource": target.resource, "scope": strings.Join(pending.Scopes, " "), "state": junctor.Masked, "code_challenge_method": "S256"}
 	s.Request = "GET " + target.metadata.AuthorizationEndpoint
-	f.passStep(s, "the person has to open it")
-	f.succeed("a person has to log in at " + target.metadata.Issuer)
+	f.passStep(s, "the user must open it")
+	f.succeed("a user must log in at " + target.metadata.Issuer)
 	return pending, address.String(), f.trace, nil
 }
 
@@ -182,21 +182,21 @@ func (f *flow) checkCallback(p *PendingLogin, answer url.Values) error {
 	iss, again := answer["iss"], "log in again"
 	switch {
 	case subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(p.State)) != 1:
-		return f.failStep(s, junctor.CodeDenied, "it is the answer to another login: the state is not the one that was sent", again+", and use the answer of that login")
+		return f.failStep(s, junctor.CodeDenied, "the response belongs to another login: its state differs from the state that was sent", again+", and use the response of that login")
 	case !f.client.Now().Before(p.ExpiresAt):
-		return f.failStep(s, junctor.CodeDenied, fmt.Sprintf("it took longer than %v", PendingLoginLife), again)
+		return f.failStep(s, junctor.CodeDenied, fmt.Sprintf("the login took longer than %v", PendingLoginLife), again)
 	case len(iss) > 1, len(iss) == 1 && iss[0] != p.Endpoints.Issuer && !p.IssuerUnknown:
-		return f.failStep(s, junctor.CodeDenied, fmt.Sprintf("it is from %s, and the person was sent to %s: somebody mixes up authorization servers, and the code is not used", clipText(strings.Join(iss, ", ")), p.Endpoints.Issuer),
-			"do not repeat it before the operators of both know")
+		return f.failStep(s, junctor.CodeDenied, fmt.Sprintf("the response is from %s, but the user was sent to %s (authorization server mix-up): the code was not used", clipText(strings.Join(iss, ", ")), p.Endpoints.Issuer),
+			"do not log in again before the operators of both have confirmed the change")
 	case len(iss) == 0 && p.SendsIssuer:
-		return f.failStep(s, junctor.CodeDenied, p.Endpoints.Issuer+" always says that an answer is its own, and this one does not: it may be another's, and the code is not used", "tell the operator of the authorization server")
+		return f.failStep(s, junctor.CodeDenied, p.Endpoints.Issuer+" sends iss with each response, but this response has none: it may be from another server, and the code was not used", "report this to the operator of the authorization server")
 	case answer.Get("error") == "access_denied":
-		return f.failStep(s, junctor.CodeDenied, "the person, or the authorization server, said no"+errorResponse{answer.Get("error"), answer.Get("error_description")}.asSuffix(), again+" where that was a mistake")
+		return f.failStep(s, junctor.CodeDenied, "the user or the authorization server denied the login"+errorResponse{answer.Get("error"), answer.Get("error_description")}.asSuffix(), again+" if that was a mistake")
 	case answer.Get("error") != "":
-		return f.failStep(s, junctor.CodeUpstream, "the authorization server did not let the person through"+errorResponse{answer.Get("error"), answer.Get("error_description")}.asSuffix(), again+", or tell its operator")
+		return f.failStep(s, junctor.CodeUpstream, "the authorization server rejected the login"+errorResponse{answer.Get("error"), answer.Get("error_description")}.asSuffix(), again+", or report this to its operator")
 	case answer.Get("code") == "":
-		return f.failStep(s, junctor.CodeInvalid, "there is no code in it", "give the whole address that the browser was sent to")
+		return f.failStep(s, junctor.CodeInvalid, "the response has no code", "enter the whole address that the browser was redirected to")
 	}
-	f.passStep(s, "it is the answer to this login")
+	f.passStep(s, "the response belongs to this login")
 	return nil
 }

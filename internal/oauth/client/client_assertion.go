@@ -38,7 +38,7 @@ func signAssertion(key, client, audience string, now time.Time) (string, error) 
 	})
 	signature, err := signText(signer, text)
 	if err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "the private key of the client does not sign: %w", err)
+		return "", junctor.Errorf(junctor.CodeInvalid, "cannot sign with the client's private key: %w", err)
 	}
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
@@ -66,7 +66,7 @@ func signText(key crypto.Signer, text string) ([]byte, error) {
 // accepts RSA, P-256 and Ed25519.
 func parsePrivateKey(text string) (crypto.Signer, string, error) {
 	fault := func() (crypto.Signer, string, error) {
-		return nil, "", junctor.Errorf(junctor.CodeInvalid, "the client's private key cannot be used: give one of RSA, P-256 or Ed25519 in PEM (PKCS #8)")
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "the client's private key is invalid: enter an RSA, P-256 or Ed25519 key in PEM (PKCS #8)")
 	}
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {

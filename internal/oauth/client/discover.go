@@ -17,20 +17,20 @@ import (
 
 // Names of trace steps, as users read them.
 const (
-	stepProbe             = "what the server says to a stranger"
-	stepResourceMetadata  = "the server's metadata"
-	stepIssuerMetadata    = "the authorization server's metadata"
-	stepRegister          = "becoming a client"
-	stepAuthorize         = "sending the person there"
-	stepCallback          = "the answer that the person came back with"
-	stepCode              = "a token for the code"
-	stepRefresh           = "a token for the refresh token"
-	stepClientCredentials = "a token for the client"
-	stepIdentityExchange  = "an assertion for the identity token"
-	stepAssertion         = "a token for the assertion"
-	stepTokenExchange     = "a token for the other token"
-	stepRevoke            = "giving the token back"
-	stepCall              = "a call with the token"
+	stepProbe             = "request to the server without a token"
+	stepResourceMetadata  = "protected resource metadata"
+	stepIssuerMetadata    = "authorization server metadata"
+	stepRegister          = "client registration"
+	stepAuthorize         = "authorization request"
+	stepCallback          = "authorization response"
+	stepCode              = "token request: authorization code"
+	stepRefresh           = "token request: refresh token"
+	stepClientCredentials = "token request: client credentials"
+	stepIdentityExchange  = "token request: assertion for the identity token"
+	stepAssertion         = "token request: assertion"
+	stepTokenExchange     = "token request: token exchange"
+	stepRevoke            = "token revocation"
+	stepCall              = "call with the token"
 )
 
 // Challenge is the content of the WWW-Authenticate headers with which a server
@@ -77,13 +77,13 @@ func (f *flow) probeServer(ctx context.Context, address string) Challenge {
 	case res.err != nil:
 		f.passStep(s, "nothing: "+junctor.AsError(res.err).Message)
 	case c.Status == http.StatusUnauthorized && c.MetadataURL != "":
-		f.passStep(s, "that it wants a login, and where its metadata is")
+		f.passStep(s, "the server requires a login, and names its metadata")
 		return c
 	case c.Status == http.StatusUnauthorized:
-		f.passStep(s, "that it wants a login")
+		f.passStep(s, "the server requires a login")
 		return c
 	default:
-		f.passStep(s, "nothing about a login")
+		f.passStep(s, "the server does not require a login")
 	}
 	return Challenge{}
 }
@@ -133,10 +133,10 @@ func (f *flow) useKnownEndpoints(server Server) (*loginTarget, error) {
 	s := f.beginStep(stepIssuerMetadata)
 	for _, at := range []string{server.AuthorizationURL, server.TokenURL} {
 		if !isWebURL(at) {
-			return nil, f.failStep(s, junctor.CodeDenied, "the API's documentation names a place to log in that is no address of the web", "name the issuer in the server's auth")
+			return nil, f.failStep(s, junctor.CodeDenied, "the OpenAPI document names a login address that is not an http or https URL", "set issuer in the server's auth")
 		}
 	}
-	f.passStep(s, "the API's documentation names where people log in and where tokens are")
+	f.passStep(s, "the OpenAPI document names the authorization and token endpoints")
 	return target, nil
 }
 
@@ -166,8 +166,8 @@ func (f *flow) discoverIssuer(ctx context.Context, server Server, challenge Chal
 		i := slices.IndexFunc(issuers, func(s string) bool { return SameIssuer(s, server.Issuer) })
 		if i < 0 {
 			return nil, f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeDenied,
-				fmt.Sprintf("the server sends people to %s, and its login is for %s alone", strings.Join(issuers, ", "), server.Issuer),
-				"where that is right, change the issuer in the server's auth")
+				fmt.Sprintf("the server names the authorization server %s, but auth.issuer allows only %s", strings.Join(issuers, ", "), server.Issuer),
+				"if the change is right, change issuer in the server's auth")
 		}
 		issuer = issuers[i]
 	}
@@ -175,8 +175,8 @@ func (f *flow) discoverIssuer(ctx context.Context, server Server, challenge Chal
 		return nil, err
 	}
 	if server.Issuer != "" && !SameIssuer(target.metadata.Issuer, server.Issuer) {
-		return nil, f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeDenied, fmt.Sprintf("the server sends people to %s, and its login is for %s alone", target.metadata.Issuer, server.Issuer),
-			"where that is right, change the issuer in the server's auth")
+		return nil, f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeDenied, fmt.Sprintf("the server names the authorization server %s, but auth.issuer allows only %s", target.metadata.Issuer, server.Issuer),
+			"if the change is right, change issuer in the server's auth")
 	}
 	return target, nil
 }
@@ -192,33 +192,33 @@ func (f *flow) readResourceMetadata(ctx context.Context, address string, challen
 	var broken error // the last failure that is not "there is none"
 	for _, at := range resourceURLs(challenge.MetadataURL, address) {
 		if !isWebURL(at) {
-			return "", nil, nil, f.failStep(f.beginStep(stepResourceMetadata), junctor.CodeDenied, "the server says that its metadata is at an address that is none of the web", "tell its operator")
+			return "", nil, nil, f.failStep(f.beginStep(stepResourceMetadata), junctor.CodeDenied, "resource_metadata of the server is not an http or https URL", "report this to its operator")
 		}
 		s, res := f.getDocument(ctx, stepResourceMetadata, at)
 		switch {
 		case res.err != nil:
-			broken = f.failStep(s, junctor.CodeOf(res.err), "it cannot be read: "+junctor.AsError(res.err).Message, "check that the address can be reached from here")
+			broken = f.failStep(s, junctor.CodeOf(res.err), "cannot read the metadata: "+junctor.AsError(res.err).Message, "check that this instance can reach the address")
 			continue
 		case res.status >= 500:
-			broken = f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the server failed with HTTP %d", res.status), "try again later, or tell its operator")
+			broken = f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the server failed with HTTP %d", res.status), "try again later, or report this to its operator")
 			continue
 		case !res.succeeded():
-			f.passStep(s, "there is none here")
+			f.passStep(s, "no metadata at this address")
 			continue
 		}
 		var m oauthex.ProtectedResourceMetadata
 		if err := json.Unmarshal(res.body, &m); err != nil {
-			broken = f.failStep(s, junctor.CodeUpstream, "what is there is no metadata", "tell the server's operator")
+			broken = f.failStep(s, junctor.CodeUpstream, "the response is not valid metadata", "report this to the server's operator")
 			continue
 		}
 		switch {
 		case !coversAddress(m.Resource, address):
-			return "", nil, nil, f.failStep(s, junctor.CodeDenied, fmt.Sprintf("it is for the server %s, and not for this one: a token for it would be one for another server", m.Resource),
-				"check the server's address, or tell its operator")
+			return "", nil, nil, f.failStep(s, junctor.CodeDenied, fmt.Sprintf("the metadata is for the server %s, not for this one: its tokens would be for another server", m.Resource),
+				"check the server's URL, or report this to its operator")
 		case len(m.AuthorizationServers) == 0:
-			return "", nil, nil, f.failStep(s, junctor.CodeUpstream, "it names no authorization server", "tell the server's operator")
+			return "", nil, nil, f.failStep(s, junctor.CodeUpstream, "the metadata names no authorization server", "report this to the server's operator")
 		}
-		f.passStep(s, "the server sends people to "+strings.Join(m.AuthorizationServers, ", "))
+		f.passStep(s, "the server names the authorization server "+strings.Join(m.AuthorizationServers, ", "))
 		return m.Resource, m.AuthorizationServers, m.ScopesSupported, nil
 	}
 	if broken != nil {
@@ -266,24 +266,24 @@ func coversAddress(resource, address string) bool {
 // fails unless target is legacy.
 func (f *flow) readIssuerMetadata(ctx context.Context, target *loginTarget, issuer string) error {
 	if !isWebURL(issuer) {
-		return f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeDenied, "the server names an authorization server that is no address of the web", "tell its operator")
+		return f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeDenied, "the server names an authorization server that is not an http or https URL", "report this to its operator")
 	}
 	var broken error
 	for _, at := range issuerURLs(issuer) {
 		s, res := f.getDocument(ctx, stepIssuerMetadata, at)
 		switch {
 		case res.err != nil:
-			broken = f.failStep(s, junctor.CodeOf(res.err), "it cannot be read: "+junctor.AsError(res.err).Message, "check that the authorization server can be reached from here")
+			broken = f.failStep(s, junctor.CodeOf(res.err), "cannot read the metadata: "+junctor.AsError(res.err).Message, "check that this instance can reach the authorization server")
 			continue
 		case res.status >= 500:
-			broken = f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the authorization server failed with HTTP %d", res.status), "try again later, or tell its operator")
+			broken = f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the authorization server failed with HTTP %d", res.status), "try again later, or report this to its operator")
 			continue
 		case !res.succeeded():
-			f.passStep(s, "there is none here")
+			f.passStep(s, "no metadata at this address")
 			continue
 		}
 		if err := json.Unmarshal(res.body, &target.metadata); err != nil {
-			broken = f.failStep(s, junctor.CodeUpstream, "what is there is no metadata", "tell the operator of the authorization server")
+			broken = f.failStep(s, junctor.CodeUpstream, "the response is not valid metadata", "report this to the operator of the authorization server")
 			continue
 		}
 		target.isLegacy = false
@@ -293,10 +293,10 @@ func (f *flow) readIssuerMetadata(ctx context.Context, target *loginTarget, issu
 	case broken != nil:
 		return broken
 	case !target.isLegacy:
-		return f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeUpstream, issuer+" publishes no metadata: nobody can know where to log in there", "tell its operator, or the server's, who named it")
+		return f.failStep(f.beginStep(stepIssuerMetadata), junctor.CodeUpstream, issuer+" publishes no metadata, so its endpoints are unknown", "report this to its operator, or to the server's operator")
 	}
 	target.metadata = oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
-	f.passStep(f.beginStep(stepIssuerMetadata), "neither the server nor an authorization server publishes any: the paths of the oldest specification are tried")
+	f.passStep(f.beginStep(stepIssuerMetadata), "neither the server nor an authorization server publishes metadata: Junctor uses the default paths of MCP 2025-03-26")
 	return nil
 }
 
@@ -305,23 +305,23 @@ func (f *flow) readIssuerMetadata(ctx context.Context, target *loginTarget, issu
 func (f *flow) checkIssuerMetadata(s *junctor.TraceStep, target *loginTarget, issuer string) error {
 	m := &target.metadata
 	if !SameIssuer(m.Issuer, issuer) {
-		return f.failStep(s, junctor.CodeDenied, fmt.Sprintf("the server names the authorization server %s, and what answers there calls itself %s: it may be another", issuer, m.Issuer),
-			"tell the server's operator: the two have to be the same")
+		return f.failStep(s, junctor.CodeDenied, fmt.Sprintf("the server names the authorization server %s, but its metadata has the issuer %s", issuer, m.Issuer),
+			"report this to the server's operator: both must be the same")
 	}
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") && m.AuthorizationEndpoint != "" && slices.Contains(supportedGrants(m), "authorization_code") {
-		return f.failStep(s, junctor.CodeDenied, "it does not say that it knows PKCE with S256, without which a code could be stolen on the way", "tell the operator of the authorization server")
+		return f.failStep(s, junctor.CodeDenied, "the authorization server does not list S256 in code_challenge_methods_supported; without PKCE, a code can be stolen", "report this to the operator of the authorization server")
 	}
 	for _, e := range []struct{ name, address string }{
 		{"authorization_endpoint", m.AuthorizationEndpoint}, {"token_endpoint", m.TokenEndpoint}, {"registration_endpoint", m.RegistrationEndpoint}, {"revocation_endpoint", m.RevocationEndpoint},
 	} {
 		if e.address != "" && !isWebURL(e.address) {
-			return f.failStep(s, junctor.CodeDenied, "its "+e.name+" is no address of the web", "tell the operator of the authorization server")
+			return f.failStep(s, junctor.CodeDenied, "its "+e.name+" is not an http or https URL", "report this to the operator of the authorization server")
 		}
 	}
 	if m.TokenEndpoint == "" {
-		return f.failStep(s, junctor.CodeUpstream, "it names no token_endpoint", "tell the operator of the authorization server")
+		return f.failStep(s, junctor.CodeUpstream, "the metadata names no token_endpoint", "report this to the operator of the authorization server")
 	}
-	f.passStep(s, m.Issuer+" says where to log in")
+	f.passStep(s, m.Issuer+" names its endpoints")
 	return nil
 }
 

@@ -96,41 +96,41 @@ func TestFaults(t *testing.T) {
 		"no authorization server": {set: func(g *upstreams.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`"}`)) }, want: "names no authorization server"},
 		"an address that is none": {set: func(g *upstreams.Guarded) {
 			g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["javascript:alert(1)"]}`))
-		}, want: "no address of the web"},
+		}, want: "is not an http or https URL"},
 		"an address within": {set: func(g *upstreams.Guarded) {
 			g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["http://169.254.169.254"]}`))
-		}, want: "cannot be read"},
-		"no metadata":           {set: func(g *upstreams.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
-		"metadata that is none": {set: func(g *upstreams.Guarded) { g.Break(serverAt, answers(200, "<html>")) }, want: "no metadata"},
+		}, want: "cannot read the metadata"},
+		"not valid metadata":           {set: func(g *upstreams.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
+		"metadata that is none": {set: func(g *upstreams.Guarded) { g.Break(serverAt, answers(200, "<html>")) }, want: "not valid metadata"},
 		"the issuer fails":      {set: func(g *upstreams.Guarded) { g.Break(serverAt, status(500)) }, want: "authorization server failed with HTTP 500", remedy: "later"},
 		"another issuer": {set: func(g *upstreams.Guarded) {
 			g.Break(serverAt, document(map[string]any{"issuer": "https://evil.example"}, g))
-		}, want: "calls itself https://evil.example"},
-		"not the operator's issuer":    {server: func(s *oauthclient.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
+		}, want: "has the issuer https://evil.example"},
+		"not the operator's issuer":    {server: func(s *oauthclient.Server) { s.Issuer = "https://idp.example" }, want: "auth.issuer allows only https://idp.example", remedy: "change issuer"},
 		"the client of another issuer": {server: func(s *oauthclient.Server) { s.ClientID = "by-hand" }, pinned: oauthclient.Pin{Issuer: "https://idp.example"}, want: "was used with https://idp.example until now", remedy: "issuer"},
 		"no PKCE": {set: func(g *upstreams.Guarded) {
 			g.Break(serverAt, document(map[string]any{"code_challenge_methods_supported": []string{"plain"}}, g))
 		}, want: "PKCE"},
 		"no registration": {set: func(g *upstreams.Guarded) {
 			g.Break(serverAt, document(map[string]any{"registration_endpoint": nil}, g))
-		}, want: "lets no client register itself", remedy: "client_id"},
+		}, want: "does not support client registration", remedy: "client_id"},
 		"registration refused": {set: func(g *upstreams.Guarded) {
 			g.Break("/register", answers(403, `{"error":"access_denied","error_description":"not you"}`))
-		}, want: "does not take us as a client (HTTP 403: access_denied, not you)", remedy: "client_id"},
+		}, want: "rejected the registration (HTTP 403: access_denied, not you)", remedy: "client_id"},
 		"a script for a page": {set: func(g *upstreams.Guarded) {
 			g.Break(serverAt, document(map[string]any{"authorization_endpoint": "javascript:alert(1)"}, g))
-		}, want: "authorization_endpoint is no address"},
+		}, want: "authorization_endpoint is not an http or https URL"},
 
-		"mix-up":             {answer: func(q url.Values) { q.Set("iss", "https://evil.example") }, want: "mixes up authorization servers"},
-		"no issuer named":    {answer: func(q url.Values) { q.Del("iss") }, want: "always says that an answer is its own"},
-		"another state":      {answer: func(q url.Values) { q.Set("state", "x") }, want: "answer to another login"},
-		"the person says no": {answer: func(q url.Values) { q.Set("error", "access_denied"); q.Del("code") }, want: "said no"},
+		"mix-up":             {answer: func(q url.Values) { q.Set("iss", "https://evil.example") }, want: "authorization server mix-up"},
+		"no issuer named":    {answer: func(q url.Values) { q.Del("iss") }, want: "sends iss with each response"},
+		"another state":      {answer: func(q url.Values) { q.Set("state", "x") }, want: "belongs to another login"},
+		"the person says no": {answer: func(q url.Values) { q.Set("error", "access_denied"); q.Del("code") }, want: "denied the login"},
 		"nothing came":       {answer: func(q url.Values) { q.Del("code") }, want: "no code"},
-		"a code of another":  {answer: func(q url.Values) { q.Set("code", "code-of-another") }, want: "the code is not taken: it has expired, or was used before", remedy: "log in again"},
-		"a code used twice":  {redo: true, want: "the code is not taken"},
-		"no token":           {set: func(g *upstreams.Guarded) { g.Break("/token", answers(200, `{}`)) }, want: "no token"},
+		"a code of another":  {answer: func(q url.Values) { q.Set("code", "code-of-another") }, want: "the authorization server rejected the code: it has expired, or was used before", remedy: "log in again"},
+		"a code used twice":  {redo: true, want: "rejected the code"},
+		"no token":           {set: func(g *upstreams.Guarded) { g.Break("/token", answers(200, `{}`)) }, want: "without a token"},
 		"the token fails":    {set: func(g *upstreams.Guarded) { g.Break("/token", status(502)) }, want: "failed with HTTP 502", remedy: "later"},
-		"unknown client":     {set: func(g *upstreams.Guarded) { g.Break("/token", answers(401, `{"error":"invalid_client"}`)) }, want: "does not know the client"},
+		"unknown client":     {set: func(g *upstreams.Guarded) { g.Break("/token", answers(401, `{"error":"invalid_client"}`)) }, want: "does not accept the client"},
 		"clocks": {set: func(g *upstreams.Guarded) {
 			g.Break("/token", answers(400, `{"error":"invalid_grant"}`, "Date: "+late))
 		}, want: "the clock of the authorization server is 3h0m", remedy: "clock"},
@@ -366,7 +366,7 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("%v %v", again, err)
 		}
 		kept, _ := d.Load(t.Context())
-		if tr := traces(); len(tr) != 1 || tr[0].OK || !strings.Contains(tr[0].Verdict, "the refresh token is not taken any more") || kept.IsLive() || kept.Token.Refresh != "" {
+		if tr := traces(); len(tr) != 1 || tr[0].OK || !strings.Contains(tr[0].Verdict, "rejected the refresh token") || kept.IsLive() || kept.Token.Refresh != "" {
 			t.Errorf("%+v %+v", tr, kept)
 		}
 	})

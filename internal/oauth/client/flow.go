@@ -139,7 +139,7 @@ func (f *flow) postJSON(ctx context.Context, name, address string, document any)
 func (f *flow) sendRequest(ctx context.Context, name string, req *http.Request, err error) (*junctor.TraceStep, response) {
 	s := f.beginStep(name)
 	if err != nil {
-		return s, response{err: junctor.Errorf(junctor.CodeInvalid, "it is not an address")}
+		return s, response{err: junctor.Errorf(junctor.CodeInvalid, "not a valid URL")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
@@ -172,9 +172,9 @@ func transportError(ctx context.Context, err error) error {
 		return e
 	}
 	if ctx.Err() != nil {
-		return &junctor.Error{Code: junctor.CodeTimeout, Message: "it did not answer in time", Cause: err}
+		return &junctor.Error{Code: junctor.CodeTimeout, Message: "no response in time", Cause: err}
 	}
-	return &junctor.Error{Code: junctor.CodeUnreachable, Message: "it could not be reached", Cause: err}
+	return &junctor.Error{Code: junctor.CodeUnreachable, Message: "cannot connect", Cause: err}
 }
 
 // isPublicField reports whether the value of a form or JSON field may be shown in a
@@ -205,7 +205,7 @@ func (f *flow) showBody(body []byte, keep func(string) bool) string {
 		}
 		body, _ = json.Marshal(object) //nolint:errchkjson // it was one
 	} else if keep != nil && len(body) > 0 {
-		return "(no JSON object, not shown)"
+		return "(not a JSON object, not shown)"
 	}
 	text := f.scrubText(strings.ToValidUTF8(string(body), "\uFFFD"))
 	if len(text) > maxShownBody {

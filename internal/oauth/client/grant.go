@@ -54,7 +54,7 @@ func (f *flow) checkGrant(step string, g *Grant, server Server) error {
 		return nil // a self-registered client belongs to its issuer
 	}
 	if server.Issuer != "" && !SameIssuer(server.Issuer, g.Endpoints.Issuer) {
-		return f.failStep(f.beginStep(step), junctor.CodeUnauthenticated, fmt.Sprintf("the login is one at %s, and the server's login is for %s alone", g.Endpoints.Issuer, server.Issuer), "log in again")
+		return f.failStep(f.beginStep(step), junctor.CodeUnauthenticated, fmt.Sprintf("the login is from %s, but auth.issuer allows only %s", g.Endpoints.Issuer, server.Issuer), "log in again")
 	}
 	return f.checkPin(server.ClientID, server.Pin, g.Endpoints, server.Issuer != "")
 }
@@ -69,7 +69,7 @@ func (c *Client) RevokeGrant(ctx context.Context, g *Grant, server Server) *junc
 		return f.trace
 	}
 	if !g.Endpoints.canRevoke() {
-		f.passStep(f.beginStep(stepRevoke), g.Endpoints.Issuer+" takes none back: they are forgotten here, and end there by themselves")
+		f.passStep(f.beginStep(stepRevoke), g.Endpoints.Issuer+" cannot revoke tokens: Junctor has deleted them, and they stay valid until they expire")
 		f.succeed("logged out")
 		return f.trace
 	}
@@ -85,12 +85,12 @@ func (c *Client) RevokeGrant(ctx context.Context, g *Grant, server Server) *junc
 		}
 		s, res := f.postForm(ctx, stepRevoke, at.Revocation, form, header)
 		if !res.succeeded() {
-			_ = f.failStep(s, junctor.CodeUpstream, "it was not taken back: the token is forgotten here, and may go on there until it ends", "revoke it at "+g.Endpoints.Issuer+" by hand")
+			_ = f.failStep(s, junctor.CodeUpstream, "the token was not revoked: Junctor has deleted it, but it may stay valid until it expires", "revoke it at "+g.Endpoints.Issuer+" by hand")
 			return f.trace
 		}
-		f.passStep(s, "the "+strings.ReplaceAll(t.hint, "_", " ")+" is over")
+		f.passStep(s, "the "+strings.ReplaceAll(t.hint, "_", " ")+" is revoked")
 	}
-	f.succeed("logged out, and the tokens are revoked")
+	f.succeed("logged out; the tokens are revoked")
 	return f.trace
 }
 
@@ -164,7 +164,7 @@ func (f *flow) requestGrant(ctx context.Context, server Server, target *loginTar
 		token.Scopes = strings.Fields(form.Get("scope"))
 	}
 	token.Refresh = ""
-	f.succeed("a token of " + at.Issuer)
+	f.succeed("received a token from " + at.Issuer)
 	return &Grant{Origin: OriginOf(server.URL), Resource: target.resource, Endpoints: at, Client: RegisteredClient{Issuer: at.Issuer, ID: client.ID, Auth: client.Auth}, Token: token, Since: f.client.Now()}, nil
 }
 

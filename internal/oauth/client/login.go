@@ -221,10 +221,10 @@ func (l *Login) renewGrant(ctx context.Context, from *Grant) (*Grant, error) {
 	}
 	// A login or logout during the renewal wins: its grant must not be overwritten.
 	if kept, kerr := l.store.Load(ctx); kerr == nil && (kept == nil || kept.Token.Access != from.Token.Access) {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the login was changed while it was renewed: try again")
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the login changed while it was renewed: try again")
 	}
 	if serr := l.store.Save(ctx, next); serr != nil && err == nil {
-		trace.Remedy = "it could not be stored, and is lost with a restart: log in again then"
+		trace.Remedy = "the login could not be stored and is lost at a restart: log in again after a restart"
 	}
 	return next, err
 }

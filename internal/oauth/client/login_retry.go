@@ -55,10 +55,10 @@ func (c *Client) TraceRejectedToken(g *Grant, wants Challenge) *junctor.Trace {
 	f := c.newFlow(junctor.TraceCall)
 	s := f.beginStep(stepCall)
 	s.Status = wants.Status
-	verdict, remedy := "the server refuses a token that "+g.Endpoints.Issuer+" gave for it a moment ago", "tell the server's operator: it has to accept tokens of the authorization server that it names, for "+g.Resource
+	verdict, remedy := "the server rejects a token that "+g.Endpoints.Issuer+" issued for it a moment ago", "report this to the server's operator: the server must accept tokens of the authorization server that it names, with the audience "+g.Resource
 	if skew := wants.Date.Sub(now).Round(time.Second); !wants.Date.IsZero() && skew.Abs() > maxClockSkew {
-		verdict += fmt.Sprintf(", and its clock is %s %s ours: it takes new tokens for too old or too new", skew.Abs(), skewDirection(skew))
-		remedy = "have the clock of the server set, or set that of this machine"
+		verdict += fmt.Sprintf(", and the clock of the server is %s %s ours: new tokens look expired or not yet valid to it", skew.Abs(), skewDirection(skew))
+		remedy = "synchronize the clocks of the server and of this machine"
 	}
 	_ = f.failStep(s, junctor.CodeUpstream, verdict, remedy)
 	return f.trace

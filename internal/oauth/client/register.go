@@ -27,18 +27,18 @@ func (f *flow) chooseClient(ctx context.Context, target *loginTarget, in LoginRe
 		s := f.beginStep(stepRegister)
 		f.secrets = append(f.secrets, server.Secret.Reveal())
 		c := &RegisteredClient{Issuer: m.Issuer, ID: server.ClientID, Secret: server.Secret.Reveal(), Auth: server.chooseAuthMethod(m.TokenEndpointAuthMethodsSupported)}
-		f.passStep(s, "the client that is set for the server, "+c.ID)
+		f.passStep(s, "configured client "+c.ID)
 		return c, nil
 	case f.client.MetadataURL != "" && m.ClientIDMetadataDocumentSupported:
-		f.passStep(f.beginStep(stepRegister), "the metadata document "+f.client.MetadataURL+" says who we are")
+		f.passStep(f.beginStep(stepRegister), "client metadata document "+f.client.MetadataURL)
 		return &RegisteredClient{Issuer: m.Issuer, ID: f.client.MetadataURL, Auth: AuthNone, Redirect: redirect}, nil
 	case known != nil && SameIssuer(known.Issuer, m.Issuer) && known.Redirect == redirect && (known.Expires.IsZero() || f.client.Now().Before(known.Expires)):
 		f.secrets = append(f.secrets, known.Secret)
-		f.passStep(f.beginStep(stepRegister), "the client "+known.ID+", registered there before")
+		f.passStep(f.beginStep(stepRegister), "client "+known.ID+", registered before")
 		return known, nil
 	case m.RegistrationEndpoint == "":
-		return nil, f.failStep(f.beginStep(stepRegister), junctor.CodeDenied, m.Issuer+" lets no client register itself",
-			"register one there by hand, with the redirect address "+redirect+", and set its client_id (and secret) in the server's auth")
+		return nil, f.failStep(f.beginStep(stepRegister), junctor.CodeDenied, m.Issuer+" does not support client registration",
+			"register a client there by hand, with the redirect URI "+redirect+", and set its client_id (and secret) in the server's auth")
 	}
 	return f.registerClient(ctx, m, redirect)
 }
@@ -48,7 +48,7 @@ func (f *flow) chooseClient(ctx context.Context, target *loginTarget, in LoginRe
 // controls the metadata of the server or of its issuer could obtain the secret. If
 // the operator names the issuer (named), a pin to another issuer no longer applies.
 func (f *flow) checkPin(client string, pin Pin, at Endpoints, named bool) error {
-	const ask = "ask the operators of the server and of the authorization server whether that is right; then "
+	const ask = "ask the operators of the server and of the authorization server to confirm the change; then "
 	switch {
 	case pin.Issuer == "":
 		return nil
@@ -56,11 +56,11 @@ func (f *flow) checkPin(client string, pin Pin, at Endpoints, named bool) error 
 		if named {
 			return nil
 		}
-		return f.failStep(f.beginStep(stepRegister), junctor.CodeDenied, fmt.Sprintf("the client %s was used with %s until now, and the server sends people to %s: it is not used there", client, pin.Issuer, at.Issuer),
-			ask+"name the new one as the issuer in the server's auth")
+		return f.failStep(f.beginStep(stepRegister), junctor.CodeDenied, fmt.Sprintf("the client %s was used with %s until now, but the server now names %s: the client was not used there", client, pin.Issuer, at.Issuer),
+			ask+"set issuer in the server's auth to the new one")
 	case pin.TokenOrigin != "" && pin.TokenOrigin != OriginOf(at.Token):
-		return f.failStep(f.beginStep(stepRegister), junctor.CodeDenied, fmt.Sprintf("the client %s proved itself to %s until now, and %s names a token endpoint at %s: it is not used there", client, pin.TokenOrigin, at.Issuer, OriginOf(at.Token)),
-			ask+"enter the client's secret again in the server's auth")
+		return f.failStep(f.beginStep(stepRegister), junctor.CodeDenied, fmt.Sprintf("the secret of the client %s was sent to %s until now, but %s names a token endpoint at %s: the secret was not sent there", client, pin.TokenOrigin, at.Issuer, OriginOf(at.Token)),
+			ask+"enter client_secret in the server's auth again")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (f *flow) registerClient(ctx context.Context, m *oauthex.AuthServerMeta, re
 	}
 	s, res := f.postJSON(ctx, stepRegister, m.RegistrationEndpoint, ask)
 	if res.err != nil {
-		return nil, f.failStep(s, junctor.CodeOf(res.err), "the registration failed: "+junctor.AsError(res.err).Message, "check that the authorization server can be reached from here")
+		return nil, f.failStep(s, junctor.CodeOf(res.err), "the registration failed: "+junctor.AsError(res.err).Message, "check that this instance can reach the authorization server")
 	}
 	var got struct {
 		ClientID  string `json:"client_id"`
@@ -101,12 +101,12 @@ func (f *flow) registerClient(ctx context.Context, m *oauthex.AuthServerMeta, re
 	err := json.Unmarshal(res.body, &got)
 	switch {
 	case res.status >= 500:
-		return nil, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the authorization server failed with HTTP %d", res.status), "try again later, or tell its operator")
+		return nil, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the authorization server failed with HTTP %d", res.status), "try again later, or report this to its operator")
 	case !res.succeeded():
-		return nil, f.failStep(s, junctor.CodeDenied, fmt.Sprintf("it does not take us as a client (HTTP %d%s)", res.status, got.asSuffix()),
-			"register one there by hand, with the redirect address "+redirect+", and set its client_id (and secret) in the server's auth")
+		return nil, f.failStep(s, junctor.CodeDenied, fmt.Sprintf("the authorization server rejected the registration (HTTP %d%s)", res.status, got.asSuffix()),
+			"register a client there by hand, with the redirect URI "+redirect+", and set its client_id (and secret) in the server's auth")
 	case err != nil || got.ClientID == "":
-		return nil, f.failStep(s, junctor.CodeUpstream, "it answered without a client_id", "tell the operator of the authorization server")
+		return nil, f.failStep(s, junctor.CodeUpstream, "the response has no client_id", "report this to the operator of the authorization server")
 	}
 	c := &RegisteredClient{Issuer: m.Issuer, ID: got.ClientID, Secret: got.Secret, Auth: AuthMethod(got.Auth), Redirect: redirect}
 	if c.Auth == "" { // the requested method applies

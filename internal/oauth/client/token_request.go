@@ -52,14 +52,14 @@ func (f *flow) requestToken(ctx context.Context, q tokenRequest) (token Token, r
 	}
 	header := http.Header{}
 	if err := f.authenticateClient(q.client, q.endpoints, form, header); err != nil {
-		return Token{}, false, f.failStep(f.beginStep(q.step), junctor.CodeInvalid, junctor.AsError(err).Message, "enter the client's private key again, in the server's auth")
+		return Token{}, false, f.failStep(f.beginStep(q.step), junctor.CodeInvalid, junctor.AsError(err).Message, "enter the client's private key in the server's auth again")
 	}
 	s, res := f.postForm(ctx, q.step, q.endpoints.Token, form, header)
 	var g tokenResponse
 	parsed := json.Unmarshal(res.body, &g)
 	if res.err == nil && res.succeeded() && parsed == nil && g.Access != "" {
 		if !strings.EqualFold(g.Type, "bearer") && g.Type != "" && g.Issued == "" {
-			return Token{}, false, f.failStep(s, junctor.CodeUpstream, "the token is of the type "+clipText(g.Type)+", which is not spoken here", "tell the operator of the authorization server: bearer tokens are")
+			return Token{}, false, f.failStep(s, junctor.CodeUpstream, "the token is of the type "+clipText(g.Type)+", which Junctor does not support", "report this to the operator of the authorization server: Junctor supports Bearer tokens only")
 		}
 		token = g.toToken(f.client.Now())
 		f.passStep(s, "a token"+describeLife(token, f.client.Now()))
@@ -71,12 +71,12 @@ func (f *flow) requestToken(ctx context.Context, q tokenRequest) (token Token, r
 
 // describeLife describes how long a token is valid, for a trace.
 func describeLife(t Token, now time.Time) string {
-	text := ", for a time that is not said"
+	text := ", without expires_in"
 	if !t.ExpiresAt.IsZero() {
 		text = " for " + t.ExpiresAt.Sub(now).Round(time.Second).String()
 	}
 	if t.Refresh != "" {
-		text += ", and one to renew it with"
+		text += ", with a refresh token"
 	}
 	return text
 }
@@ -99,29 +99,29 @@ func (g *tokenResponse) toToken(now time.Time) Token {
 // reject valid requests with any error.
 func (f *flow) explainRefusal(s *junctor.TraceStep, q tokenRequest, res response, p errorResponse) (refused bool, err error) {
 	if res.err == nil && res.status/100 == 4 && res.skew != 0 {
-		return false, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("refused (HTTP %d%s), and the clock of the authorization server is %s %s ours: it takes what we send for too old or too new",
-			res.status, p.asSuffix(), res.skew.Abs(), skewDirection(res.skew)), "set the clock of this machine, or have that of the authorization server set")
+		return false, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("refused (HTTP %d%s), and the clock of the authorization server is %s %s ours: our requests look expired or not yet valid to it",
+			res.status, p.asSuffix(), res.skew.Abs(), skewDirection(res.skew)), "synchronize the clocks of this machine and of the authorization server")
 	}
 	switch {
 	case res.err != nil:
-		return false, f.failStep(s, junctor.CodeOf(res.err), "no answer: "+junctor.AsError(res.err).Message, "try again; check that the authorization server can be reached from here")
+		return false, f.failStep(s, junctor.CodeOf(res.err), "no response: "+junctor.AsError(res.err).Message, "try again; check that this instance can reach the authorization server")
 	case res.status >= 500:
-		return false, f.failStep(s, junctor.CodeUnavailable, fmt.Sprintf("the authorization server failed with HTTP %d%s", res.status, p.asSuffix()), "try again later, or tell its operator")
+		return false, f.failStep(s, junctor.CodeUnavailable, fmt.Sprintf("the authorization server failed with HTTP %d%s", res.status, p.asSuffix()), "try again later, or report this to its operator")
 	case res.status == http.StatusTooManyRequests:
-		return false, f.failStep(s, junctor.CodeUnavailable, "the authorization server takes no more requests for now", "try again later")
+		return false, f.failStep(s, junctor.CodeUnavailable, "the authorization server limits requests", "try again later")
 	case p.Error == "invalid_client" || p.Error == "unauthorized_client" || p.Error == "" && (res.status == http.StatusUnauthorized || res.status == http.StatusForbidden):
-		return false, f.failStep(s, junctor.CodeUnauthenticated, "it does not know the client "+q.client.ID+", or not by this proof"+p.asSuffix(), "check client_id and secret in the server's auth, or log in again to register anew")
+		return false, f.failStep(s, junctor.CodeUnauthenticated, "the authorization server does not accept the client "+q.client.ID+" or its credentials"+p.asSuffix(), "check client_id and secret in the server's auth, or log in again to register a new client")
 	case p.Error == "invalid_grant":
 		what, remedy := explainInvalidGrant(q.form.Get("grant_type"))
 		return true, f.failStep(s, junctor.CodeUnauthenticated, what+p.asSuffix(), remedy)
 	case p.Error == "invalid_scope":
-		return true, f.failStep(s, junctor.CodeUnauthenticated, "it does not give these rights"+p.asSuffix(), "change the scope in the server's auth, and log in again")
+		return true, f.failStep(s, junctor.CodeUnauthenticated, "the authorization server does not grant these scopes"+p.asSuffix(), "change the scope in the server's auth, and log in again")
 	case p.Error == "invalid_target":
-		return true, f.failStep(s, junctor.CodeUnauthenticated, "it gives no tokens for the server "+q.resource+p.asSuffix(), "tell the server's operator, who named this authorization server")
+		return true, f.failStep(s, junctor.CodeUnauthenticated, "the authorization server issues no tokens for the server "+q.resource+p.asSuffix(), "report this to the server's operator: the server names this authorization server")
 	case p.Error != "":
-		return res.status/100 == 4, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("it answered with HTTP %d%s", res.status, p.asSuffix()), "tell the operator of the authorization server")
+		return res.status/100 == 4, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the authorization server answered with HTTP %d%s", res.status, p.asSuffix()), "report this to the operator of the authorization server")
 	}
-	return false, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("it answered with HTTP %d and no token", res.status), "tell the operator of the authorization server")
+	return false, f.failStep(s, junctor.CodeUpstream, fmt.Sprintf("the authorization server answered with HTTP %d, without a token", res.status), "report this to the operator of the authorization server")
 }
 
 // explainInvalidGrant describes the error invalid_grant for a grant type, and what
@@ -129,13 +129,13 @@ func (f *flow) explainRefusal(s *junctor.TraceStep, q tokenRequest, res response
 func explainInvalidGrant(grant string) (what, remedy string) {
 	switch grant {
 	case "authorization_code":
-		return "the code is not taken: it has expired, or was used before", "log in again"
+		return "the authorization server rejected the code: it has expired, or was used before", "log in again"
 	case "refresh_token":
-		return "the refresh token is not taken any more: the login has ended or was revoked", "log in again"
+		return "the authorization server rejected the refresh token: the login has ended, or was revoked", "log in again"
 	case grantTypeAssertion:
-		return "the assertion is not taken: it has expired, or is not for this authorization server", "check the subject in the server's auth, and whether who issued it is trusted there"
+		return "the authorization server rejected the assertion: it has expired, or is for another authorization server", "check subject in the server's auth, and that the authorization server trusts its issuer"
 	}
-	return "the token is not taken in exchange: it has expired, or may not be exchanged here", "check the subject in the server's auth, and whether who issued it is trusted there"
+	return "the authorization server rejected the token exchange: the token has expired, or must not be exchanged here", "check subject in the server's auth, and that the authorization server trusts its issuer"
 }
 
 // skewDirection is whether another clock is ahead of ours or behind it.
@@ -174,7 +174,7 @@ func (f *flow) authenticateClient(c *RegisteredClient, at Endpoints, form url.Va
 			form.Set("client_id", c.ID)
 		}
 	default:
-		return junctor.Errorf(junctor.CodeInvalid, "the authorization server wants the client to prove itself by %s, which is not spoken here", clipText(string(c.Auth)))
+		return junctor.Errorf(junctor.CodeInvalid, "the authorization server requires the client authentication %s, which Junctor does not support", clipText(string(c.Auth)))
 	}
 	return nil
 }

@@ -32,20 +32,20 @@ func signatureAlgorithms() []jose.SignatureAlgorithm {
 func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Time) (*verifiedToken, error) {
 	parsed, err := jwt.ParseSigned(text, signatureAlgorithms())
 	if err != nil || len(parsed.Headers) != 1 {
-		return nil, invalidTokenf("the token is not a JWT that is signed with a public key's algorithm")
+		return nil, invalidTokenf("the token is not a JWT with an asymmetric signature")
 	}
 	switch typ, _ := parsed.Headers[0].ExtraHeaders[jose.HeaderType].(string); strings.TrimPrefix(strings.ToLower(typ), "application/") {
 	case "", "jwt", "at+jwt":
 	default:
-		return nil, invalidTokenf("the token is no access token")
+		return nil, invalidTokenf("the token is not an access token")
 	}
 	var claims jwt.Claims
 	if err := parsed.UnsafeClaimsWithoutVerification(&claims); err != nil {
-		return nil, invalidTokenf("the token is not a JWT with claims")
+		return nil, invalidTokenf("the token is not a JWT with a JSON object of claims")
 	}
 	keys := v.keySets[claims.Issuer]
 	if keys == nil {
-		return nil, invalidTokenf("the token is of an issuer that is not trusted here")
+		return nil, invalidTokenf("this instance does not trust the issuer of the token")
 	}
 	all, err := keys.verifySignature(ctx, parsed, &claims)
 	if err != nil {
@@ -58,7 +58,7 @@ func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Ti
 		return nil, err
 	}
 	if _, id := all["at_hash"]; claims.Subject == "" || id {
-		return nil, invalidTokenf("the token is no access token of a person or program")
+		return nil, invalidTokenf("the token is not an access token of a user or client")
 	}
 	u, err := v.admitUser(ctx, keys.issuer.AdmissionPolicy, identity.Claims{Subject: claims.Subject, Values: all})
 	if err != nil {
@@ -75,7 +75,7 @@ func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Ti
 // expiry is rejected.
 func checkTimes(c *jwt.Claims, now time.Time) error {
 	if c.Expiry == nil {
-		return invalidTokenf("the token does not say when it expires")
+		return invalidTokenf("the token has no exp")
 	}
 	err := c.ValidateWithLeeway(jwt.Expected{Time: now}, clockLeeway)
 	switch {
@@ -84,7 +84,7 @@ func checkTimes(c *jwt.Claims, now time.Time) error {
 	case errors.Is(err, jwt.ErrNotValidYet):
 		return invalidTokenf("the token is not valid yet")
 	case err != nil:
-		return invalidTokenf("the token was issued in the future")
+		return invalidTokenf("iat of the token is in the future")
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (k *keySet) verifySignature(ctx context.Context, t *jwt.JSONWebToken, claim
 			return all, nil
 		}
 	}
-	return nil, invalidTokenf("the token is not signed by its issuer")
+	return nil, invalidTokenf("the signature of the token does not match a key of its issuer")
 }
 
 // findKeys returns the keys that may have signed a token: the one that it names, or
@@ -78,7 +78,7 @@ func (k *keySet) findKeys(ctx context.Context, kid string) ([]jose.JSONWebKey, e
 	}
 	k.refreshKeys(ctx)
 	if k.fetched.Load() == nil {
-		e := junctor.Errorf(junctor.CodeUnavailable, "the keys of the token's issuer cannot be had just now; try again in a moment")
+		e := junctor.Errorf(junctor.CodeUnavailable, "cannot load the keys of the token's issuer; try again in a moment")
 		e.RetryAfter = minRefreshInterval
 		return nil, e
 	}
@@ -184,7 +184,7 @@ func (k *keySet) getJSON(ctx context.Context, address string, to any) error {
 		return err
 	}
 	if json.Unmarshal(body, to) != nil {
-		return errors.New(address + " answers what cannot be read")
+		return errors.New(address + " does not answer with valid JSON")
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ type Verifier struct {
 // New returns a Verifier, or an error if a required option is missing.
 func New(o Options) (*Verifier, error) {
 	if o.Identity == nil || o.URL == nil || len(o.Issuers) == 0 && o.LocalIssuer == nil || len(o.Scopes) == 0 {
-		return nil, junctor.Errorf(junctor.CodeInternal, "verifying tokens needs Identity, URL, LocalIssuer or Issuers, and Scopes")
+		return nil, junctor.Errorf(junctor.CodeInternal, "resource: Identity, URL, Scopes, and LocalIssuer or Issuers are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -103,7 +103,7 @@ func New(o Options) (*Verifier, error) {
 	v.scopeParameter = strings.Join(slices.Compact(names), " ")
 	for i := range o.Issuers {
 		if o.Issuers[i].Client == nil {
-			return nil, junctor.Errorf(junctor.CodeInternal, "the issuer %s cannot be reached without a client", o.Issuers[i].Issuer)
+			return nil, junctor.Errorf(junctor.CodeInternal, "resource: the issuer %s has no Client", o.Issuers[i].Issuer)
 		}
 		v.keySets[o.Issuers[i].Issuer] = &keySet{issuer: &o.Issuers[i], now: o.Now, log: o.Log}
 	}
@@ -215,9 +215,9 @@ func (v *Verifier) checkAudience(t *verifiedToken, path string) error {
 		}
 	}
 	if fixed {
-		return invalidTokenf("the token is for another audience; it has to be for %s", strings.Join(v.options.Audiences, " or "))
+		return invalidTokenf("the token is for another audience; its audience must be %s", strings.Join(v.options.Audiences, " or "))
 	}
-	return invalidTokenf("the token is for another audience; it has to be for %s", base+path)
+	return invalidTokenf("the token is for another audience; its audience must be %s", base+path)
 }
 
 // admitUser returns the user of a token and creates it on first use.

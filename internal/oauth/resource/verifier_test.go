@@ -158,18 +158,18 @@ func TestExactAnswers(t *testing.T) {
 		name, token, says string
 	}{
 		{"expired", mint(t, a, i, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}), "the token has expired"},
-		{"wrong audience", mint(t, a, i, map[string]any{"aud": "https://else.example/mcp"}), "the token is for another audience; it has to be for " + i.URL + "/mcp"},
-		{"audience that begins alike", mint(t, a, i, map[string]any{"aud": i.URL + "/mcp/"}), "the token is for another audience; it has to be for " + i.URL + "/mcp"},
-		{"wrong issuer", foreign, "the token is of an issuer that is not trusted here"},
-		{"another's signature", mint(t, other, i, map[string]any{"iss": a.URL}), "the token is not signed by its issuer"},
+		{"wrong audience", mint(t, a, i, map[string]any{"aud": "https://else.example/mcp"}), "the token is for another audience; its audience must be " + i.URL + "/mcp"},
+		{"audience that begins alike", mint(t, a, i, map[string]any{"aud": i.URL + "/mcp/"}), "the token is for another audience; its audience must be " + i.URL + "/mcp"},
+		{"wrong issuer", foreign, "this instance does not trust the issuer of the token"},
+		{"another's signature", mint(t, other, i, map[string]any{"iss": a.URL}), "the signature of the token does not match a key of its issuer"},
 		{"not yet", mint(t, a, i, map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}), "the token is not valid yet"},
-		{"from the future", mint(t, a, i, map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), "the token was issued in the future"},
-		{"for ever", mint(t, a, i, map[string]any{"exp": nil}), "the token does not say when it expires"},
-		{"nobody's", mint(t, a, i, map[string]any{"sub": nil}), "the token is no access token of a person or program"},
-		{"an ID token", mint(t, a, i, map[string]any{"at_hash": "x"}), "the token is no access token of a person or program"},
-		{"of another type", signed(t, a, i, map[string]any{"typ": "logout+jwt"}), "the token is no access token"},
-		{"unsigned", unsigned(t, a, i), "the token is not a JWT that is signed with a public key's algorithm"},
-		{"no JWT", "eyJ.x.y", "the token is not a JWT that is signed with a public key's algorithm"},
+		{"from the future", mint(t, a, i, map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), "iat of the token is in the future"},
+		{"for ever", mint(t, a, i, map[string]any{"exp": nil}), "the token has no exp"},
+		{"nobody's", mint(t, a, i, map[string]any{"sub": nil}), "the token is not an access token of a user or client"},
+		{"an ID token", mint(t, a, i, map[string]any{"at_hash": "x"}), "the token is not an access token of a user or client"},
+		{"of another type", signed(t, a, i, map[string]any{"typ": "logout+jwt"}), "the token is not an access token"},
+		{"unsigned", unsigned(t, a, i), "the token is not a JWT with an asymmetric signature"},
+		{"no JWT", "eyJ.x.y", "the token is not a JWT with an asymmetric signature"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +209,7 @@ func TestMissingScope(t *testing.T) {
 	}
 	none := mint(t, a, i, map[string]any{"scope": "openid"})
 	r := echo(t, i, "/mcp", none)
-	const nothing = `{"jsonrpc":"2.0","id":null,"error":{"code":-31001,"message":"the token has no scope that means anything here","data":{"code":"denied"}}}`
+	const nothing = `{"jsonrpc":"2.0","id":null,"error":{"code":-31001,"message":"the token has no scope of this instance","data":{"code":"denied"}}}`
 	if r.Status != http.StatusForbidden || r.Body != nothing || r.Header.Get("WWW-Authenticate") != header("tools:read", both) {
 		t.Errorf("no scope: %d %s\n%s", r.Status, r.Body, r.Header.Get("WWW-Authenticate"))
 	}

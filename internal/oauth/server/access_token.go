@@ -22,11 +22,11 @@ func (srv *Server) LookupToken(ctx context.Context, token string) (party *identi
 	fail := func(err error) (*identity.TokenUser, string, time.Time, error) { return nil, "", time.Time{}, err }
 	now := srv.options.Now()
 	if ok, wait := srv.rateLimiter.Take(ctx, "authority:unknown tokens", lookupRate(), now); !ok {
-		e := junctor.Errorf(junctor.CodeUnavailable, "too many tokens are looked up just now: try again in a moment")
+		e := junctor.Errorf(junctor.CodeUnavailable, "too many unknown tokens were sent: try again in a moment")
 		e.RetryAfter = wait
 		return fail(e)
 	}
-	notValid := junctor.Errorf(junctor.CodeUnauthenticated, "the token is not valid any more: it has expired, or was revoked")
+	notValid := junctor.Errorf(junctor.CodeUnauthenticated, "the token is no longer valid: it has expired, or was revoked")
 	if len(token) > maxTokenLength {
 		return fail(notValid)
 	}

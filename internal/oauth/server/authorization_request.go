@@ -17,7 +17,7 @@ func singleValue(v url.Values, name string) (string, *oauthError) {
 	case 1:
 		return list[0], nil
 	}
-	return "", newOAuthError("invalid_request", "the parameter "+name+" stands there more than once")
+	return "", newOAuthError("invalid_request", "the parameter "+name+" is given more than once")
 }
 
 // readParameters reads several parameters, each of which may occur at most once.
@@ -69,19 +69,19 @@ func (srv *Server) parseAuthorizationRequest(v url.Values) (*authorizationReques
 	}
 	switch {
 	case kind == "":
-		return nil, newOAuthError("invalid_request", "response_type is missing; it has to be code")
+		return nil, newOAuthError("invalid_request", "response_type is missing; it must be code")
 	case kind != "code":
-		return nil, newOAuthError("unsupported_response_type", "response_type has to be code")
+		return nil, newOAuthError("unsupported_response_type", "response_type must be code")
 	case v.Has("request"):
-		return nil, newOAuthError("request_not_supported", "the parameter request is not known here")
+		return nil, newOAuthError("request_not_supported", "the parameter request is not supported")
 	case v.Has("request_uri"):
-		return nil, newOAuthError("request_uri_not_supported", "the parameter request_uri is not known here")
+		return nil, newOAuthError("request_uri_not_supported", "the parameter request_uri is not supported")
 	case r.Challenge == "":
-		return nil, newOAuthError("invalid_request", "code_challenge is missing: PKCE is needed, with S256")
+		return nil, newOAuthError("invalid_request", "code_challenge is missing: PKCE with S256 is required")
 	case method != "S256":
-		return nil, newOAuthError("invalid_request", "code_challenge_method has to be S256")
+		return nil, newOAuthError("invalid_request", "code_challenge_method must be S256")
 	case !isChallenge(r.Challenge):
-		return nil, newOAuthError("invalid_request", "code_challenge is not the SHA-256 of a verifier, in base64url")
+		return nil, newOAuthError("invalid_request", "code_challenge must be the SHA-256 of a verifier in base64url")
 	case len(state) > maxStateLength:
 		return nil, newOAuthError("invalid_request", "state is too long")
 	}
@@ -89,7 +89,7 @@ func (srv *Server) parseAuthorizationRequest(v url.Values) (*authorizationReques
 		r.Resource = srv.Issuer() + "/mcp"
 	}
 	if !srv.isMCPEndpoint(r.Resource) {
-		return nil, newOAuthError("invalid_target", "resource is none of the endpoints of this instance, such as "+srv.Issuer()+"/mcp")
+		return nil, newOAuthError("invalid_target", "resource must be an endpoint of this instance, such as "+srv.Issuer()+"/mcp")
 	}
 	r.forceConsent = slices.Contains(strings.Fields(prompt), "consent")
 	r.Scopes, oerr = srv.parseScopes(scope)
@@ -120,7 +120,7 @@ func (srv *Server) parseScopes(asked string) ([]junctor.Scope, *oauthError) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, newOAuthError("invalid_scope", "none of the scopes is one that tokens can carry here: "+srv.scopeNames(srv.allScopes))
+		return nil, newOAuthError("invalid_scope", "scope names no scope that tokens can have; use one of: "+srv.scopeNames(srv.allScopes))
 	}
 	return out, nil
 }

@@ -34,11 +34,11 @@ func (srv *Server) findClient(ctx context.Context, p *junctor.Principal, id stri
 		return srv.findDocumentClient(ctx, p, id)
 	}
 	if id == "" || len(id) > 100 {
-		return clientInfo{}, userErrorf("The program did not say who it is.")
+		return clientInfo{}, userErrorf("The client did not send a client_id.")
 	}
 	c, err := srv.options.Store.For(junctor.DefaultTenant).Client(ctx, id)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		return clientInfo{}, userErrorf("The program says that it is registered here, and it is not, or not any more. Remove this server from the program, and add it again.")
+		return clientInfo{}, userErrorf("This client is not registered here, or no longer. Remove this server from the client, and add it again.")
 	}
 	return clientInfo{id: c.ID, name: c.Name, redirects: c.Redirects}, err
 }
@@ -77,7 +77,7 @@ type cachedDocument struct {
 func (srv *Server) findDocumentClient(ctx context.Context, p *junctor.Principal, id string) (clientInfo, error) {
 	address, ok := parseDocumentURL(id)
 	if !ok {
-		return clientInfo{}, userErrorf("The program does not say in a way that can be followed who it is (its client_id is an address with a user, fragment, dots or no path in it).")
+		return clientInfo{}, userErrorf("The client_id of this client is not a valid URL: it must have a path, and must not contain a user, a fragment or dot segments.")
 	}
 	now := srv.options.Now()
 	d := &srv.documents
@@ -88,20 +88,20 @@ func (srv *Server) findDocumentClient(ctx context.Context, p *junctor.Principal,
 		return known.client, nil
 	}
 	if ok, _ := srv.rateLimiter.Take(ctx, "authority:documents:"+p.Party(), documentRate(), now); !ok {
-		return clientInfo{}, userErrorf("Too many programs asked for you in a short time. Wait a minute, and try again.")
+		return clientInfo{}, userErrorf("Too many clients asked for your consent in a short time. Wait a minute, then try again.")
 	}
 	text, err := d.fetchDocument(ctx, id)
 	if err != nil {
-		return clientInfo{}, userErrorf("The program says who it is at %s, and nothing that helps is there: %s.", id, junctor.AsError(err).Message)
+		return clientInfo{}, userErrorf("The client metadata document at %s cannot be read: %s.", id, junctor.AsError(err).Message)
 	}
 	m, oerr := readMetadata(text)
 	switch {
 	case oerr != nil:
-		return clientInfo{}, userErrorf("What the program says of itself at %s cannot be used: %s.", id, oerr.Text)
+		return clientInfo{}, userErrorf("The client metadata document at %s is invalid: %s.", id, oerr.Text)
 	case m.ClientID != id:
-		return clientInfo{}, userErrorf("What is said at %s is about another program.", id)
+		return clientInfo{}, userErrorf("The client metadata document at %s is for another client: its client_id differs.", id)
 	case m.Auth != "" && m.Auth != authNone:
-		return clientInfo{}, userErrorf("The program wants to prove itself in a way that is not known here (%s).", cleanName(m.Auth))
+		return clientInfo{}, userErrorf("The client requires the authentication method %s, which is not supported; it must be none.", cleanName(m.Auth))
 	}
 	c := clientInfo{id: id, name: m.displayName(), host: address.Host, redirects: m.Redirects}
 	d.mu.Lock()
@@ -145,11 +145,11 @@ func (d *documentCache) fetchDocument(ctx context.Context, id string) ([]byte, e
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusOK:
-		return nil, junctor.Errorf(junctor.CodeUpstream, "the answer is HTTP %d", resp.StatusCode)
+		return nil, junctor.Errorf(junctor.CodeUpstream, "the response is HTTP %d", resp.StatusCode)
 	case kind != "application/json" && !strings.HasSuffix(kind, "+json"):
-		return nil, junctor.Errorf(junctor.CodeUpstream, "the answer is not JSON")
+		return nil, junctor.Errorf(junctor.CodeUpstream, "the response is not JSON")
 	case len(text) > maxDocumentBytes:
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "the answer has more than %d bytes", maxDocumentBytes)
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "the response is larger than %d bytes", maxDocumentBytes)
 	}
 	return text, nil
 }
@@ -177,10 +177,10 @@ const authNone = "none"
 func readMetadata(text []byte) (*clientMetadata, *oauthError) {
 	var m clientMetadata
 	if err := strict.Unmarshal(text, &m); err != nil {
-		return nil, newOAuthError("invalid_client_metadata", "it is not a JSON object of client metadata")
+		return nil, newOAuthError("invalid_client_metadata", "the client metadata is not a JSON object")
 	}
 	if len(m.Redirects) == 0 || len(m.Redirects) > maxRedirects {
-		return nil, newOAuthError("invalid_redirect_uri", "it has no redirect_uris, or too many")
+		return nil, newOAuthError("invalid_redirect_uri", "redirect_uris is missing, or has too many entries")
 	}
 	for _, r := range m.Redirects {
 		if _, oerr := checkRedirect(r); oerr != nil {
@@ -188,7 +188,7 @@ func readMetadata(text []byte) (*clientMetadata, *oauthError) {
 		}
 	}
 	if len(m.Grants) > 0 && !slices.Contains(m.Grants, "authorization_code") || len(m.Responses) > 0 && !slices.Contains(m.Responses, "code") {
-		return nil, newOAuthError("invalid_client_metadata", "only the grant authorization_code, with the response code, is there for programs")
+		return nil, newOAuthError("invalid_client_metadata", "clients can only use the grant type authorization_code with the response type code")
 	}
 	return &m, nil
 }

@@ -67,18 +67,18 @@ const (
 func (srv *Server) PromptConsent(ctx context.Context, p *junctor.Principal, v url.Values) (*ConsentPrompt, error) {
 	var id, redirect string
 	if oerr := readParameters(v, map[string]*string{"client_id": &id, "redirect_uri": &redirect}); oerr != nil {
-		return nil, userErrorf("The program asked in a way that can be read in two ways: %s.", oerr.Text)
+		return nil, userErrorf("The request of the client is ambiguous: %s.", oerr.Text)
 	}
 	c, err := srv.findClient(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(c.redirects, func(r string) bool { return matchesRedirect(r, redirect) }) {
-		return nil, userErrorf("The program wants you to be sent to an address that is not one of its own. Somebody may be after your account; if it was you who began this, tell whoever makes the program.")
+		return nil, userErrorf("redirect_uri is not an address of this client. This may be an attack on your account. If you started this login, report it to the author of the client.")
 	}
 	to, oerr := checkRedirect(redirect)
 	if oerr != nil {
-		return nil, userErrorf("The program wants you to be sent to an address that is not safe.")
+		return nil, userErrorf("redirect_uri of this client is not a safe address.")
 	}
 	words, local := describeRedirect(to)
 	r, oerr := srv.parseAuthorizationRequest(v)
@@ -93,7 +93,7 @@ func (srv *Server) PromptConsent(ctx context.Context, p *junctor.Principal, v ur
 	}
 	if len(r.Scopes) == 0 {
 		state, _ := singleValue(v, "state")
-		return nil, srv.newRequestError(redirect, words, state, newOAuthError("access_denied", "your role allows nothing of what the program asks for"))
+		return nil, srv.newRequestError(redirect, words, state, newOAuthError("access_denied", "your role allows none of the requested scopes"))
 	}
 	former, err := srv.options.Store.For(p.Tenant).ConsentOf(ctx, p.User, c.id, r.Resource)
 	before := err == nil && coversScopes(former.Scopes, r.Scopes) && former.Redirect == withoutPort(to)
@@ -158,14 +158,14 @@ func (srv *Server) describeEndpoint(resource string) string {
 func describeScopes(scopes []junctor.Scope) []string {
 	words := map[junctor.Scope]string{
 		junctor.ScopeToolsRead:    "see tools, resources and prompts",
-		junctor.ScopeToolsCall:    "call tools, with your credentials where a server wants them",
-		junctor.ScopeBridgeCall:   "call servers that it names itself",
+		junctor.ScopeToolsCall:    "call tools, with your credentials if a server requires them",
+		junctor.ScopeBridgeCall:   "call servers that it chooses itself",
 		junctor.ScopeEventsSend:   "send events",
 		junctor.ScopeServersWrite: "add and change servers",
 		junctor.ScopeAgentsWrite:  "add and change agents",
 		junctor.ScopeKeysWrite:    "make keys",
 		junctor.ScopeAuditRead:    "read the records of calls",
-		junctor.ScopeAdmin:        "do everything that an admin can",
+		junctor.ScopeAdmin:        "do everything that an admin can do",
 	}
 	out := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -182,10 +182,10 @@ func (srv *Server) AnswerConsent(ctx context.Context, p *junctor.Principal, seal
 	var q pendingConsent
 	text, err := srv.options.Sealer.Open(purposeConsent, sealed)
 	if err != nil || json.Unmarshal(text, &q) != nil || !srv.options.Now().Before(time.UnixMicro(q.Until)) {
-		return "", userErrorf("This took too long. Go back to the program, and begin again.")
+		return "", userErrorf("This took too long. Go back to the client, and start again.")
 	}
 	if q.Tenant != p.Tenant || q.User != p.User || q.Login != p.Login {
-		return "", userErrorf("This was asked of somebody else, or before you signed in anew. Go back to the program, and begin again.")
+		return "", userErrorf("This request is for another user, or from an earlier sign-in. Go back to the client, and start again.")
 	}
 	if !yes {
 		srv.options.Log.LogAttrs(ctx, slog.LevelInfo, "OAuth consent denied by the user", slog.String("tenant", string(p.Tenant)), slog.String("user", p.User), slog.String("client", q.Client))
@@ -207,7 +207,7 @@ const (
 func (srv *Server) grantConsent(ctx context.Context, p *junctor.Principal, r *authorizationRequest) (string, error) {
 	to, oerr := checkRedirect(r.Redirect)
 	if oerr != nil {
-		return "", userErrorf("The program wants you to be sent to an address that is not safe.")
+		return "", userErrorf("redirect_uri of this client is not a safe address.")
 	}
 	now, code := srv.options.Now(), codePrefix+newSecret()
 	c := junctor.Consent{

@@ -137,8 +137,8 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%v %s", back, page.Body)
 	}
 	for path, why := range map[string]string{
-		"/other.json": "another program", "/key.json": "private_key_jwt", "/moved.json": "HTTP 302", "/long.json": "bytes", "/page.json": "not JSON",
-		"/script.json": "redirect address", "/broken.json": "JSON object", "/absent.json": "HTTP 404",
+		"/other.json": "another client", "/key.json": "private_key_jwt", "/moved.json": "HTTP 302", "/long.json": "bytes", "/page.json": "not JSON",
+		"/script.json": "redirect URI", "/broken.json": "JSON object", "/absent.json": "HTTP 404",
 	} {
 		page, back := ann.Open(s.request(v, "client_id", far.URL+path, "redirect_uri", there), "none")
 		if back != nil || page.Status != 400 || !strings.Contains(page.Body, why) || page.Question() != "" {
@@ -148,7 +148,7 @@ func TestDocuments(t *testing.T) {
 	for range 5 { // ten in a row are enough
 		page, _ = ann.Open(s.request(v, "client_id", far.URL+"/absent.json", "redirect_uri", there), "none")
 	}
-	if !strings.Contains(page.Body, "Too many programs") {
+	if !strings.Contains(page.Body, "Too many clients") {
 		t.Errorf("%s", page.Body)
 	}
 }

@@ -31,5 +31,5 @@ func (srv *Server) writeInternalError(w http.ResponseWriter, r *http.Request, er
 	e := junctor.AsError(err)
 	srv.options.Log.LogAttrs(r.Context(), slog.LevelError, "OAuth token request failed", slog.String("path", r.URL.Path),
 		slog.String("error", e.Message), slog.Any("cause", e.Cause))
-	writeJSON(w, http.StatusServiceUnavailable, newOAuthError("temporarily_unavailable", "this does not work just now; the log of this instance says why"))
+	writeJSON(w, http.StatusServiceUnavailable, newOAuthError("temporarily_unavailable", "the authorization server is unavailable; the log of this instance has the reason"))
 }

@@ -30,7 +30,7 @@ func (srv *Server) allowRequest(w http.ResponseWriter, r *http.Request, what str
 	ok, wait := srv.countRequest(r, what, rate)
 	if !ok {
 		w.Header().Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
-		writeJSON(w, http.StatusTooManyRequests, newOAuthError("temporarily_unavailable", "too many requests from this address: wait and try again"))
+		writeJSON(w, http.StatusTooManyRequests, newOAuthError("temporarily_unavailable", "too many requests from this address: wait, then try again"))
 	}
 	return ok
 }

@@ -22,27 +22,27 @@ func editorSchemes() []string {
 // javascript or file, have no dot and are rejected.
 func checkRedirect(text string) (*url.URL, *oauthError) {
 	no := func(why string) (*url.URL, *oauthError) {
-		return nil, newOAuthError("invalid_redirect_uri", "a redirect address is not taken: "+why)
+		return nil, newOAuthError("invalid_redirect_uri", "invalid redirect URI: "+why)
 	}
 	if len(text) > maxRedirectLength || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}", r) }) {
-		return no("it is too long, or has characters that stand in no address")
+		return no("it is too long, or contains characters that a URL must not contain")
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return no("it is no address")
+		return no("it is not a URL")
 	case u.User != nil || strings.Contains(text, "#"):
-		return no("it has a user's name or a fragment")
+		return no("it contains a user or a fragment")
 	case u.Scheme == "https" && u.Hostname() != "", u.Scheme == "http" && isLoopback(u.Hostname()):
 		return u, nil
 	case u.Scheme == "http":
-		return no("plain http is for this machine alone: 127.0.0.1, [::1] or localhost")
+		return no("plain http is allowed only for this machine: 127.0.0.1, [::1] or localhost")
 	case u.Scheme == "https":
 		return no("it has no host")
 	case (slices.Contains(editorSchemes(), u.Scheme) || strings.Contains(u.Scheme, ".")) && u.Opaque == "" && (u.Host != "" || strings.HasPrefix(u.Path, "/")):
 		return u, nil
 	}
-	return no("use https, http://127.0.0.1 with any port, or a scheme that is a domain of the program turned round")
+	return no("use https, http://127.0.0.1 with any port, or a reverse-domain scheme such as com.example.app")
 }
 
 // isLoopback reports whether a host is this machine.

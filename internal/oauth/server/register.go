@@ -25,7 +25,7 @@ func (srv *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRegistration))
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if _, long := errors.AsType[*http.MaxBytesError](err); long || err != nil || kind != "application/json" {
-		writeOAuthError(w, newOAuthError("invalid_client_metadata", "a registration is a JSON object of at most 16 KiB, sent as application/json"))
+		writeOAuthError(w, newOAuthError("invalid_client_metadata", "the request body must be a JSON object of at most 16 KiB, sent as application/json"))
 		return
 	}
 	m, oerr := readMetadata(text)

@@ -74,7 +74,7 @@ type Server struct {
 // New returns a Server, or an error if a required option is missing.
 func New(o Options) (*Server, error) {
 	if o.Identity == nil || o.Store == nil || o.Sealer == nil || o.URL == nil || len(o.Scopes) == 0 || o.Client == nil || o.Address == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "issuing tokens needs Identity, Store, Sealer, URL, Scopes, Client and Address")
+		return nil, junctor.Errorf(junctor.CodeInternal, "server: Identity, Store, Sealer, URL, Scopes, Client and Address are required")
 	}
 	if o.OnTokensEnded == nil {
 		o.OnTokensEnded = func(context.Context, junctor.TenantID, string) error { return nil }

@@ -81,7 +81,7 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, *oauthError)
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if kind != "application/x-www-form-urlencoded" || r.ParseForm() != nil {
-		return nil, newOAuthError("invalid_request", "a form is needed, sent as application/x-www-form-urlencoded")
+		return nil, newOAuthError("invalid_request", "the request body must be a form, sent as application/x-www-form-urlencoded")
 	}
 	return r.PostForm, nil
 }
@@ -108,7 +108,7 @@ func parseTokenRequest(v url.Values) (*tokenRequest, *oauthError) {
 	case req.grant == "":
 		return missing("grant_type")
 	case req.grant != "authorization_code" && req.grant != "refresh_token":
-		return nil, newOAuthError("unsupported_grant_type", "grant_type has to be authorization_code or refresh_token")
+		return nil, newOAuthError("unsupported_grant_type", "grant_type must be authorization_code or refresh_token")
 	case req.client == "":
 		return missing("client_id")
 	case req.grant == "refresh_token" && req.refresh == "":
@@ -174,13 +174,13 @@ func (srv *Server) issueTokens(ctx context.Context, req *tokenRequest) (*tokenRe
 		text, kind, name = req.refresh, store.TokenRefresh, "refresh token"
 	}
 	if len(text) > maxTokenLength {
-		return nil, invalidGrant("this " + name + " is not known here")
+		return nil, invalidGrant("this " + name + " is not valid")
 	}
 	t, c, err := srv.options.Store.ConsentToken(ctx, hashToken(text))
 	now := srv.options.Now()
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && (t.Kind != kind || !now.Before(t.ExpiresAt)):
-		return nil, invalidGrant("this " + name + " is not known here: it has ended, or was revoked")
+		return nil, invalidGrant("this " + name + " is not valid: it has expired, or was revoked")
 	case err != nil:
 		return nil, err
 	}
@@ -227,20 +227,20 @@ func (srv *Server) checkTokenRequest(ctx context.Context, req *tokenRequest, t *
 	sum := sha256.Sum256([]byte(req.verifier))
 	switch {
 	case req.client != c.Client:
-		return invalidGrant("this was given to another client")
+		return invalidGrant("this was issued to another client")
 	case req.resource != "" && req.resource != c.Resource:
-		return newOAuthError("invalid_target", "this was given for "+c.Resource)
+		return newOAuthError("invalid_target", "this was issued for "+c.Resource)
 	case t.Kind != store.TokenCode:
 	case !now.Before(t.CreatedAt.Add(codeLife)):
 		return invalidGrant("this code has expired")
 	case req.redirect != t.Redirect:
-		return invalidGrant("redirect_uri is not the one that the code was sent to")
+		return invalidGrant("redirect_uri differs from the one of the authorization request")
 	case !isVerifier(req.verifier) || subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(t.Challenge)) != 1:
-		return invalidGrant("code_verifier is not the one that the code was asked for with")
+		return invalidGrant("code_verifier does not match code_challenge")
 	}
 	u, err := srv.options.Store.For(c.Tenant).User(ctx, c.User)
 	if junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && u.Disabled {
-		return invalidGrant("the person who consented is not let in any more")
+		return invalidGrant("the user who consented no longer has access")
 	}
 	return err
 }
@@ -257,7 +257,7 @@ func isVerifier(text string) bool {
 // all tokens of its family end.
 func (srv *Server) answerReuse(ctx context.Context, req *tokenRequest, text string, t *store.ConsentToken, c *junctor.Consent) (*tokenResponse, error) {
 	if req.client != c.Client {
-		return nil, invalidGrant("this was given to another client")
+		return nil, invalidGrant("this was issued to another client")
 	}
 	if now := srv.options.Now(); t.Kind == store.TokenRefresh && len(t.Salt) > 0 && now.Before(t.UsedAt.Add(reuseWindow)) {
 		g := srv.buildTokens(text, t.Salt, t.Scopes, 0)
@@ -273,7 +273,7 @@ func (srv *Server) answerReuse(ctx context.Context, req *tokenRequest, text stri
 	if err := srv.endFamily(ctx, c, t.Family); err != nil {
 		return nil, err
 	}
-	return nil, invalidGrant("this was used before; all that came of it has ended")
+	return nil, invalidGrant("this was used before; all tokens from it are revoked")
 }
 
 // endFamily ends all tokens that came of one code.

@@ -53,13 +53,16 @@ func modelTests() map[string]func(*trial) {
 		"agents/keep what they think with": func(t *trial) {
 			mine := t.open().For(junctor.DefaultTenant)
 			brain := &junctor.Brain{Model: "small", Instructions: "be kind", Limits: &junctor.TurnLimits{Turns: 3, Seconds: 9}}
-			a := must(mine.AddAgent(t.Context(), junctor.Agent{Name: "bot", Role: "QA", Brain: brain}))(t)
+			a := must(mine.AddAgent(t.Context(), junctor.Agent{Name: "bot", Role: "QA", Brain: brain, Exposure: junctor.ExposureSearch}))(t)
 			if diff := cmp.Diff(brain, a.Brain); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			a.Brain = nil
-			if a = must(mine.UpdateAgent(t.Context(), a))(t); a.Brain != nil {
-				t.Errorf("it still has %+v", a.Brain)
+			if a = must(mine.Agent(t.Context(), "bot"))(t); a.Exposure != junctor.ExposureSearch {
+				t.Errorf("its exposure is %q", a.Exposure)
+			}
+			a.Brain, a.Exposure = nil, ""
+			if a = must(mine.UpdateAgent(t.Context(), a))(t); a.Brain != nil || a.Exposure != "" {
+				t.Errorf("it still has %+v, exposure %q", a.Brain, a.Exposure)
 			}
 		},
 	}

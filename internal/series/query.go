@@ -1,0 +1,276 @@
+package series
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// Query selects series of a tenant.
+type Query struct {
+	By Dimension
+	// Only series with this first key, or with any of these; nil is all.
+	First []string
+	// Only series with this second key; "" is all.
+	Second string
+	// The period, from the beginning of a step to its end.
+	From, To time.Time
+	// The length of a point, a multiple of a minute; 0 chooses one for the period.
+	Step time.Duration
+	// How many series to return, those with the most calls first.
+	Limit int
+	// Whether to return the points of each series, beside its total.
+	Points bool
+
+	// Since when a server, the first key, has its id: sums of periods that ended before are
+	// those of another server. nil is no limit.
+	since map[string]time.Time
+}
+
+// Limits of a query.
+const (
+	MaxSeries = 100
+	MaxPoints = 1500
+	// wantPoints is how many points a chosen step gives at most.
+	wantPoints = 240
+)
+
+// Numbers are sums and the percentiles of their durations.
+type Numbers struct {
+	Sums
+	P50 int64 `json:"p50_us" doc:"p50 of the duration of calls that ran, in microseconds."`
+	P95 int64 `json:"p95_us" doc:"p95 of the duration of calls that ran, in microseconds."`
+	P99 int64 `json:"p99_us" doc:"p99 of the duration of calls that ran, in microseconds."`
+}
+
+// Point is the numbers of one step.
+type Point struct {
+	Time time.Time `json:"time" doc:"Start of the step."`
+	Numbers
+}
+
+// Line is one series of an answer.
+type Line struct {
+	First  string  `json:"first" doc:"The first key of the series: a server, an agent, a user, an issuer or an entry point."`
+	Second string  `json:"second,omitempty" doc:"The second key: a tool, or the subject of a caller."`
+	Total  Numbers `json:"total" doc:"The numbers of the whole period."`
+	Points []Point `json:"points,omitempty" doc:"The numbers of each step that had calls."`
+}
+
+// Answer is what a Query selects.
+type Answer struct {
+	From   time.Time `json:"from" doc:"Start of the first step."`
+	To     time.Time `json:"to" doc:"The end of the last step."`
+	Step   int64     `json:"step_seconds" doc:"Length of a step, in seconds."`
+	Count  int       `json:"count" doc:"Number of series with calls, including those that are not returned."`
+	Series []Line    `json:"series" nullable:"false" doc:"The series with the most calls."`
+}
+
+// plan is a query with its step, period and stored step decided.
+type plan struct {
+	from, to, step int64 // seconds
+	stored         Step
+}
+
+// planQuery decides which stored sums answer a query: the longest that divide the step and
+// are still kept for the beginning of the period.
+func planQuery(q *Query, now time.Time) (plan, error) {
+	if !q.From.Before(q.To) {
+		return plan{}, junctor.Errorf(junctor.CodeInvalid, "from %s is not before to %s", q.From.Format(time.RFC3339), q.To.Format(time.RFC3339))
+	}
+	kept := Day
+	for _, s := range Steps() {
+		if s.keep() == 0 || !q.From.Before(now.Add(-s.keep())) {
+			kept = s
+			break
+		}
+	}
+	step := q.Step
+	if step == 0 {
+		step = chooseStep(q.To.Sub(q.From), time.Duration(kept))
+	}
+	if step < time.Duration(kept) || step%time.Duration(kept) != 0 {
+		return plan{}, junctor.Errorf(junctor.CodeInvalid, "step %s is not possible: for a period that begins %s ago, sums are kept per %s; use a multiple of it",
+			step, now.Sub(q.From).Round(time.Minute), time.Duration(kept))
+	}
+	p := plan{step: int64(step / time.Second), stored: Minute}
+	for _, s := range Steps() {
+		if step%time.Duration(s) == 0 && s >= kept {
+			p.stored = s
+		}
+	}
+	p.from = q.From.Unix() / p.step * p.step
+	p.to = (q.To.Unix() + p.step - 1) / p.step * p.step
+	if n := (p.to - p.from) / p.step; q.Points && n > MaxPoints {
+		return plan{}, junctor.Errorf(junctor.CodeInvalid, "step %s gives %d points for this period; at most %d are possible, so use a longer step", step, n, MaxPoints)
+	}
+	return p, nil
+}
+
+// chooseStep returns the shortest usual step that gives few points.
+func chooseStep(period, least time.Duration) time.Duration {
+	const day = 24 * time.Hour
+	usual := []time.Duration{
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, day,
+	}
+	for _, step := range usual {
+		if step >= least && period/step <= wantPoints {
+			return step
+		}
+	}
+	return max(day, (period/wantPoints/day+1)*day)
+}
+
+// Read answers a query.
+func Read(ctx context.Context, db store.Database, tenant junctor.TenantID, q Query, now time.Time) (Answer, error) {
+	if !slices.Contains(Dimensions(), q.By) {
+		return Answer{}, junctor.Errorf(junctor.CodeInvalid, "unknown dimension %q; use one of %v", q.By, Dimensions())
+	}
+	p, err := planQuery(&q, now)
+	if err != nil {
+		return Answer{}, err
+	}
+	out := Answer{From: time.Unix(p.from, 0).UTC(), To: time.Unix(p.to, 0).UTC(), Step: p.step, Series: []Line{}}
+	keys, count, err := largestSeries(ctx, db, tenant, &q, &p)
+	if err != nil {
+		return out, db.Fail(ctx, err, "read the sums of calls")
+	}
+	out.Count = count
+	if len(keys) == 0 {
+		return out, nil
+	}
+	points, err := readPoints(ctx, db, tenant, &q, keys, &p)
+	if err != nil {
+		return out, db.Fail(ctx, err, "read the sums of calls")
+	}
+	for _, key := range keys {
+		if len(points[key]) == 0 {
+			out.Count--
+			continue
+		}
+		out.Series = append(out.Series, lineOf(key, points[key], q.Points))
+	}
+	return out, nil
+}
+
+// conditions returns the WHERE clause of a query, and its arguments.
+func (q *Query) conditions(tenant junctor.TenantID, p *plan) (where string, args []any) {
+	where = `tenant_id = ? AND step = ? AND dimension = ? AND begins >= ? AND begins < ?`
+	args = []any{string(tenant), int64(time.Duration(p.stored) / time.Second), string(q.By), p.from, p.to}
+	if q.First != nil {
+		if len(q.First) == 0 {
+			return `1 = 0`, nil
+		}
+		where += ` AND first_key IN (?` + strings.Repeat(", ?", len(q.First)-1) + `)`
+		for _, first := range q.First {
+			args = append(args, first)
+		}
+	}
+	if q.Second != "" {
+		where, args = where+` AND second_key = ?`, append(args, q.Second)
+	}
+	return where, args
+}
+
+// largestSeries returns the series with the most calls, and how many there are.
+func largestSeries(ctx context.Context, db store.Database, tenant junctor.TenantID, q *Query, p *plan) (keys []Key, count int, err error) {
+	where, args := q.conditions(tenant, p)
+	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(
+		`SELECT first_key, second_key, COUNT(*) OVER () FROM series WHERE `+where+` GROUP BY first_key, second_key ORDER BY SUM(calls) DESC, first_key, second_key LIMIT ?`),
+		append(args, min(max(q.Limit, 1), MaxSeries))...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		key := Key{By: q.By}
+		if err := rows.Scan(&key.First, &key.Second, &count); err != nil {
+			return nil, 0, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, count, rows.Err()
+}
+
+// readPoints reads the sums of series, by the beginning of the point.
+func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID, q *Query, keys []Key, p *plan) (map[Key]map[int64]*Sums, error) {
+	list := make([][2]string, len(keys))
+	for i, key := range keys {
+		list[i] = [2]string{key.First, key.Second}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("encode the keys of series: %w", err)
+	}
+	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(
+		`WITH wanted (a, b) AS (`+db.Dialect.SelectRows("tt")+`) SELECT begins, first_key, second_key, `+strings.Join(columns(), ", ")+`, durations
+		FROM series, wanted WHERE first_key = wanted.a AND second_key = wanted.b AND tenant_id = ? AND step = ? AND dimension = ? AND begins >= ? AND begins < ?`),
+		string(text), string(tenant), int64(time.Duration(p.stored)/time.Second), string(q.By), p.from, p.to)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := map[Key]map[int64]*Sums{}
+	for rows.Next() {
+		var begins int64
+		var durations string
+		key, sums := Key{By: q.By}, Sums{}
+		into := []any{&begins, &key.First, &key.Second}
+		for _, field := range sums.fields() {
+			into = append(into, field)
+		}
+		if err := rows.Scan(append(into, &durations)...); err != nil {
+			return nil, err
+		}
+		if since, limited := q.since[key.First]; limited && begins+int64(time.Duration(p.stored)/time.Second) <= since.Unix() {
+			continue
+		}
+		read, err := decodeSketch(durations)
+		if err != nil {
+			return nil, fmt.Errorf("durations of %v: %w", key, err)
+		}
+		sums.durations = *read
+		if found[key] == nil {
+			found[key] = map[int64]*Sums{}
+		}
+		at := begins / p.step * p.step
+		if point := found[key][at]; point != nil {
+			point.add(&sums)
+		} else {
+			found[key][at] = &sums
+		}
+	}
+	return found, rows.Err()
+}
+
+// lineOf returns the series with its total, and with its points in their order.
+func lineOf(key Key, points map[int64]*Sums, withPoints bool) Line {
+	line := Line{First: key.First, Second: key.Second}
+	var total Sums
+	for at, sums := range points {
+		total.add(sums)
+		if withPoints {
+			line.Points = append(line.Points, Point{Time: time.Unix(at, 0).UTC(), Numbers: sums.numbers()})
+		}
+	}
+	slices.SortFunc(line.Points, func(a, b Point) int { return cmp.Compare(a.Time.Unix(), b.Time.Unix()) })
+	line.Total = total.numbers()
+	return line
+}
+
+// numbers returns the sums with their percentiles.
+func (s *Sums) numbers() Numbers {
+	n := Numbers{Sums: *s}
+	if s.durations.Count() > 0 {
+		n.P50, n.P95, n.P99 = int64(s.durations.Quantile(0.5)), int64(s.durations.Quantile(0.95)), int64(s.durations.Quantile(0.99))
+	}
+	return n
+}

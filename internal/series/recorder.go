@@ -1,0 +1,204 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// Options configure a Recorder. All fields are required, except Interval.
+type Options struct {
+	DB      store.Database
+	Journal *audit.Journal
+	Replica string
+	Logger  *slog.Logger
+	Now     func() time.Time
+	// How long calls are summed up before the sums are stored; default two seconds.
+	Interval time.Duration
+}
+
+const (
+	defaultInterval = 2 * time.Second
+	maxBackoff      = 30 * time.Second
+	storeTimeout    = 30 * time.Second
+	pruneInterval   = time.Hour
+	// maxTallyRows is how many rows are summed up in memory before they are stored early.
+	maxTallyRows = 50_000
+)
+
+// Recorder adds the calls of one replica's journal to the series. It is safe for concurrent
+// use.
+type Recorder struct {
+	o       Options
+	flushes chan chan<- error
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	stored  atomic.Uint64 // the last record whose call the sums have
+	other   atomic.Int64
+	failing atomic.Bool
+}
+
+// NewRecorder starts a Recorder. The caller must call Close before it closes the journal.
+func NewRecorder(o Options) (*Recorder, error) {
+	if o.DB.Write == nil || o.Journal == nil || o.Replica == "" || o.Logger == nil || o.Now == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "series: a part of Options is missing")
+	}
+	if o.Interval <= 0 {
+		o.Interval = defaultInterval
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &Recorder{o: o, cancel: cancel, flushes: make(chan chan<- error)}
+	r.done.Go(func() { r.run(ctx) })
+	r.done.Go(func() { r.pruneOften(ctx) })
+	return r, nil
+}
+
+// Close stores the sums of all calls that have ended, with one attempt, and stops.
+func (r *Recorder) Close(ctx context.Context) {
+	err := r.Flush(ctx)
+	r.cancel()
+	r.done.Wait()
+	if err != nil {
+		r.o.Logger.Warn("series: the last calls are not in the sums yet; the next start adds them", "error", err)
+	}
+}
+
+// Flush stores the sums of all calls that ended before it was called.
+func (r *Recorder) Flush(ctx context.Context) error {
+	answer := make(chan error, 1)
+	select {
+	case r.flushes <- answer:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Stored returns the number of the last record whose call the sums have.
+func (r *Recorder) Stored() uint64 { return r.stored.Load() }
+
+// Other returns how often a call was counted as other since the start, because too many
+// series had calls in one minute.
+func (r *Recorder) Other() int64 { return r.other.Load() }
+
+// run stores sums until ctx ends.
+func (r *Recorder) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var s *session
+	defer func() { s.close() }()
+	wait := r.o.Interval
+	for {
+		var answer chan<- error
+		select {
+		case <-ctx.Done():
+			return
+		case answer = <-r.flushes:
+		case <-timer.C:
+		}
+		err := r.storeAll(ctx, &s)
+		if answer != nil {
+			answer <- err
+		}
+		switch {
+		case err == nil:
+			wait = r.o.Interval
+			if r.failing.Swap(false) {
+				r.o.Logger.Info("series: sums of calls are stored again")
+			}
+		case ctx.Err() != nil:
+			return
+		default:
+			if !r.failing.Swap(true) {
+				r.o.Logger.Warn("series: sums of calls cannot be stored; they are added later", "error", err)
+			}
+			wait = min(2*wait, maxBackoff)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// session follows the journal from a position in the database. After an error it ends, and
+// the next one begins at the position that the database has then.
+type session struct {
+	follower *audit.Follower
+	stored   uint64 // the position in the database
+}
+
+func (s *session) close() {
+	if s != nil {
+		s.follower.Close()
+	}
+}
+
+// storeAll stores the sums of all calls that have ended.
+func (r *Recorder) storeAll(ctx context.Context, s **session) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	defer func() {
+		if err != nil {
+			(*s).close()
+			*s = nil
+		}
+	}()
+	if *s == nil {
+		at, err := readPosition(ctx, r.o.DB, r.o.Replica)
+		if err != nil {
+			return r.o.DB.Fail(ctx, err, "read the position of the sums of calls")
+		}
+		*s = &session{follower: r.o.Journal.Follow(at), stored: at}
+		r.stored.Store(at)
+	}
+	end := r.o.Journal.State().Seq
+	for at := (*s).stored; at < end; {
+		t := newTally()
+		for at < end && len(t.rows) < maxTallyRows {
+			calls, upTo, err := (*s).follower.Next()
+			if err != nil {
+				return err
+			}
+			for i := range calls {
+				t.addCall(&calls[i].Call, calls[i].Time)
+			}
+			at = upTo
+		}
+		if err := storeTally(ctx, r.o.DB, t, r.o.Replica, (*s).stored, at); err != nil {
+			if errors.Is(err, errOvertaken) {
+				return err
+			}
+			return r.o.DB.Fail(ctx, err, "store the sums of calls")
+		}
+		r.other.Add(t.other)
+		(*s).stored = at
+		r.stored.Store(at)
+	}
+	return nil
+}
+
+// pruneOften removes old sums once an hour.
+func (r *Recorder) pruneOften(ctx context.Context) {
+	ticker := time.NewTicker(pruneInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := pruneRows(ctx, r.o.DB, r.o.Now()); err != nil && ctx.Err() == nil {
+			r.o.Logger.Warn("series: old sums cannot be removed; they are removed later", "error", err)
+		}
+	}
+}
