@@ -52,7 +52,7 @@ type userRef struct {
 // newUser is the request that adds a user.
 type newUser struct {
 	Body struct {
-		Name    string           `json:"name" minLength:"1" maxLength:"100" doc:"Name to sign in with, such as an email address."`
+		Name    string           `json:"name" minLength:"1" maxLength:"100" doc:"Name to sign in with, such as an e-mail address."`
 		Role    junctor.UserRole `json:"role,omitempty" doc:"Role of the user. By default viewer."`
 		Sources junctor.Sources  `json:"sources,omitempty" doc:"Owners whose tools the user's default endpoint shows. By default both."`
 		Tier    string           `json:"tier,omitempty" maxLength:"40" doc:"Tier that sets the user's limits. By default free."`
