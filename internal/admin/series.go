@@ -18,7 +18,7 @@ const defaultSeriesPeriod = time.Hour
 // seriesQuery is the query of get-metrics.
 type seriesQuery struct {
 	By     string    `query:"by" enum:"all,server,tool,agent,user,caller,entry_point,agent_tool,user_tool" default:"all" doc:"Dimension of the series."`
-	First  []string  `query:"first" maxItems:"100" doc:"Only series with one of these first keys: servers, agents, users, issuers of callers, or entry points."`
+	First  []string  `query:"first,explode" maxItems:"100" doc:"Only series with one of these first keys: servers, agents, users, issuers of callers, or entry points."`
 	Second string    `query:"second" doc:"Only series with this second key: a tool; for agent_tool and user_tool a server and a tool as server/tool; the subject of a caller."`
 	From   time.Time `query:"from" doc:"Start of the period. By default one hour before to."`
 	To     time.Time `query:"to" doc:"End of the period. By default now."`

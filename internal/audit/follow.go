@@ -1,23 +1,39 @@
 package audit
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// EndedCall is a call that ended or was refused, as its record describes it.
+// EndedCall is a call that ended or was refused: what its record says of it, as far as
+// numbers are made of it.
 type EndedCall struct {
-	Seq  uint64    // number of the record
-	Time time.Time // of the record, in whole microseconds
-	Call junctor.Call
+	Time            time.Time // of the record
+	Tenant          junctor.TenantID
+	Kind            junctor.Kind
+	EntryPoint      junctor.EntryPoint
+	Server, Name    string
+	Issuer, Subject string
+	User, Agent     string
+	Status          junctor.Status
+	Duration        time.Duration
+	BytesIn         int
+	BytesOut        int
+}
+
+// endedCallOf returns the parts of a call that an EndedCall has.
+func endedCallOf(c *junctor.Call, at time.Time) EndedCall {
+	return EndedCall{
+		Time: at, Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
+		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+	}
 }
 
 // maxFeedCalls is how many ended calls wait in memory for a follower. A follower that is
 // further behind reads them from the segments.
-const maxFeedCalls = 8192
+const maxFeedCalls = 4096
 
 // followBatch is how many records a follower reads from the segments at once.
 const followBatch = 512
@@ -31,7 +47,7 @@ type callFeed struct {
 	calls         []EndedCall
 	completeAfter uint64
 	seq           uint64        // the last record that was written
-	ready         chan struct{} // holds a value if records were written since the last take
+	halfFull      chan struct{} // holds a value if half of maxFeedCalls wait
 }
 
 // addBatch notes the records of a batch that was written at a time. The caller holds
@@ -50,24 +66,24 @@ func (f *callFeed) addBatch(batch []*pendingRecord, now time.Time) {
 			clear(f.calls)
 			f.calls, f.completeAfter = f.calls[:0], n.seq
 		default:
-			f.calls = append(f.calls, EndedCall{Seq: n.seq, Time: now, Call: *n.call})
+			f.calls = append(f.calls, endedCallOf(n.call, now))
 		}
 	}
-	signalChannel(f.ready)
+	if len(f.calls) >= maxFeedCalls/2 {
+		signalChannel(f.halfFull)
+	}
 }
 
-// take moves all calls to the end of into, if none of them between after and the present is
-// missing. If some are, it returns false and the number of the record up to which they have
-// to be read from the segments.
-func (f *callFeed) take(into []EndedCall, after uint64) (calls []EndedCall, upTo uint64, whole bool) {
+// take returns all calls after a record, if none of them is missing, and keeps empty in
+// their place. If some are missing, it returns false and the number of the record up to
+// which they have to be read from the segments.
+func (f *callFeed) take(empty []EndedCall, after uint64) (calls []EndedCall, upTo uint64, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if after < f.completeAfter {
-		return into, f.completeAfter, false
+		return empty, f.completeAfter, false
 	}
-	calls = append(into, f.calls...)
-	clear(f.calls)
-	f.calls, f.completeAfter = f.calls[:0], f.seq
+	calls, f.calls, f.completeAfter = f.calls, empty, f.seq
 	return calls, f.seq, true
 }
 
@@ -88,8 +104,9 @@ func (j *Journal) Follow(after uint64) *Follower {
 	defer j.mu.Unlock()
 	j.feed.mu.Lock()
 	defer j.feed.mu.Unlock()
-	j.feed.started, j.feed.seq, j.feed.completeAfter, j.feed.calls = true, j.seq, j.seq, nil
-	return &Follower{journal: j, seq: min(after, j.seq)}
+	// All memory is allocated here: a call must not pay for it.
+	j.feed.started, j.feed.seq, j.feed.completeAfter, j.feed.calls = true, j.seq, j.seq, make([]EndedCall, 0, maxFeedCalls)
+	return &Follower{journal: j, seq: min(after, j.seq), calls: make([]EndedCall, 0, maxFeedCalls)}
 }
 
 // Close ends the follower.
@@ -100,17 +117,9 @@ func (f *Follower) Close() {
 	f.journal.feed.started, f.journal.feed.calls = false, nil
 }
 
-// Wait waits until there are records that Next did not cover, or until ctx ends.
-func (f *Follower) Wait(ctx context.Context) error {
-	for f.seq >= f.journal.lastSeq() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-f.journal.feed.ready:
-		}
-	}
-	return ctx.Err()
-}
+// HalfFull receives a value when many calls wait in memory: Next should be called soon, or
+// it has to read from the segments.
+func (f *Follower) HalfFull() <-chan struct{} { return f.journal.feed.halfFull }
 
 // Next returns the next calls that ended, and the number of the last record that they
 // cover. It does not wait: there may be no calls, and the number grows even so, because half
@@ -144,7 +153,8 @@ func (f *Follower) readSegments(upTo uint64) error {
 		// The texts of a record are reused; those of a call are not.
 		l, err := parseLine([]byte(records[i].Hash + " " + records[i].JSON))
 		if err == nil && l.Call != "" && (l.Phase == PhaseEnd || l.Phase == PhaseRefuse) {
-			f.calls = append(f.calls, EndedCall{Seq: l.Seq, Time: l.Time, Call: l.toCall()})
+			c := l.toCall()
+			f.calls = append(f.calls, endedCallOf(&c, l.Time))
 		}
 	}
 	f.seq = upTo // what is not there was removed, or is no record: nobody will read it

@@ -194,7 +194,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		options: o, recent: NewRecentCalls(o.RecentCalls), folderLock: lock, encoder: newEncoder(o.Replica),
-		feed: callFeed{ready: make(chan struct{}, 1)}, shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
+		feed: callFeed{halfFull: make(chan struct{}, 1)}, shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
 	}
 	j.lifeCtx, j.cancelLife = context.WithCancel(context.WithoutCancel(ctx))
 	j.flushGate.idle.L = &j.flushGate.mu

@@ -106,7 +106,7 @@ func TestServerProblems(t *testing.T) {
 		{"a value", "servers: {a: {command: [x], env: {A: [canary]}}}", `servers.a.env.A must be a text`},
 		{"private", "servers: {a: {url: 'https://x', private: 'yes'}}", `servers.a.private must be true or false`},
 		{"time", "servers: {a: {url: 'https://x', call_timeout: 5}}", `servers.a.call_timeout must be a duration with a unit`},
-		{"too long", "servers: {a: {url: 'https://x', call_timeout: 25h}}", `call_timeout is between 1ms and 24h`},
+		{"too long", "servers: {a: {url: 'https://x', call_timeout: 25h}}", `call_timeout must be between 1ms and 24h`},
 		{"views", "servers: {a: {url: 'https://x', views: of}}", `servers.a.views must be one of on, off`},
 		{"home", "servers: {a: {command: [x], home: two}}", `servers.a.home must be one of each, one`},
 		{"transport", "servers: {a: {url: 'https://x', transport: htpt}}", `must be one of http, sse, stdio; did you mean http?`},

@@ -62,7 +62,7 @@ func TestCompletions(t *testing.T) {
 		{"two answers", "clerk", "k", `{"n":2,"messages":[{"role":"user","content":"x"}]}`, 400, `one answer`},
 		{"nothing said", "clerk", "k", `{"messages":[{"role":"assistant","content":"x"}]}`, 400, `role user`},
 		{"no JSON", "clerk", "k", `{`, 400, `must be a chat completion request`},
-		{"too long", "clerk", "k", said(`"` + strings.Repeat("x", 1000) + `"`), 413, `longer than 1000 bytes`},
+		{"too long", "clerk", "k", said(`"` + strings.Repeat("x", 1000) + `"`), 413, `larger than 1000 bytes`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

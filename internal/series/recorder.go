@@ -66,7 +66,7 @@ func (r *Recorder) Close(ctx context.Context) {
 	r.cancel()
 	r.done.Wait()
 	if err != nil {
-		r.o.Logger.Warn("series: the last calls are not in the sums yet; the next start adds them", "error", err)
+		r.o.Logger.Warn("the last calls are not in the sums yet; the next start adds them", "error", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func (r *Recorder) Stored() uint64 { return r.stored.Load() }
 // series had calls in one minute.
 func (r *Recorder) Other() int64 { return r.other.Load() }
 
-// run stores sums until ctx ends.
+// run adds calls up, and stores the sums after each interval, until ctx ends.
 func (r *Recorder) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -107,6 +107,10 @@ func (r *Recorder) run(ctx context.Context) {
 			return
 		case answer = <-r.flushes:
 		case <-timer.C:
+		case <-s.halfFull():
+			if len(s.tally.rows) < maxTallyRows && s.addCalls() == nil {
+				continue // the sums are stored when the interval has passed
+			}
 		}
 		err := r.storeAll(ctx, &s)
 		if answer != nil {
@@ -116,13 +120,13 @@ func (r *Recorder) run(ctx context.Context) {
 		case err == nil:
 			wait = r.o.Interval
 			if r.failing.Swap(false) {
-				r.o.Logger.Info("series: sums of calls are stored again")
+				r.o.Logger.Info("sums of calls are stored again")
 			}
 		case ctx.Err() != nil:
 			return
 		default:
 			if !r.failing.Swap(true) {
-				r.o.Logger.Warn("series: sums of calls cannot be stored; they are added later", "error", err)
+				r.o.Logger.Warn("cannot store the sums of calls; they are added later", "error", err)
 			}
 			wait = min(2*wait, maxBackoff)
 		}
@@ -135,6 +139,8 @@ func (r *Recorder) run(ctx context.Context) {
 type session struct {
 	follower *audit.Follower
 	stored   uint64 // the position in the database
+	tally    *tally // the sums of the calls from there
+	counted  uint64 // the last record whose call tally has
 }
 
 func (s *session) close() {
@@ -143,46 +149,61 @@ func (s *session) close() {
 	}
 }
 
+// halfFull receives a value when addCalls should be called; it blocks without a session.
+func (s *session) halfFull() <-chan struct{} {
+	if s == nil {
+		return nil
+	}
+	return s.follower.HalfFull()
+}
+
+// addCalls counts the next calls.
+func (s *session) addCalls() error {
+	calls, upTo, err := s.follower.Next()
+	if err != nil {
+		return err
+	}
+	for i := range calls {
+		s.tally.addCall(&calls[i])
+	}
+	s.counted = upTo
+	return nil
+}
+
 // storeAll stores the sums of all calls that have ended.
-func (r *Recorder) storeAll(ctx context.Context, s **session) (err error) {
+func (r *Recorder) storeAll(ctx context.Context, current **session) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	defer func() {
 		if err != nil {
-			(*s).close()
-			*s = nil
+			(*current).close()
+			*current = nil
 		}
 	}()
-	if *s == nil {
+	if *current == nil {
 		at, err := readPosition(ctx, r.o.DB, r.o.Replica)
 		if err != nil {
 			return r.o.DB.Fail(ctx, err, "read the position of the sums of calls")
 		}
-		*s = &session{follower: r.o.Journal.Follow(at), stored: at}
+		*current = &session{follower: r.o.Journal.Follow(at), stored: at, counted: at, tally: newTally()}
 		r.stored.Store(at)
 	}
-	end := r.o.Journal.State().Seq
-	for at := (*s).stored; at < end; {
-		t := newTally()
-		for at < end && len(t.rows) < maxTallyRows {
-			calls, upTo, err := (*s).follower.Next()
-			if err != nil {
+	s := *current
+	for end := r.o.Journal.State().Seq; s.stored < end; {
+		for s.counted < end && len(s.tally.rows) < maxTallyRows {
+			if err := s.addCalls(); err != nil {
 				return err
 			}
-			for i := range calls {
-				t.addCall(&calls[i].Call, calls[i].Time)
-			}
-			at = upTo
 		}
-		if err := storeTally(ctx, r.o.DB, t, r.o.Replica, (*s).stored, at); err != nil {
+		if err := storeTally(ctx, r.o.DB, s.tally, r.o.Replica, s.stored, s.counted); err != nil {
 			if errors.Is(err, errOvertaken) {
 				return err
 			}
 			return r.o.DB.Fail(ctx, err, "store the sums of calls")
 		}
-		r.other.Add(t.other)
-		(*s).stored = at
-		r.stored.Store(at)
+		r.other.Add(s.tally.other)
+		s.stored, s.tally = s.counted, newTally()
+		r.stored.Store(s.stored)
 	}
 	return nil
 }
@@ -198,7 +219,7 @@ func (r *Recorder) pruneOften(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if err := pruneRows(ctx, r.o.DB, r.o.Now()); err != nil && ctx.Err() == nil {
-			r.o.Logger.Warn("series: old sums cannot be removed; they are removed later", "error", err)
+			r.o.Logger.Warn("cannot remove old sums of calls; they are removed later", "error", err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/sketch"
 )
 
@@ -82,7 +83,7 @@ const maxKey = 256
 
 // keysOf appends the keys of all series that count a call. Names that callers choose freely
 // are no keys: there is no end of them.
-func keysOf(keys []Key, c *junctor.Call) []Key {
+func keysOf(keys []Key, c *audit.EndedCall) []Key {
 	tool := c.Name
 	switch {
 	case c.Kind != junctor.KindTool:
@@ -137,7 +138,7 @@ type Sums struct {
 }
 
 // addCall counts a call. A refused call has no duration, because it never ran.
-func (s *Sums) addCall(c *junctor.Call) {
+func (s *Sums) addCall(c *audit.EndedCall) {
 	s.Calls++
 	s.BytesIn += int64(c.BytesIn)
 	s.BytesOut += int64(c.BytesOut)
@@ -218,8 +219,9 @@ type seriesMinute struct {
 
 func newTally() *tally { return &tally{rows: map[rowKey]*Sums{}, counts: map[seriesMinute]int{}} }
 
-// addCall counts a call whose record has this time.
-func (t *tally) addCall(c *junctor.Call, at time.Time) {
+// addCall counts a call.
+func (t *tally) addCall(c *audit.EndedCall) {
+	at := c.Time
 	minute := seriesMinute{c.Tenant, Minute.begin(at)}
 	t.keys = keysOf(t.keys[:0], c)
 	for _, key := range t.keys {

@@ -147,7 +147,10 @@ func (r *replica) call() {
 	}
 	c.Status = ended
 	r.append(&c)
-	r.truth = append(r.truth, audit.EndedCall{Time: r.clock.Now(), Call: c})
+	r.truth = append(r.truth, audit.EndedCall{
+		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
+		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+	})
 }
 
 func (r *replica) append(c *junctor.Call) {
@@ -170,7 +173,7 @@ type expected struct {
 	durations []int64
 }
 
-func keyOf(by series.Dimension, c *junctor.Call) (first, second string, counts bool) {
+func keyOf(by series.Dimension, c *audit.EndedCall) (first, second string, counts bool) {
 	path := c.Server + "/" + c.Name
 	switch by {
 	case series.ByAll:
@@ -197,7 +200,7 @@ func keyOf(by series.Dimension, c *junctor.Call) (first, second string, counts b
 func expect(calls []audit.EndedCall, by series.Dimension, step time.Duration) map[[2]string]map[int64]*expected {
 	out := map[[2]string]map[int64]*expected{}
 	for i := range calls {
-		c := &calls[i].Call
+		c := &calls[i]
 		first, second, counts := keyOf(by, c)
 		if !counts {
 			continue

@@ -402,7 +402,7 @@ func TestWhyAStreamGaveNoAnswer(t *testing.T) {
 			events(w, ": hello\n\n")
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		}, 0, junctor.CodeUpstream, "before the response was complete"},
+		}, 0, junctor.CodeUpstream, "closed the connection"},
 		"one message is too large":   {func(w http.ResponseWriter) { events(w, large) }, 100 << 10, junctor.CodeTooLarge, "--max-result"},
 		"all together are too large": {func(w http.ResponseWriter) { events(w, large) }, 0, junctor.CodeTooLarge, "did not read the result"},
 	} {

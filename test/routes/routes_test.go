@@ -417,7 +417,7 @@ func bodies() map[string]string {
 		"POST /api/v1/agents/{agent}/runs":                    `{"message":"hello"}`,
 		"POST /api/v1/models":                                 `{"name":"NEW","kind":"openai","model":"m","base_url":"http://127.0.0.1:1/v1"}`,
 		"PATCH /api/v1/models/{model}":                        `{"model":"` + within + `"}`,
-		"PUT /api/v1/component-catalogs/{catalog}":          `{"document":{"catalogId":"https://example.com/NEW.json","components":{"NEW:X":{}}}}`,
+		"PUT /api/v1/component-catalogs/{catalog}":            `{"document":{"catalogId":"https://example.com/NEW.json","components":{"NEW:X":{}}}}`,
 		"POST /api/v1/keys":                                   `{"name":"x","scopes":["tools:read"]}`,
 		"POST /api/v1/keys (stronger)":                        `{"name":"x","scopes":["admin"]}`,
 		"POST /api/v1/keys/{key}/rotate":                      `{}`,

@@ -261,7 +261,7 @@ func TestATurn(t *testing.T) {
 			t.Error(d)
 		}
 		text := compact(s.requests()[2])
-		for _, want := range []string{"are not one JSON object", "did you mean a__b"} {
+		for _, want := range []string{"are not a JSON object", "did you mean a__b"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the model does not hear %q: %s", want, text)
 			}

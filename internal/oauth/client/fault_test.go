@@ -100,7 +100,7 @@ func TestFaults(t *testing.T) {
 		"an address within": {set: func(g *upstreams.Guarded) {
 			g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["http://169.254.169.254"]}`))
 		}, want: "cannot read the metadata"},
-		"not valid metadata":           {set: func(g *upstreams.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
+		"not valid metadata":    {set: func(g *upstreams.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
 		"metadata that is none": {set: func(g *upstreams.Guarded) { g.Break(serverAt, answers(200, "<html>")) }, want: "not valid metadata"},
 		"the issuer fails":      {set: func(g *upstreams.Guarded) { g.Break(serverAt, status(500)) }, want: "authorization server failed with HTTP 500", remedy: "later"},
 		"another issuer": {set: func(g *upstreams.Guarded) {

@@ -27,5 +27,6 @@ CREATE INDEX series_begins ON series (step, begins);
 -- How far the journal of each replica is in the sums.
 CREATE TABLE series_positions (
 	replica TEXT PRIMARY KEY,
-	seq BIGINT NOT NULL
+	seq BIGINT NOT NULL,
+	tenant_id TEXT NOT NULL DEFAULT '' CHECK (tenant_id = '') -- a replica serves all tenants
 );
