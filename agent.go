@@ -59,7 +59,7 @@ func (a *Agent) OwnerUser() string {
 // answer with.
 func (a *Agent) CheckPublished() error {
 	if a.Published && a.Brain == nil {
-		return Errorf(CodeInvalid, "the agent %q cannot be published: it has nothing to answer with; give it a model or rules", a.Name)
+		return Errorf(CodeInvalid, "the agent %q cannot be published because it has no brain; set a model or rules", a.Name)
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ const AgentNamePattern = `^[a-z][a-z0-9-]{0,31}$`
 // valid.
 func CheckAgentName(name string) error {
 	if ok, _ := regexp.MatchString(AgentNamePattern, name); !ok {
-		return Errorf(CodeInvalid, "%q is not an agent's name: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", name)
+		return Errorf(CodeInvalid, "%q is not a valid agent name; use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", name)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func CheckAgentName(name string) error {
 // that the tenant has the role.
 func CheckRole(r Role) error {
 	if !nameFits(string(r), 40) {
-		return Errorf(CodeInvalid, "a role has 1 to 40 characters, no control characters, no slash and no space at its ends, not %q", string(r))
+		return Errorf(CodeInvalid, "%q is not a valid role; use 1 to 40 characters without control characters, slashes or leading and trailing spaces", string(r))
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ const AnyItem = "*"
 func ParseGrant(text string) (Grant, error) {
 	server, item, ok := strings.Cut(text, "/")
 	if !ok || item == "" {
-		return Grant{}, Errorf(CodeInvalid, "%q does not name what an agent may use: write server/name, or server/* for all that the server has", text)
+		return Grant{}, Errorf(CodeInvalid, "%q is not a valid allow rule; use server/name, or server/* for everything on the server", text)
 	}
 	if err := CheckServerID(server); err != nil {
 		return Grant{}, err

@@ -23,7 +23,7 @@ func CheckExposure(e Exposure) error {
 	case "", ExposureAuto, ExposureAll, ExposureSearch:
 		return nil
 	}
-	return Errorf(CodeInvalid, "there is no exposure %q; use auto, all or search", string(e))
+	return Errorf(CodeInvalid, "unknown exposure %q; use auto, all or search", string(e))
 }
 
 // API is the definition of a generated server, without the document itself
@@ -63,9 +63,9 @@ func (a *API) Check() error {
 	case !slices.Contains([]string{"", "header", "query", "cookie"}, a.KeyIn):
 		return fault("unknown key_in %q; use header, query or cookie", a.KeyIn)
 	case a.PollMinutes > 0 && a.DocumentURL == "":
-		return fault("poll_minutes needs a document_url to look at")
+		return fault("poll_minutes requires document_url")
 	case a.DocumentURL != "" && CheckServerURL(a.DocumentURL) != nil && !a.FromFile():
-		return fault("document_url is not an address: write it as https://host/openapi.yaml")
+		return fault("document_url is not a valid URL; write it as https://host/openapi.yaml")
 	}
 	return nil
 }

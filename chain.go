@@ -42,21 +42,21 @@ const (
 // Check returns an error if the chain cannot be followed as declared.
 func (c *Chain) Check() error {
 	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,62}$`, c.Name); !ok {
-		return Errorf(CodeInvalid, "%q is not a chain's name: use a lower-case letter, then up to 62 lower-case letters, digits or hyphens", c.Name)
+		return Errorf(CodeInvalid, "%q is not a valid chain name; use a lower-case letter, then up to 62 lower-case letters, digits or hyphens", c.Name)
 	}
 	switch {
 	case c.ID == 0 || c.ID > 1<<62:
-		return Errorf(CodeInvalid, "the chain %s needs its number as id, such as 1 for Ethereum", c.Name)
+		return Errorf(CodeInvalid, "the chain %s requires id, the chain number, such as 1 for Ethereum", c.Name)
 	case len(c.Nodes) == 0:
-		return Errorf(CodeInvalid, "the chain %s needs the URL of a node as rpc", c.Name)
+		return Errorf(CodeInvalid, "the chain %s requires rpc, the URL of a node", c.Name)
 	case len(c.Registries) == 0:
-		return Errorf(CodeInvalid, "the chain %s needs registries to follow: give the address of an identity registry at least", c.Name)
+		return Errorf(CodeInvalid, "the chain %s has no registries; add at least the address of an identity registry", c.Name)
 	case c.Confirmations < 0 || c.Confirmations > 10_000:
-		return Errorf(CodeInvalid, "the confirmations of the chain %s are between 0 and 10000", c.Name)
+		return Errorf(CodeInvalid, "the chain %s: confirmations must be between 0 and 10000", c.Name)
 	case c.Start < 0:
-		return Errorf(CodeInvalid, "the chain %s starts at a block of 0 or later", c.Name)
+		return Errorf(CodeInvalid, "the chain %s: the start block must be 0 or greater", c.Name)
 	case c.Poll < 100*time.Millisecond || c.Poll > time.Hour:
-		return Errorf(CodeInvalid, "the chain %s is looked at every 100ms to 1h", c.Name)
+		return Errorf(CodeInvalid, "the chain %s: poll must be between 100ms and 1h", c.Name)
 	}
 	for _, n := range c.Nodes {
 		if err := checkNode(n); err != nil {
@@ -67,7 +67,7 @@ func (c *Chain) Check() error {
 	named := regexp.MustCompile(`^(0x[0-9a-fA-F]{40}/)?(0|[1-9][0-9]{0,77})$`)
 	for agent, server := range c.Servers {
 		if !named.MatchString(agent) {
-			return Errorf(CodeInvalid, "the chain %s has a server for %q: name an agent by its number, or as 0xREGISTRY/42", c.Name, agent)
+			return Errorf(CodeInvalid, "the chain %s maps a server to the invalid agent %q; use the agent number, or 0xREGISTRY/42", c.Name, agent)
 		}
 		if !strings.Contains(agent, "/") && len(c.Registries) > 1 {
 			return Errorf(CodeInvalid, "the chain %s has several registries: write the agent %s as 0xREGISTRY/%s", c.Name, agent, agent)
@@ -83,7 +83,7 @@ func (c *Chain) Check() error {
 				continue
 			}
 			if !address.MatchString(at) {
-				return Errorf(CodeInvalid, "the chain %s has the %s registry %q: an address is 0x and 40 hexadecimal digits", c.Name, part, at)
+				return Errorf(CodeInvalid, "the chain %s: the address of the %s registry %q is invalid; use 0x and 40 hexadecimal digits", c.Name, part, at)
 			}
 			if seen[strings.ToLower(at)] {
 				return Errorf(CodeInvalid, "the chain %s has the registry %s twice", c.Name, at)
@@ -100,13 +100,13 @@ func checkNode(text string) error {
 	kind, rest, _ := strings.Cut(text, ":")
 	if kind == "env" || kind == "file" {
 		if rest == "" {
-			return Errorf(CodeInvalid, "rpc says %s: and not what to read", kind)
+			return Errorf(CodeInvalid, "rpc has nothing after %s:; use env:NAME or file:/path", kind)
 		}
 		return nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return Errorf(CodeInvalid, "rpc has what is no URL of the schemes https and http, nor env:NAME or file:/path")
+		return Errorf(CodeInvalid, "rpc must be an http or https URL, env:NAME or file:/path")
 	}
 	return nil
 }

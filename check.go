@@ -12,12 +12,12 @@ import (
 // Check returns an error that names the first invalid member, if there is one.
 func (c *Connection) Check() error {
 	fault := func(format string, args ...any) error {
-		return Errorf(CodeInvalid, "the server cannot be reached like this: %s", fmt.Sprintf(format, args...))
+		return Errorf(CodeInvalid, "the connection of the server is invalid: %s", fmt.Sprintf(format, args...))
 	}
 	switch c.Transport {
 	case TransportHTTP, TransportSSE:
 		if len(c.Command) > 0 || len(c.Env) > 0 || c.Cwd != "" {
-			return fault("command, env and cwd are for the transport stdio")
+			return fault("command, env and cwd are allowed only with the transport stdio")
 		}
 		if err := CheckServerURL(c.URL); err != nil {
 			return err
@@ -25,9 +25,9 @@ func (c *Connection) Check() error {
 	case TransportStdio:
 		switch {
 		case c.URL != "" || len(c.Headers) > 0 || c.Auth != nil && c.Auth.Type != AuthNone:
-			return fault("url, headers and auth are for the transports http and sse; a command takes its credentials from env")
+			return fault("url, headers and auth are allowed only with the transports http and sse; pass the credentials of a command in env")
 		case len(c.Command) == 0 || c.Command[0] == "":
-			return fault("the transport stdio needs a command, a list of the program and its arguments")
+			return fault("the transport stdio requires command, a list of the program and its arguments")
 		case slices.ContainsFunc(append(slices.Clone(c.Command), c.Cwd), func(s string) bool { return strings.ContainsRune(s, 0) }):
 			return fault("command must not contain the character NUL")
 		}
@@ -43,19 +43,19 @@ func (c *Connection) Check() error {
 		}
 	}
 	if c.PerUser() && c.Transport == TransportStdio {
-		return fault("credentials per-user are for the transports http and sse; a command has the same variables for everybody")
+		return fault("credentials per-user is allowed only with the transports http and sse, because a command has the same env for every user")
 	}
 	if c.Home == HomeOne && c.Transport != TransportStdio {
-		return fault("home one is for the transport stdio: a server at a URL runs where it is")
+		return fault("home one is allowed only with the transport stdio")
 	}
 	for name := range c.Headers {
 		if !headerAllowed(name) {
-			return fault("%q cannot be set as a header: it is none, or belongs to the transport", name)
+			return fault("%q cannot be set in headers: it is not a valid header name, or the transport sets it", name)
 		}
 	}
 	for name := range c.Env {
 		if !variable(name) {
-			return fault("%q is not the name of an environment variable", name)
+			return fault("%q is not a valid name of an environment variable", name)
 		}
 	}
 	return c.Auth.check()
@@ -74,13 +74,13 @@ func CheckServerURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case text == "":
-		return Errorf(CodeInvalid, "the transports http and sse need a url")
+		return Errorf(CodeInvalid, "the transports http and sse require url")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return Errorf(CodeInvalid, "url is not a valid URL of a server: write it as https://host/path")
+		return Errorf(CodeInvalid, "url is not a valid server URL; write it as https://host/path")
 	case u.User != nil:
-		return Errorf(CodeInvalid, "the url must not hold a user or password: give them as auth")
+		return Errorf(CodeInvalid, "url must not contain a user or password; set them in auth")
 	case u.Fragment != "":
-		return Errorf(CodeInvalid, "the url must not have a fragment")
+		return Errorf(CodeInvalid, "url must not have a fragment")
 	}
 	return nil
 }
@@ -93,24 +93,24 @@ func (a *Auth) check() error {
 	}
 	fault := func(what string) error { return Errorf(CodeInvalid, "auth: %s", what) }
 	if a.ClientAuth != "" && (a.ClientAuth != ClientAuthKey || a.Type != AuthOAuth && a.Type != AuthOAuthClient || a.Secret == "") {
-		return fault("client_auth is private-key-jwt, with the types oauth and oauth-client and the client's private key as the secret")
+		return fault("client_auth must be private-key-jwt; it requires the type oauth or oauth-client, and the client's private key as the secret")
 	}
 	if a.Type != AuthOAuthClient && (a.Grant != "" || a.Subject != "" || a.SubjectType != "" || a.Audience != "" || a.IDPTokenURL != "" || a.IDPClientID != "" || a.IDPSecret != "") {
-		return fault("grant and what belongs to it go with the type oauth-client")
+		return fault("grant and its fields are allowed only with the type oauth-client")
 	}
 	if a.Type != AuthOAuth && a.Type != AuthOAuthClient && (a.TokenURL != "" || a.Issuer != "" || a.ClientID != "") {
-		return fault("token_url, issuer and client_id go with the types oauth and oauth-client")
+		return fault("token_url, issuer and client_id are allowed only with the types oauth and oauth-client")
 	}
 	needs := a.Type != AuthNone && a.Type != AuthOAuth && a.Grant == ""
 	switch a.Type {
 	case AuthNone, AuthBearer:
 	case AuthAPIKey:
 		if a.Header != "" && !headerAllowed(a.Header) {
-			return fault("header is not the name of a header that can be set")
+			return fault("header is not a header name that can be set")
 		}
 	case AuthBasic:
 		if a.Username == "" || strings.Contains(a.Username, ":") {
-			return fault("basic needs a username, without a colon")
+			return fault("basic requires username, without a colon")
 		}
 	case AuthOAuthClient:
 		if what := a.checkClient(); what != "" {
@@ -118,20 +118,20 @@ func (a *Auth) check() error {
 		}
 	case AuthOAuth:
 		if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
-			return fault("issuer is not the address of an authorization server")
+			return fault("issuer is not a valid URL of an authorization server")
 		}
 		if a.Secret != "" && a.ClientID == "" {
-			return fault("oauth has a client_secret only with the client_id that it belongs to")
+			return fault("client_secret requires client_id with the type oauth")
 		}
 		return nil
 	default:
 		return fault("unknown type; use none, bearer, api-key, basic, oauth-client or oauth")
 	}
 	if needs && a.Secret == "" {
-		return fault(string(a.Type) + " needs its secret")
+		return fault(string(a.Type) + " requires a secret")
 	}
 	if !needs && a.Secret != "" && a.Grant == "" {
-		return fault("a secret without a type: use bearer, api-key, basic or oauth-client")
+		return fault("a secret requires a type; use bearer, api-key, basic or oauth-client")
 	}
 	return nil
 }
@@ -142,38 +142,38 @@ func (a *Auth) checkClient() string {
 	switch a.Grant {
 	case "":
 		if subject || a.SubjectType != "" || a.Audience != "" {
-			return "subject, subject_type and audience go with a grant: jwt-bearer, token-exchange or enterprise"
+			return "subject, subject_type and audience require a grant: jwt-bearer, token-exchange or enterprise"
 		}
 		if a.ClientID == "" {
-			return "oauth-client needs a client_id"
+			return "oauth-client requires client_id"
 		}
 	case GrantJWTBearer:
 		if !subject || a.SubjectType != "" || a.Audience != "" {
-			return "the grant jwt-bearer needs its statement as the subject, and nothing else of it"
+			return "the grant jwt-bearer requires the assertion as subject, and allows neither subject_type nor audience"
 		}
 	case GrantTokenExchange:
 		if !subject || !slices.Contains([]SubjectType{"", SubjectAccessToken, SubjectIDToken, SubjectRefreshToken, SubjectJWT}, a.SubjectType) {
-			return "the grant token-exchange needs the token to exchange as the subject, and its subject_type is access_token, id_token, refresh_token or jwt"
+			return "the grant token-exchange requires the token to exchange as subject; subject_type must be access_token, id_token, refresh_token or jwt"
 		}
 	case GrantEnterprise:
 		if !subject || a.SubjectType != "" || a.Audience != "" || a.ClientID == "" || a.IDPClientID == "" || CheckServerURL(a.IDPTokenURL) != nil || a.TokenURL != "" {
-			return "the grant enterprise needs the person's identity token as the subject, a client_id, the provider's idp_token_url and idp_client_id, and no token_url: the server names its authorization server"
+			return "the grant enterprise requires the user's ID token as subject, client_id, and the provider's idp_token_url and idp_client_id; it allows no token_url, because the server names its authorization server"
 		}
 	default:
-		return "unknown grant; use jwt-bearer, token-exchange or enterprise, or none for a token for the client itself"
+		return "unknown grant; use jwt-bearer, token-exchange or enterprise, or omit it for the client credentials grant"
 	}
 	if a.Grant != GrantEnterprise && (a.IDPTokenURL != "" || a.IDPClientID != "" || a.IDPSecret != "") {
-		return "idp_token_url, idp_client_id and idp_secret go with the grant enterprise"
+		return "idp_token_url, idp_client_id and idp_secret are allowed only with the grant enterprise"
 	}
 	if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
-		return "issuer is not the address of an authorization server"
+		return "issuer is not a valid URL of an authorization server"
 	}
 	// A secret must go only where the operator says. A signed assertion, or one
 	// that a provider issued, is valid at one authorization server only, so
 	// discovery cannot leak it.
 	bound := a.ClientAuth == ClientAuthKey && a.Grant == "" || a.Grant == GrantEnterprise && (a.Secret == "" || a.ClientAuth == ClientAuthKey)
 	if err := CheckServerURL(a.TokenURL); err != nil && (a.TokenURL != "" || a.Issuer == "" && !bound) {
-		return "oauth-client needs a token_url, or the issuer that names it: " + AsError(err).Message
+		return "oauth-client requires token_url, or an issuer that names it: " + AsError(err).Message
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ const ComponentCatalogNamePattern = `^[a-z][a-z0-9-]{0,63}$`
 // name is not valid.
 func CheckComponentCatalogName(name string) error {
 	if ok, _ := regexp.MatchString(ComponentCatalogNamePattern, name); !ok {
-		return Errorf(CodeInvalid, "%q is not the name of a component catalog: use a lower-case letter, then up to 63 lower-case letters, digits or hyphens", name)
+		return Errorf(CodeInvalid, "%q is not a valid name of a component catalog; use a lower-case letter, then up to 63 lower-case letters, digits or hyphens", name)
 	}
 	return nil
 }

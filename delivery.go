@@ -101,7 +101,7 @@ func (o *Order) Check() error {
 		}
 	}
 	if named != 1 {
-		return Errorf(CodeInvalid, "a delivery goes to one of server, url, agent and resolve")
+		return Errorf(CodeInvalid, "a delivery requires exactly one of server, url, agent and resolve")
 	}
 	if t.URL != "" {
 		if _, err := Origin(t.URL); err != nil {
@@ -109,13 +109,13 @@ func (o *Order) Check() error {
 		}
 	}
 	if o.Tool == "" || len(o.Tool) > MaxEventName {
-		return Errorf(CodeInvalid, "a delivery needs the name of a tool, of at most %d bytes", MaxEventName)
+		return Errorf(CodeInvalid, "a delivery requires tool, a name of at most %d bytes", MaxEventName)
 	}
 	if len(o.Arguments) > 0 && (!json.Valid(o.Arguments) || o.Arguments[0] != '{') {
-		return Errorf(CodeInvalid, "the arguments of a delivery are a JSON object")
+		return Errorf(CodeInvalid, "the arguments of a delivery must be a JSON object")
 	}
 	if o.MaxAttempts < 0 || o.SkipAfter < 0 || o.File != nil && o.File.Attempts < 0 || o.Timeout < 0 || o.Timeout > MaxDeliveryTime {
-		return Errorf(CodeInvalid, "attempts are not below 0, and the time of one is at most %s", MaxDeliveryTime)
+		return Errorf(CodeInvalid, "attempts and delays of a delivery must not be negative, and the timeout must be at most %s", MaxDeliveryTime)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ const MaxDeliveryTime = 5 * time.Minute
 func Origin(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return "", Errorf(CodeInvalid, "an endpoint is an http or https address, without a user or password in it")
+		return "", Errorf(CodeInvalid, "the URL of an endpoint must be an http or https URL without a user or password")
 	}
 	port := u.Port()
 	if port == "" {

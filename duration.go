@@ -14,7 +14,7 @@ type Duration time.Duration
 func ParseDuration(text string) (Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, Errorf(CodeInvalid, "%q is no duration; write it with a unit, such as 30s, 5m or 1h", ShortenText(text, 40))
+		return 0, Errorf(CodeInvalid, "%q is not a valid duration; use a unit, such as 30s, 5m or 1h", ShortenText(text, 40))
 	}
 	return Duration(d), nil
 }

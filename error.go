@@ -100,7 +100,7 @@ func AsError(err error) *Error {
 	case errors.Is(err, context.Canceled):
 		return &Error{Code: CodeCanceled, Message: "the request was cancelled", Cause: err}
 	}
-	return &Error{Code: CodeInternal, Message: "internal error; the log of this instance says more", Cause: err}
+	return &Error{Code: CodeInternal, Message: "internal error; see the log of this instance", Cause: err}
 }
 
 // CodeOf returns the code of err; "" for nil.

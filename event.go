@@ -11,7 +11,7 @@ import (
 type Event struct {
 	Tenant TenantID `json:"-"`
 	ID     string   `json:"id"`
-	Source string   `json:"source"` // a source's id, schedule:NAME, agent:NAME, or the name that the sender gives
+	Source string   `json:"source"` // a valid source id, schedule:NAME, agent:NAME, or the name that the sender gives
 	Type   string   `json:"type"`   // type of the event, as the source names it
 	// TypeUnsigned is set if the type comes from a header that the signature
 	// does not cover: anybody who saw the message could send it again with
@@ -48,14 +48,14 @@ func (e *Event) Check() error {
 			continue
 		}
 		if !nameShort(one.text, MaxEventName) {
-			return Errorf(CodeInvalid, "the %s of an event has 1 to %d characters, none of them a control character", one.name, MaxEventName)
+			return Errorf(CodeInvalid, "the %s of an event must have 1 to %d characters and no control characters", one.name, MaxEventName)
 		}
 	}
 	if len(e.DedupeKey) > MaxEventKey {
-		return Errorf(CodeInvalid, "the dedupe_key of an event has at most %d bytes", MaxEventKey)
+		return Errorf(CodeInvalid, "the dedupe_key of an event must have at most %d bytes", MaxEventKey)
 	}
 	if len(e.Data) > MaxEventData {
-		return Errorf(CodeTooLarge, "the data of an event has at most %d bytes", MaxEventData)
+		return Errorf(CodeTooLarge, "the data of an event must have at most %d bytes", MaxEventData)
 	}
 	if len(e.Data) > 0 && !json.Valid(e.Data) {
 		return Errorf(CodeInvalid, "the data of an event must be JSON")
@@ -107,7 +107,7 @@ func (s *Source) Pulled() bool { return s.Style == StyleRedis || s.Style == Styl
 
 // CheckSourceID returns an error that explains the allowed form if id is not
 // valid.
-func CheckSourceID(id string) error { return checkEventName("a source's id", id) }
+func CheckSourceID(id string) error { return checkEventName("a valid source id", id) }
 
 // CheckTriggerName returns an error that explains the allowed form if name is
 // not valid.
@@ -115,11 +115,11 @@ func CheckTriggerName(name string) error { return checkEventName("a trigger's na
 
 // CheckScheduleName returns an error that explains the allowed form if name is
 // not valid.
-func CheckScheduleName(name string) error { return checkEventName("a schedule's name", name) }
+func CheckScheduleName(name string) error { return checkEventName("a valid schedule name", name) }
 
 func checkEventName(what, name string) error {
 	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,62}$`, name); !ok {
-		return Errorf(CodeInvalid, "%q is not %s: use a lower-case letter, then up to 62 lower-case letters, digits or hyphens", name, what)
+		return Errorf(CodeInvalid, "%q is not %s; use a lower-case letter, then up to 62 lower-case letters, digits or hyphens", name, what)
 	}
 	return nil
 }

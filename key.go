@@ -34,7 +34,7 @@ func Scopes() []Scope {
 // lists the known ones.
 func CheckScopes(scopes []Scope) error {
 	if len(scopes) == 0 {
-		return Errorf(CodeInvalid, "a key needs at least one scope; known scopes: %s", joinScopes(Scopes()))
+		return Errorf(CodeInvalid, "a key requires at least one scope; known scopes: %s", joinScopes(Scopes()))
 	}
 	for _, s := range scopes {
 		if !slices.Contains(Scopes(), s) {

@@ -100,7 +100,7 @@ func (p *LimitPolicy) Tier(name string) (Limits, bool) {
 func (p *LimitPolicy) Check() error {
 	for name, l := range p.Tiers {
 		if !nameFits(name, 40) {
-			return Errorf(CodeInvalid, "a tier's name has 1 to 40 characters, no control characters, no slash and no space at its ends, not %q", name)
+			return Errorf(CodeInvalid, "%q is not a valid tier name; use 1 to 40 characters without control characters, slashes or leading and trailing spaces", name)
 		}
 		if err := l.Check(); err != nil {
 			return Errorf(CodeInvalid, "the tier %q: %w", name, err)
@@ -108,7 +108,7 @@ func (p *LimitPolicy) Check() error {
 	}
 	for name, l := range p.Tools {
 		if g, err := ParseGrant(name); err != nil || g.Item == AnyItem {
-			return Errorf(CodeInvalid, "limits of a tool stand under server/tool, not %q", name)
+			return Errorf(CodeInvalid, "%q is not a valid key for the limits of a tool; use server/tool", name)
 		}
 		if err := l.Check(); err != nil {
 			return Errorf(CodeInvalid, "the tool %q: %w", name, err)
@@ -135,11 +135,11 @@ func (l *Limits) Check() error {
 	case !(l.PerSecond >= 0 && l.PerSecond <= 1e6):
 		return Errorf(CodeInvalid, "per_second must be between 0 (no limit) and 1000000, not %v", l.PerSecond)
 	case l.Burst < 0 || l.PerDay < 0 || l.Concurrent < 0 || l.MaxWaitMS < 0:
-		return Errorf(CodeInvalid, "a limit cannot be below zero; 0 is none")
+		return Errorf(CodeInvalid, "a limit must not be negative; 0 means no limit")
 	case l.Burst > 0 && l.PerSecond == 0:
-		return Errorf(CodeInvalid, "burst goes with per_second, which is not set")
+		return Errorf(CodeInvalid, "burst requires per_second")
 	case l.MaxWaitMS > 60_000:
-		return Errorf(CodeInvalid, "a call may wait for a limit up to 60000 ms, not %d", l.MaxWaitMS)
+		return Errorf(CodeInvalid, "the time that a call waits for a limit must be at most 60000 ms, not %d", l.MaxWaitMS)
 	case l.OverLimit != "" && l.OverLimit != OverLimitReject && l.OverLimit != OverLimitQueue:
 		return Errorf(CodeInvalid, "unknown over_limit %q: use reject or queue", string(l.OverLimit))
 	}

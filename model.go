@@ -43,23 +43,23 @@ const ModelNamePattern = `^[a-z][a-z0-9.-]{0,31}$`
 // Check returns an error that names the first invalid member, if there is one.
 func (m *Model) Check() error {
 	if ok, _ := regexp.MatchString(ModelNamePattern, m.Name); !ok {
-		return Errorf(CodeInvalid, "%q is not a model's name here: use a lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens", m.Name)
+		return Errorf(CodeInvalid, "%q is not a valid model name; use a lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens", m.Name)
 	}
 	switch {
 	case m.Kind != ModelAnthropic && m.Kind != ModelOpenAI && m.Kind != ModelA2A:
-		return Errorf(CodeInvalid, "%q is not a kind of model: use anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere", string(m.Kind))
+		return Errorf(CodeInvalid, "unknown kind of model %q; use anthropic, openai for chat completions APIs, or a2a for a remote agent", string(m.Kind))
 	case m.Kind == ModelA2A && m.Model != "":
-		return Errorf(CodeInvalid, "an agent elsewhere is known by its address alone: leave model out")
+		return Errorf(CodeInvalid, "the kind a2a allows no model; omit it, because base_url alone identifies a remote agent")
 	case m.Kind == ModelA2A && m.BaseURL == "":
-		return Errorf(CodeInvalid, "say with base_url where the agent is: its address, or that of its card")
+		return Errorf(CodeInvalid, "the kind a2a requires base_url, the URL of the remote agent or of its card")
 	case m.Kind != ModelA2A && m.Model == "" || len(m.Model) > 200:
-		return Errorf(CodeInvalid, "say with model which one the other side is to use, by its name there (200 characters at most)")
+		return Errorf(CodeInvalid, "model is missing or too long; set it to the provider's name of the model (at most 200 characters)")
 	case m.BaseURL == "":
 		return nil
 	}
 	u, err := url.Parse(m.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return Errorf(CodeInvalid, "base_url is an http or https address without credentials, query and fragment, such as http://127.0.0.1:11434/v1")
+		return Errorf(CodeInvalid, "base_url must be an http or https URL without credentials, query or fragment, such as http://127.0.0.1:11434/v1")
 	}
 	return nil
 }
@@ -83,13 +83,13 @@ const (
 func (b *Brain) Check() error {
 	switch {
 	case b.Model == "" && b.Rules == "":
-		return Errorf(CodeInvalid, "a brain has a model, by name, or rules")
+		return Errorf(CodeInvalid, "a brain requires model or rules")
 	case b.Model != "" && b.Rules != "":
-		return Errorf(CodeInvalid, "a brain has a model or rules, not both: rules answer without a model")
+		return Errorf(CodeInvalid, "a brain must not have both model and rules")
 	case len(b.Instructions) > MaxInstructions:
-		return Errorf(CodeInvalid, "instructions are longer than %d KiB", MaxInstructions>>10)
+		return Errorf(CodeInvalid, "instructions must not be longer than %d KiB", MaxInstructions>>10)
 	case len(b.Rules) > MaxRules:
-		return Errorf(CodeInvalid, "rules are longer than %d KiB", MaxRules>>10)
+		return Errorf(CodeInvalid, "rules must not be longer than %d KiB", MaxRules>>10)
 	}
 	if b.Limits != nil {
 		return b.Limits.Check()
@@ -146,7 +146,7 @@ func (l TurnLimits) Check() error {
 		{"tokens", l.Tokens, most.Tokens},
 	} {
 		if x.have < 0 || x.have > x.max {
-			return Errorf(CodeInvalid, "limits: %s must be between 1 and %d, or left out", x.name, x.max)
+			return Errorf(CodeInvalid, "limits: %s must be between 1 and %d, or omitted", x.name, x.max)
 		}
 	}
 	return nil

@@ -28,5 +28,5 @@ func CheckProfile(p Profile) error {
 	if p == ProfileNone || slices.Contains(Profiles(), p) {
 		return nil
 	}
-	return Errorf(CodeInvalid, "there is no such profile; use claude, openai, gemini, no-defs or strict-2020-12")
+	return Errorf(CodeInvalid, "unknown profile; use claude, openai, gemini, no-defs or strict-2020-12")
 }

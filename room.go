@@ -87,13 +87,13 @@ func (w *Room) Check() error {
 	ok, _ := regexp.MatchString(RoomIDPattern, w.ID)
 	switch {
 	case !ok:
-		return Errorf(CodeInvalid, "%q is not the id of a room", w.ID)
+		return Errorf(CodeInvalid, "%q is not a valid room id", w.ID)
 	case !nameFits(w.Name, 100):
-		return Errorf(CodeInvalid, "name: a room's name has 1 to 100 characters, no control characters, no slash and no space at its ends")
+		return Errorf(CodeInvalid, "name: use 1 to 100 characters without control characters, slashes or leading and trailing spaces")
 	case w.MaxRounds < 1 || w.MaxRounds > MostRounds:
-		return Errorf(CodeInvalid, "max_rounds: between 1 and %d, not %d", MostRounds, w.MaxRounds)
+		return Errorf(CodeInvalid, "max_rounds must be between 1 and %d, not %d", MostRounds, w.MaxRounds)
 	case len(w.Members) > MostMembers:
-		return Errorf(CodeInvalid, "members: a room has %d at most, not %d", MostMembers, len(w.Members))
+		return Errorf(CodeInvalid, "members: a room can have at most %d members, not %d", MostMembers, len(w.Members))
 	}
 	if !slices.Contains(TurnPolicies(), w.Policy) {
 		return Errorf(CodeInvalid, "policy: use addressed, router, round-robin or all, not %q", string(w.Policy))
@@ -106,9 +106,9 @@ func (w *Room) Check() error {
 		m.Name = ""
 		switch {
 		case (m.Agent == "") == (m.User == ""):
-			return Errorf(CodeInvalid, "members: each is either an agent or a user")
+			return Errorf(CodeInvalid, "members: each member must be either an agent or a user")
 		case seen[m]:
-			return Errorf(CodeInvalid, "members: %s%s stands there twice", m.Agent, m.User)
+			return Errorf(CodeInvalid, "members: %s%s is listed twice", m.Agent, m.User)
 		}
 		seen[m] = true
 	}

@@ -35,7 +35,7 @@ func CheckSigningSecret(secret string) error {
 		return err
 	}
 	if hasPrefixFold(secret, prefixPublic) {
-		return Errorf(CodeInvalid, "secret: it is a public key (%s), which everybody knows: only the style standard takes one", prefixPublic)
+		return Errorf(CodeInvalid, "secret: this is a public key (%s); only the style standard accepts a public key", prefixPublic)
 	}
 	return checkLength(strings.TrimPrefix(secret, prefixSecret))
 }
@@ -53,17 +53,17 @@ func webhookKey(secret string) (key []byte, public bool, err error) {
 		text, exact := strings.CutPrefix(secret, prefixPublic)
 		key, err := base64.StdEncoding.DecodeString(text)
 		if !exact || err != nil || len(key) != ed25519.PublicKeySize {
-			return nil, false, Errorf(CodeInvalid, "secret: after %s the base64 of %d bytes is needed, with its padding", prefixPublic, ed25519.PublicKeySize)
+			return nil, false, Errorf(CodeInvalid, "secret: the text after %s must be padded base64 of %d bytes", prefixPublic, ed25519.PublicKeySize)
 		}
 		if forgeable(key) {
-			return nil, false, Errorf(CodeInvalid, "secret: the public key after %s fits signatures that anybody can make", prefixPublic)
+			return nil, false, Errorf(CodeInvalid, "secret: the public key after %s is insecure, because anybody can forge its signatures; use another key", prefixPublic)
 		}
 		return key, true, nil
 	case hasPrefixFold(secret, prefixSecret):
 		text, exact := strings.CutPrefix(secret, prefixSecret)
 		key, err := base64.StdEncoding.DecodeString(text)
 		if !exact || err != nil {
-			return nil, false, Errorf(CodeInvalid, "secret: after %s base64 is needed, with its padding", prefixSecret)
+			return nil, false, Errorf(CodeInvalid, "secret: the text after %s must be padded base64", prefixSecret)
 		}
 		return key, false, checkLength(string(key))
 	}
@@ -75,20 +75,20 @@ func webhookKey(secret string) (key []byte, public bool, err error) {
 func checkNotPublic(secret string) error {
 	switch {
 	case strings.TrimSpace(secret) == "":
-		return Errorf(CodeInvalid, "secret: it is empty")
+		return Errorf(CodeInvalid, "secret is empty")
 	case strings.TrimSpace(secret) != secret:
-		return Errorf(CodeInvalid, "secret: it has spaces or line breaks around it")
+		return Errorf(CodeInvalid, "secret has leading or trailing spaces or line breaks; remove them")
 	case hasPrefixFold(secret, prefixPrivate):
 		return Errorf(CodeInvalid, "secret: %s is the sender's private key; enter the public key, which begins with %s", prefixPrivate, prefixPublic)
 	case strings.Contains(secret, "-----BEGIN ") || hasPrefixFold(secret, "ssh-"):
-		return Errorf(CodeInvalid, "secret: it is a key file; enter a shared secret, or with the style standard a public key as %s and base64", prefixPublic)
+		return Errorf(CodeInvalid, "secret: this is a key file; enter a shared secret, or with the style standard a public key as %s and base64", prefixPublic)
 	}
 	return nil
 }
 
 func checkLength(key string) error {
 	if len(strings.TrimSpace(key)) < MinSigningSecret {
-		return Errorf(CodeInvalid, "secret: it has less than %d bytes after decoding; openssl rand -base64 24 makes one", MinSigningSecret)
+		return Errorf(CodeInvalid, "secret: the decoded secret has fewer than %d bytes; create one with openssl rand -base64 24", MinSigningSecret)
 	}
 	return nil
 }

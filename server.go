@@ -69,7 +69,7 @@ const ServerIDPattern = `^[a-z][a-z0-9-]{0,31}$`
 // valid.
 func CheckServerID(id string) error {
 	if ok, _ := regexp.MatchString(ServerIDPattern, id); !ok {
-		return Errorf(CodeInvalid, "%q is not a server id: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", id)
+		return Errorf(CodeInvalid, "%q is not a valid server id; use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", id)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func SignWebhook(secret, id string, at time.Time, body []byte) string {
 func VerifyWebhook(secrets []string, h http.Header, body []byte, now time.Time) (id string, at time.Time, err error) {
 	id, stamp := h.Get(HeaderWebhookID), h.Get(HeaderWebhookTimestamp)
 	if id == "" || stamp == "" || h.Get(HeaderWebhookSignature) == "" {
-		return "", time.Time{}, Errorf(CodeUnauthenticated, "the headers %s, %s and %s are needed", HeaderWebhookID, HeaderWebhookTimestamp, HeaderWebhookSignature)
+		return "", time.Time{}, Errorf(CodeUnauthenticated, "the headers %s, %s and %s are required", HeaderWebhookID, HeaderWebhookTimestamp, HeaderWebhookSignature)
 	}
 	if at, err = WebhookTime(stamp, now); err != nil {
 		return "", time.Time{}, err
@@ -50,13 +50,13 @@ func VerifyWebhook(secrets []string, h http.Header, body []byte, now time.Time) 
 		if !webhookFits(secret, h.Get(HeaderWebhookSignature), id, stamp, body) {
 			continue
 		}
-		// Only whoever has the secret learns more than that no signature fits.
+		// Only whoever has the secret learns more than that no signature is valid.
 		if len(id) > maxWebhookID {
 			return "", time.Time{}, Errorf(CodeInvalid, "%s has more than %d characters", HeaderWebhookID, maxWebhookID)
 		}
 		return id, at, nil
 	}
-	return "", time.Time{}, Errorf(CodeUnauthenticated, "no signature fits")
+	return "", time.Time{}, Errorf(CodeUnauthenticated, "no signature is valid")
 }
 
 const (
@@ -73,7 +73,7 @@ func WebhookTime(stamp string, now time.Time) (time.Time, error) {
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	at := time.Unix(seconds, 0)
 	if err != nil || at.Before(now.Add(-WebhookTolerance)) || at.After(now.Add(WebhookTolerance)) {
-		return time.Time{}, Errorf(CodeUnauthenticated, "the message was not signed within the last %s: check the clocks of both sides", WebhookTolerance)
+		return time.Time{}, Errorf(CodeUnauthenticated, "the message was not signed within the last %s; check the clocks of both sides", WebhookTolerance)
 	}
 	return at, nil
 }

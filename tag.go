@@ -19,7 +19,7 @@ type ToolTag struct {
 // CheckCategory returns an error if name is not a valid category.
 func CheckCategory(name string) error {
 	if !nameFits(name, 40) {
-		return Errorf(CodeInvalid, "a category has 1 to 40 characters, no control characters, no slash and no space at its ends, not %q", name)
+		return Errorf(CodeInvalid, "%q is not a valid category; use 1 to 40 characters without control characters, slashes or leading and trailing spaces", name)
 	}
 	return nil
 }

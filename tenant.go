@@ -16,7 +16,7 @@ const DefaultTenant TenantID = "default"
 // valid.
 func CheckTenantID(id TenantID) error {
 	if ok, _ := regexp.MatchString(`^[a-z][a-z0-9-]{0,31}$`, string(id)); !ok {
-		return Errorf(CodeInvalid, "%q is not the name of a tenant: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", string(id))
+		return Errorf(CodeInvalid, "%q is not a valid tenant name; use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", string(id))
 	}
 	return nil
 }

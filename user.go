@@ -98,11 +98,11 @@ func UserPins(server string) string { return "pins-" + server }
 func (u *User) Check() error {
 	switch {
 	case !nameFits(u.Name, 100):
-		return Errorf(CodeInvalid, "the name of a user has 1 to 100 characters, no control characters, no slash and no space at its ends, not %q", u.Name)
+		return Errorf(CodeInvalid, "%q is not a valid user name; use 1 to 100 characters without control characters, slashes or leading and trailing spaces", u.Name)
 	case !slices.Contains(UserRoles(), u.Role):
-		return Errorf(CodeInvalid, "unknown role %q of a user: use admin, developer or viewer", string(u.Role))
+		return Errorf(CodeInvalid, "unknown user role %q; use admin, developer or viewer", string(u.Role))
 	case !slices.Contains([]Sources{SourcesGenerated, SourcesBYO, SourcesBoth}, u.Sources):
-		return Errorf(CodeInvalid, "unknown sources %q: use auto-generated, bring-your-own or both", string(u.Sources))
+		return Errorf(CodeInvalid, "unknown sources %q; use auto-generated, bring-your-own or both", string(u.Sources))
 	}
 	return nil
 }

@@ -9,5 +9,5 @@ func CheckVersion(want, have time.Time) error {
 	if want.IsZero() || want.Equal(have) {
 		return nil
 	}
-	return Errorf(CodePrecondition, "it was changed after the version that the change is for: read it again, and repeat the change")
+	return Errorf(CodePrecondition, "the object was changed after the version that this change is based on; read it again and repeat the change")
 }

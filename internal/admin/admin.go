@@ -353,7 +353,7 @@ func (h *Handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 		panic(v)
 	default:
 		h.log.ErrorContext(r.Context(), "admin API handler panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
-		writeProblem(w, newProblem(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
+		writeProblem(w, newProblem(junctor.Errorf(junctor.CodeInternal, "internal error; see the log of this instance")))
 	}
 }
 
@@ -364,11 +364,11 @@ func noRouteProblem(fallback http.Handler, w http.ResponseWriter, r *http.Reques
 	fallback.ServeHTTP(refusal, r)
 	if refusal.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refusal.header.Get("Allow"))
-		p := newProblem(junctor.Errorf(junctor.CodeInvalid, "this route does not take %s; it takes %s", r.Method, refusal.header.Get("Allow")))
+		p := newProblem(junctor.Errorf(junctor.CodeInvalid, "this route does not support the method %s; use %s", r.Method, refusal.header.Get("Allow")))
 		p.setStatus(http.StatusMethodNotAllowed)
 		return p
 	}
-	return newProblem(junctor.Errorf(junctor.CodeNotFound, "there is nothing at %s; %s/openapi.json lists every route", r.URL.Path, Prefix))
+	return newProblem(junctor.Errorf(junctor.CodeNotFound, "no route at %s; %s/openapi.json lists every route", r.URL.Path, Prefix))
 }
 
 // headersOnly is a ResponseWriter that keeps the status and headers and drops the body.

@@ -98,7 +98,7 @@ func (a *api) registerTalkRoutes() {
 			story = append(story, agent.Message{Role: agent.RoleUser, Text: in.Body.Message, Action: in.Body.Action})
 		}
 		if len(story) == 0 {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "say something: message is empty, and there are no messages")
+			return nil, junctor.Errorf(junctor.CodeInvalid, "message and messages are both empty; send one of them")
 		}
 		return &huma.StreamResponse{Body: func(hctx huma.Context) { a.runTurn(ctx, hctx, in.Name, story, in.Body.Stream) }}, nil
 	})

@@ -252,7 +252,7 @@ func (a *api) registerAgentRoutes() {
 		MaxBodyBytes: maxAgentBody,
 	}, func(ctx context.Context, in *agentPatch) (*agentResponse, error) {
 		if in.Body.isEmpty() {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as tools")
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty; send at least one field to change, such as tools")
 		}
 		version, err := in.wantedVersion()
 		if err != nil {

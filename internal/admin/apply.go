@@ -165,7 +165,7 @@ func (in *applyBody) toWanted() (Wanted, error) {
 	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
 	if in.Body.File != "" {
 		if in.Body.Servers != nil || in.Body.Agents != nil || in.Body.hasAny() {
-			return w, junctor.Errorf(junctor.CodeInvalid, "a file stands in the place of what it declares: send one or the other")
+			return w, junctor.Errorf(junctor.CodeInvalid, "file must not be combined with servers, agents or other declared objects; send only one of them")
 		}
 		return w, w.readFile(in.Body.File)
 	}

@@ -155,9 +155,9 @@ func (a *api) resolveCaller(ctx context.Context, f *CallsOf) error {
 func useKeyAsCaller(f *CallsOf, k *junctor.Key) error {
 	switch {
 	case k.User != "":
-		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) is of a user, and calls with it are recorded as that user's: filter by the caller or user %s", k.ID, k.Name, k.User)
+		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) belongs to a user, and its calls are recorded under that user; filter by the caller or user %s", k.ID, k.Name, k.User)
 	case k.Agent != "":
-		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) is of an agent, and calls with it are recorded as that agent's: filter by the caller or agent %s", k.ID, k.Name, k.Agent)
+		return junctor.Errorf(junctor.CodeInvalid, "the key %s (%s) belongs to an agent, and its calls are recorded under that agent; filter by the caller or agent %s", k.ID, k.Name, k.Agent)
 	}
 	f.Caller = k.ID
 	return nil

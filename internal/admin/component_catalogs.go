@@ -106,5 +106,5 @@ func (a *api) componentCatalog(ctx context.Context, name string) (ComponentCatal
 			return one, nil
 		}
 	}
-	return ComponentCatalog{}, junctor.Errorf(junctor.CodeNotFound, "there is no component catalog %q: GET %s/component-catalogs lists them", name, Prefix)
+	return ComponentCatalog{}, junctor.Errorf(junctor.CodeNotFound, "unknown component catalog %q; GET %s/component-catalogs lists the catalogs", name, Prefix)
 }

@@ -44,7 +44,7 @@ func (a *api) registerConsentRoutes() {
 	}, func(ctx context.Context, in *consentID) (*empty, error) {
 		list, err := a.listConsents(ctx, "")
 		if err == nil && !slices.ContainsFunc(list, func(c junctor.Consent) bool { return c.ID == in.ID }) {
-			err = junctor.Errorf(junctor.CodeNotFound, "there is no such consent; junctor consent ls shows their ids")
+			err = junctor.Errorf(junctor.CodeNotFound, "consent not found; junctor consent ls lists the ids of the consents")
 		}
 		if err != nil {
 			return nil, err

@@ -139,7 +139,7 @@ func (a *api) registerDeliveryRoutes() {
 			f.States = []queue.State{b.State}
 		}
 		if len(b.IDs) == 0 && b.State == "" && b.Since.IsZero() && b.Until.IsZero() && !slices.ContainsFunc([]string{b.Event, b.Trigger, b.Agent, b.Tool, b.Endpoint}, func(s string) bool { return s != "" }) {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "say which deliveries: by ids, state, event, trigger, agent, tool, endpoint or time")
+			return nil, junctor.Errorf(junctor.CodeInvalid, "no filter is set; select deliveries by ids, state, event, trigger, agent, tool, endpoint or time")
 		}
 		do := a.Deliveries.Change
 		if b.DryRun {

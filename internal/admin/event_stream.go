@@ -48,7 +48,7 @@ func (e *eventStream) writeHead() {
 func (e *eventStream) sendEvent(name string, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		b = []byte(`{"code":"internal","detail":"the answer cannot be written"}`)
+		b = []byte(`{"code":"internal","detail":"cannot write the response"}`)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

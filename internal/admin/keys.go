@@ -109,7 +109,7 @@ func (a *api) findManagedKey(ctx context.Context, ref string) (junctor.Key, erro
 	}
 	switch len(keys) {
 	case 0:
-		return junctor.Key{}, junctor.Errorf(junctor.CodeNotFound, "there is no such key; junctor key ls shows their ids and names")
+		return junctor.Key{}, junctor.Errorf(junctor.CodeNotFound, "key not found; junctor key ls lists the ids and names of the keys")
 	case 1:
 		return keys[0], nil
 	}
@@ -117,7 +117,7 @@ func (a *api) findManagedKey(ctx context.Context, ref string) (junctor.Key, erro
 	for i := range keys {
 		ids[i] = keys[i].ID
 	}
-	return junctor.Key{}, junctor.Errorf(junctor.CodeInvalid, "%d keys have the name %q: use one of their ids: %s", len(keys), ref, strings.Join(ids, ", "))
+	return junctor.Key{}, junctor.Errorf(junctor.CodeInvalid, "%d keys have the name %q; use one of these ids: %s", len(keys), ref, strings.Join(ids, ", "))
 }
 
 // findKeys returns the keys that the caller may see and that ref means: the one with that
@@ -140,18 +140,18 @@ func (a *api) findKeys(ctx context.Context, ref string) ([]junctor.Key, error) {
 // has scopes which the role of its user only suspends.
 func checkMayHold(p *junctor.Principal, k *junctor.Key) error {
 	if outlivesCaller(p, k.ExpiresAt) {
-		return junctor.Errorf(junctor.CodeDenied, "the key %s works for longer than the credential of the caller, which expires at %s: rotate it with one that does not expire before", k.ID, p.Expires.Format(time.RFC3339))
+		return junctor.Errorf(junctor.CodeDenied, "the key %s expires later than the credential of the caller, which expires at %s; use a credential that does not expire before the key", k.ID, p.Expires.Format(time.RFC3339))
 	}
 	if p.Login != "" || p.Key == k.ID {
 		return nil
 	}
 	if k.User == "" && k.Agent == "" && !p.Has(junctor.ScopeAdmin) {
 		// A holder of its token is that service, with its servers and sessions.
-		return junctor.Errorf(junctor.CodeDenied, "the key %s is another service: rotate it with its own token, or with the scope %s", k.ID, junctor.ScopeAdmin)
+		return junctor.Errorf(junctor.CodeDenied, "the key %s belongs to another service; rotate it with its own token, or with a credential that has the scope %s", k.ID, junctor.ScopeAdmin)
 	}
 	for _, s := range k.Scopes {
 		if !p.Has(s) {
-			return junctor.Errorf(junctor.CodeDenied, "the key %s was made with the scope %s, which the credential of the caller lacks; it has %s", k.ID, s, joinScopes(p.Scopes))
+			return junctor.Errorf(junctor.CodeDenied, "the key %s has the scope %s, but the credential of the caller has only %s", k.ID, s, joinScopes(p.Scopes))
 		}
 	}
 	return nil
@@ -173,7 +173,7 @@ func (a *api) createKey(ctx context.Context, in *newKey) (*newKeyResponse, error
 	p := callerOf(ctx)
 	for _, s := range in.Body.Scopes {
 		if !p.Has(s) {
-			return nil, junctor.Errorf(junctor.CodeDenied, "a key with the scope %s can be made only by a credential that has it; this one has %s", s, joinScopes(p.Scopes))
+			return nil, junctor.Errorf(junctor.CodeDenied, "only a credential with the scope %s can create a key with that scope; this credential has %s", s, joinScopes(p.Scopes))
 		}
 	}
 	n := identity.NewKey{Name: in.Body.Name, Agent: in.Body.Agent, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt}
@@ -181,7 +181,7 @@ func (a *api) createKey(ctx context.Context, in *newKey) (*newKeyResponse, error
 	case n.ExpiresAt.IsZero():
 		n.ExpiresAt = p.Expires
 	case outlivesCaller(p, n.ExpiresAt):
-		return nil, junctor.Errorf(junctor.CodeDenied, "expires_at is later than %s, when the key that makes this one expires: name an earlier time, or none", p.Expires.Format(time.RFC3339))
+		return nil, junctor.Errorf(junctor.CodeDenied, "expires_at is later than %s, when the credential of the caller expires; use an earlier time", p.Expires.Format(time.RFC3339))
 	}
 	if err := a.setKeyOwner(ctx, p, &n, in.Body.User); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (a *api) setKeyOwner(ctx context.Context, p *junctor.Principal, n *identity
 	if n.Agent != "" {
 		owner, err := a.Keys.AgentOwner(p.Tenant, n.Agent)
 		if err == nil && owner != p.ID() && !p.Has(junctor.ScopeAdmin) {
-			err = junctor.Errorf(junctor.CodeDenied, "a key of the agent %s can be made by who made the agent, or by an admin", n.Agent)
+			err = junctor.Errorf(junctor.CodeDenied, "only the owner of the agent %s or an admin can create a key for it", n.Agent)
 		}
 		if err != nil {
 			return err
@@ -212,7 +212,7 @@ func (a *api) setKeyOwner(ctx context.Context, p *junctor.Principal, n *identity
 			return err
 		}
 		if (err != nil || u.ID != p.User) && !p.Has(junctor.ScopeAdmin) {
-			return junctor.Errorf(junctor.CodeDenied, "a key of another user can be made by an admin only")
+			return junctor.Errorf(junctor.CodeDenied, "only an admin can create a key for another user")
 		}
 		n.User = u.ID
 	case n.Agent == "" && p.Issuer == junctor.IssuerUser && !p.Has(junctor.ScopeAdmin):

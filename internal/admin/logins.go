@@ -43,7 +43,7 @@ func (a *api) registerLoginRoutes() {
 	}, func(ctx context.Context, in *loginID) (*empty, error) {
 		logins, err := a.listLogins(ctx, "")
 		if err == nil && !slices.ContainsFunc(logins, func(l junctor.Login) bool { return l.ID == in.ID }) {
-			err = junctor.Errorf(junctor.CodeNotFound, "there is no such login; junctor login ls shows their ids")
+			err = junctor.Errorf(junctor.CodeNotFound, "login not found; junctor login ls lists the ids of the logins")
 		}
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (a *api) requireFullRole(ctx context.Context, p *junctor.Principal) error {
 	}
 	for _, s := range u.Role.Scopes() {
 		if !p.Has(s) {
-			return junctor.Errorf(junctor.CodeDenied, "this is for a browser login, or a key with all scopes of its user's role: the key lacks %s", s)
+			return junctor.Errorf(junctor.CodeDenied, "this operation requires a browser login, or a key with all scopes of its user's role; the key lacks %s", s)
 		}
 	}
 	return nil

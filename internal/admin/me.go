@@ -125,7 +125,7 @@ func (a *api) putMyPassword(ctx context.Context, in *myPassword) (*empty, error)
 		}
 		same, err := a.Users.CheckPassword(ctx, p.Tenant, id, in.Body.Current.Reveal())
 		if err == nil && !same {
-			err = junctor.Errorf(junctor.CodeDenied, "current is not the password until now; an admin can set another")
+			err = junctor.Errorf(junctor.CodeDenied, "current is not the current password; if you forgot it, ask an admin to set a new one")
 		}
 		if err != nil {
 			return nil, err
@@ -140,5 +140,5 @@ func requireUser(p *junctor.Principal) (string, error) {
 	if id := callerUserID(p); id != "" {
 		return id, nil
 	}
-	return "", junctor.Errorf(junctor.CodeDenied, "this is for users, and the credential is not one's: sign in, or use a key that junctor key create --user made")
+	return "", junctor.Errorf(junctor.CodeDenied, "this operation requires the credential of a user; sign in, or use a key created with junctor key create --user")
 }

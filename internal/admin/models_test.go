@@ -82,10 +82,10 @@ func TestModelsKeepTheirKeys(t *testing.T) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	for _, c := range []struct{ method, path, body, want string }{
-		{"POST", "/models", `{"name":"Big","kind":"anthropic","model":"m"}`, "is not a model's name"},
+		{"POST", "/models", `{"name":"Big","kind":"anthropic","model":"m"}`, "is not a valid model name"},
 		{"POST", "/models", `{"name":"big","kind":"llama","model":"m"}`, "kind"},
-		{"POST", "/models", `{"name":"big","kind":"openai"}`, "say with model"},
-		{"POST", "/models", `{"name":"big","kind":"openai","model":"m","base_url":"ftp://x"}`, "base_url is an http"},
+		{"POST", "/models", `{"name":"big","kind":"openai"}`, "model is missing"},
+		{"POST", "/models", `{"name":"big","kind":"openai","model":"m","base_url":"ftp://x"}`, "base_url must be an http"},
 		{"PATCH", "/models/nothing", `{"model":"m"}`, "no model"},
 	} {
 		if got := ask(h, "admin", c.method, c.path, c.body); got.Code < 400 || !strings.Contains(got.Body.String(), c.want) {

@@ -192,7 +192,7 @@ func leadsToSamePlace(row *junctor.Server, in ServerInput) bool {
 func (a *api) findPack(c *PackChoice) (*pack.Pack, error) {
 	switch {
 	case (c.Pack == "") == (c.File == ""):
-		return nil, junctor.Errorf(junctor.CodeInvalid, "name a pack that comes with the program in pack, or send one in file")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "set pack to the name of a built-in pack, or send a pack in file")
 	case c.File != "":
 		return pack.Parse("the file", []byte(c.File))
 	}
@@ -203,7 +203,7 @@ func (a *api) findPack(c *PackChoice) (*pack.Pack, error) {
 	if i := slices.IndexFunc(all, func(p *pack.Pack) bool { return p.ID == c.Pack }); i >= 0 {
 		return all[i], nil
 	}
-	return nil, junctor.Errorf(junctor.CodeNotFound, "there is no pack %q: GET %s/packs lists those that come with the program", c.Pack, Prefix)
+	return nil, junctor.Errorf(junctor.CodeNotFound, "unknown pack %q; GET %s/packs lists the built-in packs", c.Pack, Prefix)
 }
 
 // planFor fills a pack with the answers and names of c, and returns both the filled pack
@@ -274,22 +274,22 @@ func newPackPlan(p *pack.Pack, f pack.Filled, names map[string]string, there *in
 // commands by server id.
 func (p *PackPlan) checkAddable(agreed map[string][]string) error {
 	if len(p.Missing) > 0 {
-		return junctor.Errorf(junctor.CodeInvalid, "the pack %s still asks for %q", p.ID, p.Missing)
+		return junctor.Errorf(junctor.CodeInvalid, "the pack %s requires answers for %q", p.ID, p.Missing)
 	}
 	for _, s := range p.Servers {
 		switch {
 		case s.Taken && s.Named:
-			return junctor.Errorf(junctor.CodeConflict, "there is another server %q already, and the pack's keeps its name, because the rules of its agent name its tools: remove that one first, or leave out the answer that gives the address to use it", s.ID)
+			return junctor.Errorf(junctor.CodeConflict, "another server %q already exists, and the server of the pack cannot be renamed, because the rules of its agent name its tools; remove the existing server first, or omit the answer with the address to use the existing server", s.ID)
 		case s.Taken:
-			return junctor.Errorf(junctor.CodeConflict, "there is another server %q already: give this one another name in names (--as server/%s=NAME)", s.ID, s.Name)
+			return junctor.Errorf(junctor.CodeConflict, "another server %q already exists; choose another name for this one in names (--as server/%s=NAME)", s.ID, s.Name)
 		case s.Present:
 		case len(s.Command) > 0 && !slices.Equal(s.Command, agreed[s.ID]):
-			return junctor.Errorf(junctor.CodeInvalid, "the pack %s would run %q here: send exactly that in commands, under %s, to agree to it", p.ID, s.Command, s.ID)
+			return junctor.Errorf(junctor.CodeInvalid, "the pack %s would run the command %q on this machine; to agree, send exactly this command in commands under %s", p.ID, s.Command, s.ID)
 		}
 	}
 	for _, one := range p.Agents {
 		if one.Taken {
-			return junctor.Errorf(junctor.CodeConflict, "there is an agent %q already: give this one another name in names (--as %s=NAME)", one.Name, one.Pack)
+			return junctor.Errorf(junctor.CodeConflict, "an agent %q already exists; choose another name for this one in names (--as %s=NAME)", one.Name, one.Pack)
 		}
 	}
 	return nil
@@ -353,7 +353,7 @@ func (a *api) tagPackTool(ctx context.Context, t pack.ToolRoles) error {
 	all := a.Tools.Tools(p, t.Server, "", "")
 	i := slices.IndexFunc(all, func(one junctor.Tool) bool { return one.Name == t.Tool })
 	if i < 0 {
-		return junctor.Errorf(junctor.CodeNotFound, "the pack says what the tool %q of the server %q is for, and the server has no such tool", t.Tool, t.Server)
+		return junctor.Errorf(junctor.CodeNotFound, "the pack tags the tool %q of the server %q, but the server has no such tool", t.Tool, t.Server)
 	}
 	_, err := a.Tags.TagTool(ctx, p, all[i].Exposed, t.Roles, t.Category, time.Time{})
 	return err
@@ -422,10 +422,10 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPackResp
 			return nil, err
 		}
 		if !isPackable(s.Mode) {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the server %q is part of every instance: there is nothing to pack", id)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the server %q is built into every instance, so it cannot be packed", id)
 		}
 		if s.Restricted {
-			return nil, junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: its owner, or an admin, can pack it", id)
+			return nil, junctor.Errorf(junctor.CodeDenied, "only the owner of the server %q or an admin can pack it", id)
 		}
 		servers = append(servers, s)
 	}
@@ -437,7 +437,7 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPackResp
 		agents = append(agents, one)
 	}
 	if len(servers)+len(agents) == 0 {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no server yet that could go into a pack")
+		return nil, junctor.Errorf(junctor.CodeNotFound, "no server can be packed yet; add a server first")
 	}
 	about := pack.About{ID: in.ID, Title: in.Title, Summary: in.Summary}
 	if about.Title == "" {

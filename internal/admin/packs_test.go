@@ -41,12 +41,12 @@ func TestPacks(t *testing.T) {
 		change map[string]any
 		says   string
 	}{
-		{map[string]any{"pack": "github"}, "or send one in file"},
-		{map[string]any{"file": "", "pack": "no-such"}, "there is no pack"},
+		{map[string]any{"pack": "github"}, "or send a pack in file"},
+		{map[string]any{"file": "", "pack": "no-such"}, "unknown pack"},
 		{map[string]any{"file": "pack: x"}, "title is missing"},
-		{nil, `still asks for [\"word\"]`},
-		{map[string]any{"answers": map[string]string{"token": "t", "word": "a"}}, `would run [\"run\" \"a\"]`},
-		{map[string]any{"answers": map[string]string{"token": "t", "word": "a"}, "commands": map[string]any{"run": []string{"run", "b"}}}, "send exactly that"},
+		{nil, `requires answers for [\"word\"]`},
+		{map[string]any{"answers": map[string]string{"token": "t", "word": "a"}}, `would run the command [\"run\" \"a\"]`},
+		{map[string]any{"answers": map[string]string{"token": "t", "word": "a"}, "commands": map[string]any{"run": []string{"run", "b"}}}, "send exactly this command"},
 		{map[string]any{"answers": map[string]string{"token": "t", "word": "a"}, "names": map[string]string{"run": "demo"}}, "already"},
 	} {
 		request := map[string]any{"file": filePack, "answers": map[string]string{"token": "t"}}

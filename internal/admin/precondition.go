@@ -35,7 +35,7 @@ func (c *Precondition) wantedVersion() (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, inner)
 	if !ok || err != nil || at.IsZero() {
-		return time.Time{}, junctor.Errorf(junctor.CodeInvalid, `the header %s has to be one ETag as this API answers it, such as "2026-01-02T03:04:05.123456Z" with its quotes; leave it out to change whatever is stored`, headerIfMatch)
+		return time.Time{}, junctor.Errorf(junctor.CodeInvalid, `the header %s must be one ETag of this API with its quotes, such as "2026-01-02T03:04:05.123456Z"; omit it to change any stored version`, headerIfMatch)
 	}
 	return at, nil
 }
@@ -96,8 +96,8 @@ func (a *api) explainConflict(ctx context.Context, err error, read func() (store
 	if !now.updatedAt.IsZero() {
 		p.Detail += " at " + now.updatedAt.UTC().Format(time.RFC3339)
 	}
-	p.Detail += ", after the version that the change is for; nothing was stored"
-	p.Hint = fmt.Sprintf("Look at what it is now, then send the change again with %s: %s, or without %s to make it anyway.", headerIfMatch, etagOf(now.updatedAt), headerIfMatch)
+	p.Detail += ", after the version that this change is based on; nothing was stored"
+	p.Hint = fmt.Sprintf("Read the current version, then send the change again with %s: %s, or without %s to overwrite it.", headerIfMatch, etagOf(now.updatedAt), headerIfMatch)
 	p.Current, p.ChangedBy, p.etag = now.body, by, etagOf(now.updatedAt)
 	return p
 }
@@ -120,10 +120,10 @@ func refuseIfMatch(r *http.Request) error {
 	if r == nil || r.Header.Get(headerIfMatch) == "" {
 		return nil
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "%s compares no versions: leave the header %s out", r.Method+" "+r.URL.Path, headerIfMatch)
+	return junctor.Errorf(junctor.CodeInvalid, "%s does not compare versions; omit the header %s", r.Method+" "+r.URL.Path, headerIfMatch)
 }
 
 // goneError is the error of a change to a version of a thing that no longer exists.
 func goneError(what, name string) error {
-	return junctor.Errorf(junctor.CodeNotFound, "%s %q is not there any more: leave the header %s out to make it anew", what, name, headerIfMatch)
+	return junctor.Errorf(junctor.CodeNotFound, "%s %q no longer exists; omit the header %s to create it again", what, name, headerIfMatch)
 }

@@ -146,7 +146,7 @@ func newHumaProblem(m *huma.ErrorModel) *Problem {
 	p := &Problem{Type: "about:blank", Code: codeOf(m.Status)}
 	p.setStatus(m.Status)
 	if p.Code == junctor.CodeInternal {
-		p.Detail = "internal error; the log of this instance says more"
+		p.Detail = "internal error; see the log of this instance"
 		return p
 	}
 	p.Detail = m.Detail

@@ -60,7 +60,7 @@ func (a *api) renderReference() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, newAPIReference(a.huma.OpenAPI())); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the API reference cannot be rendered: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInternal, "cannot render the API reference: %w", err)
 	}
 	return b.Bytes(), nil
 }

@@ -197,7 +197,7 @@ func (a *api) registerRoomRoutes() {
 		c := in.Body.toSettings()
 		c.ForgetApprovals = in.Body.Forget
 		if c == (room.Settings{}) {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as members")
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty; send at least one field to change, such as members")
 		}
 		var err error
 		if c.Version, err = in.wantedVersion(); err != nil {

@@ -260,10 +260,10 @@ func (a *api) admitRequest(ctx huma.Context, next func(huma.Context)) {
 func checkScope(p *junctor.Principal, operation string) error {
 	scope, known := requiredScopes()[operation]
 	if !known {
-		return junctor.Errorf(junctor.CodeInternal, "the route %s says not what it needs", operation)
+		return junctor.Errorf(junctor.CodeInternal, "the route %s declares no required scope", operation)
 	}
 	if !p.Expires.IsZero() && slices.Contains(lastingOperations(), operation) {
-		return junctor.Errorf(junctor.CodeDenied, "this makes a credential that would outlive the key, which expires at %s: use a browser login, the socket of the instance, or a key without expires_at",
+		return junctor.Errorf(junctor.CodeDenied, "this operation creates a credential that outlives the key, which expires at %s; use a browser login, the socket of the instance, or a key without expires_at",
 			p.Expires.Format(time.RFC3339))
 	}
 	switch scope {
@@ -273,23 +273,23 @@ func checkScope(p *junctor.Principal, operation string) error {
 		if p.Operator() {
 			return nil
 		}
-		return junctor.Errorf(junctor.CodeDenied, "this concerns the whole instance: it needs the scope admin in the tenant %s", junctor.DefaultTenant)
+		return junctor.Errorf(junctor.CodeDenied, "this operation concerns the whole instance and requires the scope admin in the tenant %s", junctor.DefaultTenant)
 	case scopeBrowser:
 		if p.Login != "" {
 			return nil
 		}
-		return junctor.Errorf(junctor.CodeDenied, "this is for users with a browser login, and no key can do it: sign in at /login; junctor login --user NAME makes a link to sign in with")
+		return junctor.Errorf(junctor.CodeDenied, "this operation requires a browser login and accepts no key; sign in at /login, or create a sign-in link with junctor login --user NAME")
 	case scopeConversation:
 		if p.Has(junctor.ScopeToolsCall) || p.Has(junctor.ScopeAuditRead) {
 			return nil
 		}
-		return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s or %s; the credential has %s", junctor.ScopeToolsCall, junctor.ScopeAuditRead, joinScopes(p.Scopes))
+		return junctor.Errorf(junctor.CodeDenied, "this operation requires the scope %s or %s; the credential has %s", junctor.ScopeToolsCall, junctor.ScopeAuditRead, joinScopes(p.Scopes))
 	default:
 		if p.Has(scope) {
 			return nil
 		}
 	}
-	return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s; the credential has %s", scope, joinScopes(p.Scopes))
+	return junctor.Errorf(junctor.CodeDenied, "this operation requires the scope %s; the credential has %s", scope, joinScopes(p.Scopes))
 }
 
 // joinScopes returns a list of scopes for messages.

@@ -162,10 +162,10 @@ func newServerInput(id string, mode junctor.Mode, b *ServerBody) (ServerInput, e
 	case mode == "":
 		mode = junctor.ModeBYO
 	case mode != junctor.ModeBYO && mode != junctor.ModeGenerated:
-		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "a server of the mode %q cannot be added like this: use %q or %q", string(mode), string(junctor.ModeBYO), string(junctor.ModeGenerated))
+		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "a server of the mode %q cannot be added with this operation; use the mode %q or %q", string(mode), string(junctor.ModeBYO), string(junctor.ModeGenerated))
 	}
 	if mode == junctor.ModeBYO && b.describesDocument() {
-		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "document, base_url and their like are for servers of the mode %q", string(junctor.ModeGenerated))
+		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "document, base_url and the other document fields are allowed only for servers of the mode %q", string(junctor.ModeGenerated))
 	}
 	in := ServerInput{Server: junctor.Server{ID: id, Mode: mode}}
 	setIfGiven(&in.Document, b.Document)
@@ -236,7 +236,7 @@ func (a *api) changeServer(ctx context.Context, in *serverPatch, version time.Ti
 	b := &in.Body.ServerBody
 	if !in.Body.hasChanges() {
 		if in.Body.State == "" {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as state")
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty; send at least one field to change, such as state")
 		}
 		return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State), version)
 	}

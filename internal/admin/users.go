@@ -154,7 +154,7 @@ func (a *api) registerUserRoutes() {
 			return nil, err
 		}
 		if u.Disabled {
-			return nil, junctor.Errorf(junctor.CodeConflict, "the user %s is disabled: switch them on first", u.Name)
+			return nil, junctor.Errorf(junctor.CodeConflict, "the user %s is disabled; enable the user first", u.Name)
 		}
 		url, expires, err := a.Users.CreateLink(ctx, p.Tenant, u.ID)
 		return &linkResponse{SignInLink{url, expires}}, err
@@ -171,7 +171,7 @@ func (a *api) patchUser(ctx context.Context, in *userPatch) (*userResponse, erro
 	}
 	b := &in.Body
 	if b.Name == nil && b.Role == nil && b.Sources == nil && b.Tier == nil && b.Disabled == nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as role")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty; send at least one field to change, such as role")
 	}
 	id := u.ID
 	u, err = a.Users.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error {

@@ -74,7 +74,7 @@ func (a *Registry) Agents(ctx context.Context, p *junctor.Principal) ([]junctor.
 // Agent returns one agent. For an agent, no other agent exists.
 func (a *Registry) Agent(ctx context.Context, p *junctor.Principal, name string) (junctor.Agent, error) {
 	if p.Agent != "" && p.Agent != name {
-		return junctor.Agent{}, junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", name)
+		return junctor.Agent{}, junctor.Errorf(junctor.CodeNotFound, "unknown agent %q; junctor agent ls lists the agents", name)
 	}
 	one, err := a.o.Store.For(p.Tenant).Agent(ctx, name)
 	a.redact(p, &one)

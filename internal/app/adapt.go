@@ -78,7 +78,7 @@ func soon[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, 
 	defer cancel()
 	answer, err := ask(bound)
 	if err != nil && bound.Err() != nil && ctx.Err() == nil {
-		err = &junctor.Error{Code: junctor.CodeUnavailable, Message: "the database does not answer; try again", RetryAfter: time.Second, Cause: err}
+		err = &junctor.Error{Code: junctor.CodeUnavailable, Message: "the database does not respond; try again", RetryAfter: time.Second, Cause: err}
 	}
 	return answer, err
 }

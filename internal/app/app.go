@@ -177,7 +177,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "the data directory %s cannot be made; choose another with --data-dir: %w", a.cfg.DataDir, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot create the data directory %s; choose another with --data-dir: %w", a.cfg.DataDir, err)
 	}
 	if a.opts.listening {
 		if err := a.Listen(ctx); err != nil {

@@ -41,7 +41,7 @@ func (a *App) drain(failed <-chan error) error {
 	a.log.Warn("--drain-calls elapsed: canceling the calls that still run", slog.Int64("calls", a.runningCalls()), slog.Duration("drain_calls", a.cfg.DrainCalls))
 	why := &junctor.Error{
 		Code: junctor.CodeUnavailable, TimeLimit: &junctor.TimeLimit{Name: "drain_calls", SetBy: junctor.LimitOfInstance, Limit: a.cfg.DrainCalls},
-		Message: fmt.Sprintf("the instance stopped before the call had ended (--drain-calls %s), and whether the call took effect is not known; make it again only if that does no harm", a.cfg.DrainCalls),
+		Message: fmt.Sprintf("the instance stopped before the call ended (--drain-calls %s); the call may have taken effect, so repeat it only if that is safe", a.cfg.DrainCalls),
 	}
 	a.servers.EndForwarded(why)
 	a.guard.EndCalls(why)

@@ -14,7 +14,7 @@ import (
 // signed in before and always is not set, or if the console is off.
 func (a *App) CreateStartLink(ctx context.Context, always bool) (identity.StartLink, error) {
 	if err := instance.RemoveSignInLink(a.cfg.DataDir); err != nil {
-		return identity.StartLink{}, junctor.Errorf(junctor.CodeUnavailable, "the sign-in link of a former start cannot be removed: %w", err)
+		return identity.StartLink{}, junctor.Errorf(junctor.CodeUnavailable, "cannot remove the sign-in link of a previous start: %w", err)
 	}
 	if !a.cfg.IsEndpointOn("admin") {
 		return identity.StartLink{}, nil

@@ -65,7 +65,7 @@ func (a *App) mux() (*mux, error) {
 	if a.cfg.IsEndpointOn("admin") {
 		api, err := a.admin()
 		if err != nil { // a part is missing: a bug in this package
-			return nil, junctor.Errorf(junctor.CodeInternal, "the admin API could not be made: %w", err)
+			return nil, junctor.Errorf(junctor.CodeInternal, "cannot create the admin API: %w", err)
 		}
 		mux.ServeMux.Handle(admin.Prefix+"/", a.replicas.RouteToHome(api))
 		mux.HandleFunc("GET /docs", api.ServeReference)

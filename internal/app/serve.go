@@ -81,7 +81,7 @@ func (a *App) Listen(ctx context.Context) error {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on (is another instance running there?); choose another with --listen: %w", a.cfg.Listen, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s, perhaps because another instance uses it; choose another address with --listen: %w", a.cfg.Listen, err)
 	}
 	sock, err := a.listenSocket(ctx)
 	if err != nil {
@@ -314,12 +314,12 @@ func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
 	path := filepath.Join(a.cfg.DataDir, SocketName)
 	if c, err := egress.DialUnix(ctx, path); err == nil {
 		_ = c.Close()
-		return nil, junctor.Errorf(junctor.CodeConflict, "another instance runs on the data directory %s; stop it, or choose another with --data-dir", a.cfg.DataDir)
+		return nil, junctor.Errorf(junctor.CodeConflict, "another instance uses the data directory %s; stop it, or choose another directory with --data-dir", a.cfg.DataDir)
 	}
 	_ = os.Remove(path)
 	l, err := egress.ListenUnix(ctx, path)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the socket %s cannot be made; choose another --data-dir: %w", path, err)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot create the socket %s; choose another directory with --data-dir: %w", path, err)
 	}
 	return l, nil
 }

@@ -53,7 +53,7 @@ func (a *App) listenSandbox(ctx context.Context, public net.Addr) (net.Listener,
 	if at := a.cfg.SandboxListen; at != "" {
 		l, err := config.Listen(ctx, "tcp", at)
 		if err != nil {
-			return nil, junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on for Views; choose another with --sandbox-listen: %w", at, err)
+			return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s for App views; choose another address with --sandbox-listen: %w", at, err)
 		}
 		return l, nil
 	}

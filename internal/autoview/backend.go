@@ -122,7 +122,7 @@ func canHavePage(tool []byte) bool {
 func readPage() (catalog.Result, error) {
 	html, err := buildPage()
 	if err != nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the page of generated Views cannot be put together: %w", err)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "cannot build the page of generated App views: %w", err)
 	}
 	content := wire.AppendObject(nil, []byte(`{"uri":"`+URI+`","mimeType":"`+mcpapps.MIMEType+`","_meta":{"ui":{"prefersBorder":true}}}`), nil,
 		wire.Member{Key: "text", Value: wire.AppendString(nil, string(html))})

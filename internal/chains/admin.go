@@ -37,7 +37,7 @@ func (f *Follower) ChainEvents(ctx context.Context, tenant junctor.TenantID, wan
 	if want.Chain != "" {
 		i := slices.IndexFunc(f.watches, func(x *chainWatch) bool { return x.Name == want.Chain })
 		if i < 0 {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "no chain %q is followed; junctor chain ls shows them", want.Chain)
+			return nil, junctor.Errorf(junctor.CodeNotFound, "unknown chain %q; junctor chain ls lists the chains", want.Chain)
 		}
 		filter.Chain = f.watches[i].ID
 	}
@@ -63,15 +63,15 @@ func (f *Follower) ChainEvents(ctx context.Context, tenant junctor.TenantID, wan
 func (f *Follower) RewindChain(ctx context.Context, tenant junctor.TenantID, name string, to uint64) error {
 	i := slices.IndexFunc(f.watches, func(x *chainWatch) bool { return x.Name == name })
 	if tenant != f.tenant || i < 0 {
-		return junctor.Errorf(junctor.CodeNotFound, "no chain %q is followed; junctor chain ls shows them", name)
+		return junctor.Errorf(junctor.CodeNotFound, "unknown chain %q; junctor chain ls lists the chains", name)
 	}
 	chain := f.watches[i]
 	if first := uint64(max(chain.Start, 1)) - 1; to < first {
-		return junctor.Errorf(junctor.CodeInvalid, "to: the chain %s is read from block %d on: rewind it to %d or a later block", name, chain.Start, first)
+		return junctor.Errorf(junctor.CodeInvalid, "to: the chain %s is read from block %d; rewind it to block %d or later", name, chain.Start, first)
 	}
 	block, err := chain.watcher.Block(ctx, to)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "the chain %s cannot be rewound: %w", name, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot rewind the chain %s: %w", name, err)
 	}
 	return f.records.Rewind(ctx, chain.ID, block)
 }
@@ -113,7 +113,7 @@ func (f *Follower) ChainAgents(ctx context.Context, tenant junctor.TenantID) ([]
 		if err != nil {
 			return nil, err
 		}
-		known[text] = junctor.ChainAgent{Server: cmp.Or(f.bound[agent], made[text]), Agent: text, Chain: f.chainName(agent.Chain), Blocked: []junctor.ChainAgentBlock{}, Problems: []string{}, Reason: "it was not looked for yet"}
+		known[text] = junctor.ChainAgent{Server: cmp.Or(f.bound[agent], made[text]), Agent: text, Chain: f.chainName(agent.Chain), Blocked: []junctor.ChainAgentBlock{}, Problems: []string{}, Reason: "the endpoint was not resolved yet"}
 	}
 	out := make([]junctor.ChainAgent, 0, len(known))
 	for _, one := range known {
@@ -130,7 +130,7 @@ func (f *Follower) FindAgent(ctx context.Context, tenant junctor.TenantID, text 
 		return junctor.ChainAgent{}, junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
 	if tenant != f.tenant || f.records.Names[agent.Chain] == "" {
-		return junctor.ChainAgent{}, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed; junctor chain ls shows those that are", agent)
+		return junctor.ChainAgent{}, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed; junctor chain ls lists the chains", agent)
 	}
 	f.resolver.Forget(agent)
 	if f.bound[agent] != "" { // the registration is shown but not used

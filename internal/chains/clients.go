@@ -54,7 +54,7 @@ type originClients map[string]*http.Client
 func (o originClients) addOrigin(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "an address is no URL")
+		return junctor.Errorf(junctor.CodeInvalid, "an address is not a valid URL")
 	}
 	if o[u.Scheme+"://"+u.Host] != nil {
 		return nil
@@ -71,7 +71,7 @@ func (o originClients) addOrigin(address string) error {
 func (o originClients) Do(r *http.Request) (*http.Response, error) {
 	client := o[r.URL.Scheme+"://"+r.URL.Host]
 	if client == nil {
-		return nil, junctor.Errorf(junctor.CodeDenied, "%s is none of the addresses that the settings name", r.URL.Host)
+		return nil, junctor.Errorf(junctor.CodeDenied, "%s is not an address from the settings", r.URL.Host)
 	}
 	return client.Do(r) //nolint:gosec // to an address of the settings alone
 }

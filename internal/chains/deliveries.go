@@ -22,14 +22,14 @@ const ResolveERC8004 = "erc8004"
 func (f *Follower) Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (worker.Recipient, error) {
 	var to worker.Recipient
 	if o.Target.Resolve != ResolveERC8004 {
-		return to, junctor.Errorf(junctor.CodeInvalid, "endpoints are not found by %q: use %s", o.Target.Resolve, ResolveERC8004)
+		return to, junctor.Errorf(junctor.CodeInvalid, "unknown resolve method %q; use %s", o.Target.Resolve, ResolveERC8004)
 	}
 	agent, err := f.agentOf(ctx, tenant, o)
 	if err != nil {
 		return to, err
 	}
 	if tenant != f.tenant || f.records.Names[agent.Chain] == "" {
-		return to, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed: declare it below chains in the settings file", agent)
+		return to, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed; declare it under chains in the settings file", agent)
 	}
 	to.Whose = agent.String()
 	if to.Server = f.bound[agent]; to.Server != "" {
@@ -40,7 +40,7 @@ func (f *Follower) Resolve(ctx context.Context, tenant junctor.TenantID, o *junc
 		return to, err
 	}
 	if row.State == junctor.StateInactive {
-		return to, junctor.Errorf(junctor.CodeDenied, "the server %s, which was found for %s, is switched off: junctor server enable %s", row.ID, agent, row.ID)
+		return to, junctor.Errorf(junctor.CodeDenied, "the discovered server %s of %s is disabled; enable it with junctor server enable %s", row.ID, agent, row.ID)
 	}
 	to.As, to.URL, to.Transport, to.Header = row.ID, row.URL, row.Transport, found.Endpoint.Header
 	return to, nil
@@ -67,7 +67,7 @@ func (f *Follower) agentOf(ctx context.Context, tenant junctor.TenantID, o *junc
 			return agent, nil
 		}
 	}
-	return agent, junctor.Errorf(junctor.CodeInvalid, "%w, and its event has no chain_id, registry and agent_id", err)
+	return agent, junctor.Errorf(junctor.CodeInvalid, "%w, and the event has no chain_id, registry and agent_id", err)
 }
 
 // classifyError gives an error of package erc8004 the code by which the worker decides

@@ -69,7 +69,7 @@ func (f *Follower) discoveredServer(ctx context.Context, a erc8004.Agent, chain 
 			return row, nil
 		}
 	}
-	return junctor.Server{}, junctor.Errorf(junctor.CodeInternal, "all ids that a server of %s may have are taken", a)
+	return junctor.Server{}, junctor.Errorf(junctor.CodeInternal, "all possible server ids for %s are taken", a)
 }
 
 // putDiscovered returns the server of an agent's endpoint. It adds or changes the row

@@ -42,7 +42,7 @@ func TestClientErrors(t *testing.T) {
 		says   string
 	}{
 		{"not found", 404, `{"code":"not_found","detail":"no tool x"}`, junctor.CodeNotFound, exitNotFound, "no tool x"},
-		{"denied", 403, `{"code":"denied","detail":"this needs the scope admin"}`, junctor.CodeDenied, exitDenied, "scope admin"},
+		{"denied", 403, `{"code":"denied","detail":"this operation requires the scope admin"}`, junctor.CodeDenied, exitDenied, "scope admin"},
 		{"unauthenticated", 401, `{"code":"unauthenticated","detail":"no key"}`, junctor.CodeUnauthenticated, exitDenied, "no key"},
 		{"limited", 429, `{"code":"limited","detail":"too many"}`, junctor.CodeLimited, exitFailed, "try again in 3s"},
 		{"invalid", 422, `{"code":"invalid","detail":"wrong","errors":[{"in":"arguments","pointer":"/a","message":"odd"},{"in":"body","pointer":"/b","message":"no"}]}`, junctor.CodeInvalid, exitUsage, "\n  /a: odd"},

@@ -195,7 +195,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		{"server set", "an admin set overrides.echo.read_only for it", "an admin set --read-only echo for it"},
 		{"server add", "believe_annotations is set by the operator", "--believe-annotations is set by the operator"},
 		{"agent set", "the request is not valid: expected number >= 0 (body/limits/per_second)", "the request is not valid: expected number >= 0 (--per-second)"},
-		{"agent set", "burst goes with per_second, which is not set", "burst goes with --per-second, which is not set"},
+		{"agent set", "burst requires per_second", "burst goes with --per-second, which is not set"},
 		{"server add", "isolation: unknown", "--isolation: unknown"},
 		{"tool call", "the tool demo__some_tool needs an_argument", "the tool demo__some_tool needs an_argument"},
 		{"key create", "expires_at is later than 2030", "--expires is later than 2030"},

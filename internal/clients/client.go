@@ -214,7 +214,7 @@ func (c Client) File(system string, getenv func(string) string) (string, error) 
 		base, parts = getenv("APPDATA"), parts[1:]
 	}
 	if base == "" {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the home directory is not known: set HOME")
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the home directory is unknown; set HOME")
 	}
 	return filepath.Join(append([]string{base}, parts...)...), nil
 }

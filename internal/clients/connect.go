@@ -119,7 +119,7 @@ func readFile(path string) ([]byte, fs.FileMode, error) {
 		return nil, 0o600, nil
 	}
 	if err != nil {
-		return nil, 0, junctor.Errorf(junctor.CodeUnavailable, "%s cannot be read: %w", path, err)
+		return nil, 0, junctor.Errorf(junctor.CodeUnavailable, "cannot read %s: %w", path, err)
 	}
 	if text == nil {
 		text = []byte{}
@@ -135,7 +135,7 @@ func writeFile(path string, text []byte, mode fs.FileMode) error {
 		path = real
 	}
 	fail := func(err error) error {
-		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be written: %w", path, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot write %s: %w", path, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the client's own folder
 		return fail(err)

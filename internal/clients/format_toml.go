@@ -25,7 +25,7 @@ const codexTable = "mcp_servers"
 func readTOML(text []byte) ([]rawEntry, error) {
 	all, err := decodeServerTables(text)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not TOML, or its mcp_servers are no table%s", describeLine(err))
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not valid TOML, or its mcp_servers is not a table%s", describeLine(err))
 	}
 	found := make([]rawEntry, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -43,7 +43,7 @@ func decodeServerTables(text []byte) (map[string]any, error) {
 	}
 	servers, ok := file[codexTable].(map[string]any)
 	if !ok && file[codexTable] != nil {
-		return nil, errors.New("mcp_servers is no table")
+		return nil, errors.New("mcp_servers is not a table")
 	}
 	return servers, nil
 }
@@ -66,7 +66,7 @@ const (
 
 // errNoTable is returned for a file in which mcp_servers is an inline table. TOML does
 // not allow adding a table to one.
-var errNoTable = errors.New("its mcp_servers are written in a form that no table can be added to; write each as [mcp_servers.NAME]")
+var errNoTable = errors.New("its mcp_servers has a form to which no table can be added; write each server as [mcp_servers.NAME]")
 
 // place implements fileFormat.
 func (tomlFormat) place([]byte) Place { return Place{[]string{codexTable}, EntryName} }
@@ -78,10 +78,10 @@ func (tomlFormat) setEntry(text []byte, t Target) ([]byte, error) {
 	text, _ = removeMarkedTable(text)
 	before, err := decodeServerTables(text)
 	if err != nil {
-		return nil, errors.New("it is not TOML" + describeLine(err))
+		return nil, errors.New("it is not valid TOML" + describeLine(err))
 	}
 	if before[EntryName] != nil {
-		return nil, errors.New("it has a table mcp_servers.junctor that was put there by hand; remove it first")
+		return nil, errors.New("it has a table mcp_servers.junctor that Junctor did not add; remove it first")
 	}
 	args := make([]string, len(t.Command)-1)
 	for i, a := range t.Command[1:] {
@@ -133,7 +133,7 @@ func removeMarkedTable(text []byte) ([]byte, bool) {
 func (tomlFormat) cutEntry(text []byte, at Place) (next, piece []byte, err error) {
 	before, err := decodeServerTables(text)
 	if err != nil {
-		return nil, nil, errors.New("it is not TOML" + describeLine(err))
+		return nil, nil, errors.New("it is not valid TOML" + describeLine(err))
 	}
 	if before[at.Name] == nil {
 		return text, nil, nil
@@ -188,7 +188,7 @@ func parseTableHeader(line []byte) (path []string, ok bool) {
 func (tomlFormat) pasteEntry(text []byte, at Place, piece []byte) ([]byte, error) {
 	before, err := decodeServerTables(text)
 	if err != nil {
-		return nil, errors.New("it is not TOML" + describeLine(err))
+		return nil, errors.New("it is not valid TOML" + describeLine(err))
 	}
 	return appendTable(text, before, at.Name, string(piece))
 }

@@ -24,7 +24,7 @@ type yamlFormat struct {
 }
 
 // errNotYAML is returned for a file that cannot be decoded.
-var errNotYAML = errors.New("it is not YAML, or not a map")
+var errNotYAML = errors.New("it is not valid YAML, or not a map")
 
 // gooseEntry is the entry in the file of Goose.
 func gooseEntry(t Target) []string {
@@ -46,7 +46,7 @@ func readYAML(text []byte) ([]rawEntry, error) {
 	var found []rawEntry
 	root, err := parseYAML(text)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not YAML")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not valid YAML")
 	}
 	for _, f := range []yamlFormat{{container: "extensions"}, {container: "mcpServers", list: true}} {
 		for _, e := range f.findEntries(root, 0) {
@@ -198,7 +198,7 @@ func (f yamlFormat) insertLines(text []byte, name string, entry []string) ([]byt
 	case key == nil:
 		head = f.container + ":\n"
 	case value.Tag != "!!null" && (value.Style&yaml.FlowStyle != 0 || len(value.Content) == 0):
-		return nil, fmt.Errorf("its %s are written on one line; write each on lines of its own", f.container)
+		return nil, fmt.Errorf("its %s is written on one line; write each entry on separate lines", f.container)
 	default:
 		at = key.Line
 		if entries := f.findEntries(root, len(lines)); len(entries) > 0 {
@@ -240,7 +240,7 @@ func (f yamlFormat) cutEntry(text []byte, at Place) (next, piece []byte, err err
 		next = append(bytes.Join(lines[:e.from], nil), bytes.Join(lines[e.to:], nil)...)
 		after, err := parseYAML(next)
 		if err != nil || !f.keepsOthers(root, after, at.Name) {
-			return nil, nil, fmt.Errorf("the server %s is not written on lines of its own; remove it by hand", at.Name)
+			return nil, nil, fmt.Errorf("the server %s is not written on separate lines; remove it by hand", at.Name)
 		}
 		depth := e.indent
 		if f.list {

@@ -15,7 +15,7 @@ import (
 // they find the bytes to change and leave all others as they are.
 //
 // errNotJSON is returned for a file that is not JSON even without comments.
-var errNotJSON = errors.New("it is not JSON")
+var errNotJSON = errors.New("it is not valid JSON")
 
 // blankComments returns a copy of the text in which comments, trailing commas and a
 // byte order mark are blanks. The copy has the same length, so an offset into it is an

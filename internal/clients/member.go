@@ -178,7 +178,7 @@ func (r *memberReader) readServer() (s Server, skip string) {
 		}
 	}
 	if disabled || switched && !enabled {
-		return s, "it is disabled there"
+		return s, "it is disabled in the client"
 	}
 	return s, ""
 }

@@ -88,7 +88,7 @@ func Read(name string, text []byte, vars Variables) ([]Entry, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "the file has no servers: it has none of mcpServers, servers, context_servers, mcp, amp.mcpServers, mcp_servers and extensions")
+		return nil, junctor.Errorf(junctor.CodeNotFound, "the file declares no servers; it must have one of mcpServers, servers, context_servers, mcp, amp.mcpServers, mcp_servers and extensions")
 	}
 	return readEntries(found, vars), nil
 }
@@ -126,7 +126,7 @@ func readJSON(text []byte) ([]rawEntry, error) {
 		Projects map[string]json.RawMessage `json:"projects"`
 	}
 	if err := json.Unmarshal(blankComments(text), &file); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not JSON, or its servers are no map")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not valid JSON, or its servers are not a map")
 	}
 	inputs := map[string]Input{}
 	for _, in := range file.Inputs {
@@ -207,7 +207,7 @@ func readEntries(found []rawEntry, vars Variables) []Entry {
 	var out []Entry
 	taken := map[string]bool{}
 	for _, f := range found {
-		e := Entry{Name: f.name, Project: f.project, Place: Place{f.container, f.name}, Skip: "it is not a map of members"}
+		e := Entry{Name: f.name, Project: f.project, Place: Place{f.container, f.name}, Skip: "it is not a map"}
 		if !f.notObject {
 			v := vars
 			v.Project = cmp.Or(f.project, vars.Project)

@@ -101,9 +101,9 @@ flat = "x"
 					Name: "docs", ID: "docs", Ignored: []string{"startup_timeout_sec"},
 					Server: clients.Server{Transport: "http", URL: "https://docs.example/mcp", Bearer: "env:DOCS", Headers: map[string]string{"X-Team": "blue", "X-Key": "env:DOCS_KEY"}, TimeoutMS: 1500},
 				},
-				{Name: "flat", ID: "flat", Skip: "it is not a map of members"},
+				{Name: "flat", ID: "flat", Skip: "it is not a map"},
 				{Name: "odd", ID: "odd", Skip: "its command is not of the usual type"},
-				{Name: "off", ID: "off", Server: stdio("x"), Skip: "it is disabled there"},
+				{Name: "off", ID: "off", Server: stdio("x"), Skip: "it is disabled in the client"},
 			},
 		},
 	}

@@ -89,7 +89,7 @@ func (ch *Change) Revert() (whole bool, err error) {
 			return true, writeFile(ch.Path, ch.Before, ch.Mode)
 		}
 		if err := os.Remove(ch.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, junctor.Errorf(junctor.CodeUnavailable, "%s cannot be removed: %w", ch.Path, err)
+			return false, junctor.Errorf(junctor.CodeUnavailable, "cannot remove %s: %w", ch.Path, err)
 		}
 		return true, nil
 	}
@@ -107,7 +107,7 @@ func (ch *Change) Revert() (whole bool, err error) {
 			continue
 		}
 		if next, err = c.format.pasteEntry(next, r.Place, r.Piece); err != nil {
-			return false, junctor.Errorf(junctor.CodeInvalid, "%s was not changed: the entry %s cannot be put back: %v", ch.Path, r.Place.Name, err)
+			return false, junctor.Errorf(junctor.CodeInvalid, "%s was not changed, because the entry %s cannot be restored: %v", ch.Path, r.Place.Name, err)
 		}
 	}
 	return false, writeFile(ch.Path, next, ch.Mode)

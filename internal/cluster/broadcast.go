@@ -84,7 +84,7 @@ func (p *remoteReplica) notify(ctx context.Context, text []byte) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusNoContent {
-		return junctor.Errorf(junctor.CodeUnavailable, "it answers %d", resp.StatusCode)
+		return junctor.Errorf(junctor.CodeUnavailable, "it responds with HTTP %d", resp.StatusCode)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (p *remoteReplica) notify(ctx context.Context, text []byte) error {
 func (p *Replicas) receiveMessage(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
-		http.Error(w, "this is too long", http.StatusRequestEntityTooLarge)
+		http.Error(w, "the message is too long", http.StatusRequestEntityTooLarge)
 		return
 	}
 	if err := p.handleMessage(r.Context(), body, true); err != nil {

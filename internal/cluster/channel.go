@@ -165,7 +165,7 @@ func (p *Replicas) sayHello(conn net.Conn, to *remoteReplica) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols || r.Buffered() > 0 {
-		return junctor.Errorf(junctor.CodeUnreachable, "it answers %d", resp.StatusCode)
+		return junctor.Errorf(junctor.CodeUnreachable, "it responds with HTTP %d", resp.StatusCode)
 	}
 	return nil
 }

@@ -46,11 +46,11 @@ func (p *Replicas) Forward(w http.ResponseWriter, r *http.Request, replica strin
 // forward sends a request to another replica, below a path if one is named.
 func (p *Replicas) forward(w http.ResponseWriter, r *http.Request, replica, below string, body []byte) error {
 	if wasForwarded(r) {
-		return junctor.Errorf(junctor.CodeUnavailable, "a process that sent a request on took this one for another")
+		return junctor.Errorf(junctor.CodeUnavailable, "another replica forwarded the request to the wrong replica; try again")
 	}
 	to := p.findReplica(r.Context(), replica)
 	if to == nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "there is no process %q", replica)
+		return junctor.Errorf(junctor.CodeUnavailable, "unknown replica %q", replica)
 	}
 	mark, err := json.Marshal(forwardMark{
 		Client: p.ClientAddress(r), Host: r.Host, Origin: r.Header.Get("Origin"),
@@ -153,7 +153,7 @@ func wasForwarded(r *http.Request) bool { return r.Context().Value(forwardedKey{
 func (p *Replicas) Post(ctx context.Context, replica, path string, body []byte, header ...string) (*http.Response, error) {
 	to := p.findReplica(ctx, replica)
 	if to == nil {
-		return nil, junctor.Errorf(junctor.CodeUnreachable, "the replica %s is not known", replica)
+		return nil, junctor.Errorf(junctor.CodeUnreachable, "unknown replica %s", replica)
 	}
 	return to.post(ctx, path, body, header...)
 }

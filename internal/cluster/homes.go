@@ -32,7 +32,7 @@ func (p *Replicas) RouteToHome(api http.Handler) http.Handler {
 		if err != nil {
 			admin.Refuse(w, &junctor.Error{
 				Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: err,
-				Message: "the replica that holds this is gone or cannot be reached; try again in a moment",
+				Message: "the responsible replica has stopped or is unreachable; try again in a moment",
 			})
 		}
 	})

@@ -158,7 +158,7 @@ func readNumbers(reply any, n int) ([]int64, error) {
 	return numbers, nil
 }
 
-var errPoolAway = junctor.Errorf(junctor.CodeUnavailable, "the Redis that limits are shared through is away")
+var errPoolAway = junctor.Errorf(junctor.CodeUnavailable, "the Redis for shared limits is unreachable")
 
 // IsShared reports whether limits are counted together with other replicas now.
 func (p *LimitPool) IsShared() bool { return p != nil && !p.away.Load() }

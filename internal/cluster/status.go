@@ -52,9 +52,9 @@ func (p *Replicas) askState(ctx context.Context, n store.Replica) (s State, ahea
 	to := p.findReplica(ctx, n.ID)
 	switch {
 	case n.URL == "":
-		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "it listens on every address, and does not say where the others reach it")
+		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "it listens on every address; set --replica-url so that the other replicas can reach it")
 	case to == nil:
-		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "it was not seen for %v", n.Silent.Round(time.Second))
+		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "its last heartbeat was %v ago", n.Silent.Round(time.Second))
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.url.JoinPath(statePath).String(), nil)
 	if err != nil {
@@ -72,10 +72,10 @@ func (p *Replicas) askState(ctx context.Context, n store.Replica) (s State, ahea
 		return s, 0, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "%s answers %d: it is of another version", n.URL, resp.StatusCode)
+		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "%s responds with HTTP %d, perhaps because it runs another version", n.URL, resp.StatusCode)
 	}
 	if err := json.Unmarshal(body, &s); err != nil || s.ID != n.ID {
-		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "%s answers for another process", n.URL)
+		return s, 0, junctor.Errorf(junctor.CodeUnavailable, "%s responds as another replica", n.URL)
 	}
 	return s, s.Time.Sub(asked.Add(took / 2)), nil
 }

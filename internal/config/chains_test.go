@@ -53,7 +53,7 @@ func TestChainsThatCannotBeFollowed(t *testing.T) {
 		"no registry":         {"{id: 1, rpc: https://a.example}", "registries"},
 		"half an address":     {"{id: 1, rpc: https://a.example, registries: [{identity: '0x8004'}]}", "40 hexadecimal"},
 		"one registry twice":  {"{id: 1, rpc: https://a.example, registries: [{identity: '" + identityRegistry + "', reputation: '" + identityRegistry + "'}]}", "twice"},
-		"a node of no scheme": {"{id: 1, rpc: secret-of-mine, registries: [{identity: '" + identityRegistry + "'}]}", "no URL"},
+		"a node of no scheme": {"{id: 1, rpc: secret-of-mine, registries: [{identity: '" + identityRegistry + "'}]}", "an http or https URL"},
 		"a word":              {"{id: 1, rpc: https://a.example, registries: [{identity: '" + identityRegistry + "'}], confirmations: soon}", "finalized"},
 		"a pause of nothing":  {"{id: 1, rpc: https://a.example, registries: [{identity: '" + identityRegistry + "'}], poll: 1ms}", "100ms"},
 		"a key of its own":    {"{id: 1, rcp: https://a.example}", "rpc"},

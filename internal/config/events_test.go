@@ -106,7 +106,7 @@ func TestEventProblems(t *testing.T) {
 		{"no style", "sources: {a: {secret: canary}}", `sources.a has no style`},
 		{"a mask", "sources: {a: {style: hmac, secret: '***'}}", `sources.a.secret is ***`},
 		{"no cron", "schedules: {a: {type: x}}", `schedules.a needs cron`},
-		{"an id", "sources: {A: {}}", `"A" is not a source's id`},
+		{"an id", "sources: {A: {}}", `"A" is not a valid source id`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -85,7 +85,7 @@ func TestFilesAreRefused(t *testing.T) {
 		want error
 		says string
 	}{
-		"a changed block":           {"ipfs://" + c.String(), Word{}, ErrUnreachable, "not what its identifier says"},
+		"a changed block":           {"ipfs://" + c.String(), Word{}, ErrUnreachable, "does not match its identifier"},
 		"a changed file":            {"https://a.example/f.json", hash, ErrMismatch, "expected keccak256 " + hash.String() + ", the file has " + Keccak(changed).String()},
 		"a changed inline file":     {"data:application/json," + `{"agentId":43}`, hash, ErrMismatch, "expected"},
 		"one that is not there":     {"https://a.example/none", hash, ErrUnreachable, "404"},

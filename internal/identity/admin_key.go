@@ -48,9 +48,9 @@ func (i *Identity) EnsureAdminKey(ctx context.Context) (token string, made bool,
 func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 	switch {
 	case len(token) < minAdminTokenLength || len(token) > maxTokenLength:
-		return junctor.Errorf(junctor.CodeInvalid, "the admin key has %d characters; use %d to %d", len(token), minAdminTokenLength, maxTokenLength)
+		return junctor.Errorf(junctor.CodeInvalid, "the admin key has %d characters; use %d to %d characters", len(token), minAdminTokenLength, maxTokenLength)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return junctor.Errorf(junctor.CodeInvalid, "the admin key has a space or a character that is not plain ASCII: it could not be sent in a header")
+		return junctor.Errorf(junctor.CodeInvalid, "the admin key contains a space or a non-ASCII character, which a header cannot carry; choose another key")
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -60,7 +60,7 @@ func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 	}
 	k, err := i.store.For(junctor.DefaultTenant).ReplaceAdmin(ctx, k)
 	if junctor.CodeOf(err) == junctor.CodeConflict {
-		return &junctor.Error{Code: junctor.CodeConflict, Message: "the admin key that was set is the token of another key: choose a new one", Cause: err}
+		return &junctor.Error{Code: junctor.CodeConflict, Message: "the admin key is already the token of another key; choose a different value", Cause: err}
 	}
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func (i *Identity) AdmitUser(ctx context.Context, a AdmissionPolicy, c Claims) (
 
 // errUserDisabled is the error for users that are deleted, disabled or of another tenant.
 func errUserDisabled() error {
-	return junctor.Errorf(junctor.CodeDenied, "Your account is switched off here. Ask an admin.")
+	return junctor.Errorf(junctor.CodeDenied, "Your account is disabled. Ask an admin to enable it.")
 }
 
 // verifiedEmail returns the e-mail address that the provider has verified, in lower case,
@@ -84,7 +84,7 @@ func (a *AdmissionPolicy) verifiedEmail(c Claims) (string, error) {
 	}
 	at := strings.LastIndexByte(email, '@')
 	if at < 0 || !slices.ContainsFunc(a.Domains, func(d string) bool { return strings.EqualFold(d, email[at+1:]) }) {
-		return "", junctor.Errorf(junctor.CodeDenied, "Accounts of your e-mail domain are not let in here, or %s has not made sure of your address. Ask an admin.", a.Name)
+		return "", junctor.Errorf(junctor.CodeDenied, "Your e-mail domain is not allowed, or %s has not verified your e-mail address. Ask an admin.", a.Name)
 	}
 	return email, nil
 }
@@ -99,7 +99,7 @@ func (a *AdmissionPolicy) resolveRole(c Claims) (junctor.UserRole, error) {
 		}
 	}
 	if strongest == "" && len(a.RoleRules) > 0 {
-		return "", junctor.Errorf(junctor.CodeDenied, "Nothing that %s says of you gives you a role here. Ask an admin.", a.Name)
+		return "", junctor.Errorf(junctor.CodeDenied, "The claims from %s match no role rule. Ask an admin for a role.", a.Name)
 	}
 	return strongest, nil
 }
@@ -125,7 +125,7 @@ func (i *Identity) admitNewcomer(ctx context.Context, a AdmissionPolicy, c Claim
 		name, _ = c.Values["preferred_username"].(string)
 	}
 	if name == "" {
-		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "%s has not made sure of your e-mail address, so nobody knows who you are here. Ask an admin.", a.Name)
+		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "%s has not verified your e-mail address, so no user can be matched. Ask an admin.", a.Name)
 	}
 	u, err := i.UserByName(ctx, a.Tenant, name)
 	switch {
@@ -138,14 +138,14 @@ func (i *Identity) admitNewcomer(ctx context.Context, a AdmissionPolicy, c Claim
 			return junctor.User{}, err
 		}
 		if email == "" || linked {
-			return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "There is a user %s already, who is not you as far as %s says. Ask an admin.", name, a.Name)
+			return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "The user %s already exists, and %s does not identify you as that user. Ask an admin.", name, a.Name)
 		}
 	case junctor.CodeOf(err) != junctor.CodeNotFound:
 		return junctor.User{}, err
 	case !a.CreateUsers:
-		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "There is no user %s here. Ask an admin to add you.", name)
+		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "The user %s does not exist. Ask an admin to add you.", name)
 	case role == "":
-		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "New users get no role here. Ask an admin to add you.")
+		return junctor.User{}, junctor.Errorf(junctor.CodeDenied, "New users receive no role by default. Ask an admin to add you.")
 	default:
 		if u, err = i.CreateUser(ctx, a.Tenant, NewUser{Name: name, Role: role}); err != nil {
 			return junctor.User{}, err

@@ -74,7 +74,7 @@ func (i *Identity) AuthenticateCookie(cookie string) (*junctor.Principal, error)
 			return e.principal, nil
 		}
 	}
-	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended: sign in again")
+	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended; sign in again")
 }
 
 // IsStillValid reports whether the credential of a principal is still valid: its login has not

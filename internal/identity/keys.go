@@ -41,7 +41,7 @@ func (i *Identity) CreateKey(ctx context.Context, tenant junctor.TenantID, n New
 		return junctor.Key{}, "", err
 	}
 	if !n.ExpiresAt.IsZero() && !toStoredTime(n.ExpiresAt).After(now) {
-		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the key would have expired at %s, which has passed: name a later time, or none", n.ExpiresAt.Format(time.RFC3339))
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "expires_at is %s, which is in the past; use a later time, or omit it", n.ExpiresAt.Format(time.RFC3339))
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -89,12 +89,12 @@ func (i *Identity) checkOwnerScopes(tenant junctor.TenantID, n NewKey) error {
 // valid key; conflict if SetAdminKey has set it.
 func (i *Identity) RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error) {
 	if grace < 0 || grace > MaxRotationGrace {
-		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the former token may work on for 0 to %s, not for %s", MaxRotationGrace, grace)
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the overlap, for which the old token stays valid, must be between 0 and %s, not %s", MaxRotationGrace, grace)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if n := i.adminKeyIndex(); i.adminKeyFixed && n >= 0 && tenant == junctor.DefaultTenant && i.snapshot.Load().keys[n].ID == id {
-		return junctor.Key{}, "", junctor.Errorf(junctor.CodeConflict, "this key is JUNCTOR_ADMIN_KEY: change it there, and restart")
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeConflict, "this key is set by JUNCTOR_ADMIN_KEY; change that variable and restart the instance")
 	}
 	now := i.now()
 	k, err := i.store.For(tenant).Key(ctx, id)
@@ -198,7 +198,7 @@ func (i *Identity) CanManageKey(p *junctor.Principal, k *junctor.Key) bool {
 func (i *Identity) AgentOwner(tenant junctor.TenantID, agent string) (string, error) {
 	a, ok := i.snapshot.Load().agentsByName[tenantRef{tenant, agent}]
 	if !ok {
-		return "", junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", agent)
+		return "", junctor.Errorf(junctor.CodeNotFound, "unknown agent %q; junctor agent ls lists the agents", agent)
 	}
 	return a.Owner, nil
 }
@@ -230,9 +230,9 @@ func checkKeyName(name string) error {
 	n := utf8.RuneCountInString(name)
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return junctor.Errorf(junctor.CodeInvalid, "the name of a key is plain text without control characters")
+		return junctor.Errorf(junctor.CodeInvalid, "the name of a key must be plain text without control characters")
 	case strings.TrimSpace(name) == "" || n > maxKeyNameLength:
-		return junctor.Errorf(junctor.CodeInvalid, "the name of a key has 1 to %d characters, not %d", maxKeyNameLength, n)
+		return junctor.Errorf(junctor.CodeInvalid, "the name of a key must have 1 to %d characters, not %d", maxKeyNameLength, n)
 	case name == adminKeyName:
 		return junctor.Errorf(junctor.CodeInvalid, "the name %q is reserved: set JUNCTOR_ADMIN_KEY to change the admin key, or choose another name", adminKeyName)
 	}

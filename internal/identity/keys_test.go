@@ -69,7 +69,7 @@ func TestCreateKeyRefuses(t *testing.T) {
 		"reserved name":     {name: "admin", scopes: call, want: junctor.CodeInvalid, says: "reserved"},
 		"no scope":          {name: "a", want: junctor.CodeInvalid, says: "tools:call"},
 		"unknown scope":     {name: "a", scopes: []junctor.Scope{"tools:cal"}, want: junctor.CodeInvalid, says: "tools:cal"},
-		"expired":           {name: "a", scopes: call, expires: b.clock.Now(), want: junctor.CodeInvalid, says: "passed"},
+		"expired":           {name: "a", scopes: call, expires: b.clock.Now(), want: junctor.CodeInvalid, says: "in the past"},
 		"unknown tenant":    {tenant: "nobody", name: "a", scopes: call, want: junctor.CodeNotFound, says: "tenant"},
 	} {
 		if c.tenant == "" {

@@ -21,7 +21,7 @@ const (
 // errSignInRefused is the error of every sign-in that fails. It is the same for all
 // causes, so that it does not reveal which names exist.
 func errSignInRefused() error {
-	return junctor.Errorf(junctor.CodeUnauthenticated, "this name and password do not go together")
+	return junctor.Errorf(junctor.CodeUnauthenticated, "wrong user name or password")
 }
 
 // SetPassword sets the password of a user, by id, and ends all logins of that user except

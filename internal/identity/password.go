@@ -66,11 +66,11 @@ func checkPassword(name, password string) error {
 	n := utf8.RuneCountInString(password)
 	switch {
 	case n < minPassword:
-		return junctor.Errorf(junctor.CodeInvalid, "the password has %d characters: use %d or more, such as a few words", n, minPassword)
+		return junctor.Errorf(junctor.CodeInvalid, "the password has %d characters; use %d or more, such as several words", n, minPassword)
 	case len(password) > maxPassword:
-		return junctor.Errorf(junctor.CodeInvalid, "the password is too long: the most is %d bytes", maxPassword)
+		return junctor.Errorf(junctor.CodeInvalid, "the password is too long; the limit is %d bytes", maxPassword)
 	case strings.EqualFold(password, name):
-		return junctor.Errorf(junctor.CodeInvalid, "the password must not be the name")
+		return junctor.Errorf(junctor.CodeInvalid, "the password must not be the user name")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (i *Identity) verifyPassword(ctx context.Context, phc, password string) (bo
 func parsePHC(phc string) (c hashCost, salt, sum []byte, err error) {
 	var version int
 	parts := strings.Split(phc, "$")
-	fault := junctor.Errorf(junctor.CodeInternal, "a stored password cannot be read: set a new one with junctor user password")
+	fault := junctor.Errorf(junctor.CodeInternal, "the stored password cannot be read; set a new one with junctor user password")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
 		return hashCost{}, nil, nil, fault
 	}

@@ -159,7 +159,7 @@ func (i *Identity) CreateTenant(ctx context.Context, id junctor.TenantID, name s
 // ways.
 func (i *Identity) ReplaceAdminKey(ctx context.Context, tenant junctor.TenantID) (junctor.Key, string, error) {
 	if tenant == junctor.DefaultTenant {
-		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the admin key of this tenant is replaced by JUNCTOR_ADMIN_KEY, or by junctor key rotate")
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the admin key of this tenant cannot be replaced here; change JUNCTOR_ADMIN_KEY, or run junctor key rotate")
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()

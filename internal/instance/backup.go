@@ -94,7 +94,7 @@ func (m manifestKeys) CheckMAC(keyID string, message, mac []byte) error {
 // is set.
 func Restore(ctx context.Context, cfg *config.Config, r io.Reader, unverified bool) (backup.Manifest, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "the data directory %s cannot be made; choose another with --data-dir: %w", cfg.DataDir, err)
+		return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "cannot create the data directory %s; choose another with --data-dir: %w", cfg.DataDir, err)
 	}
 	dbs, closeAll, err := openRawDatabases(ctx, cfg)
 	if err != nil {
@@ -129,11 +129,11 @@ const restoredFile = "restored"
 func writeRestoredNote(dataDir string, m backup.Manifest) error {
 	doubt := ""
 	if m.SealKey == "" {
-		doubt = "; it was not verified who made the backup"
+		doubt = "; the signature of the backup was not verified"
 	}
-	text := fmt.Sprintf("restored from a backup that was made at %s by junctor %s: records from after that are not here%s\n", m.CreatedAt.UTC().Format(time.RFC3339), m.Version, doubt)
+	text := fmt.Sprintf("restored from a backup made at %s by junctor %s: later records are missing%s\n", m.CreatedAt.UTC().Format(time.RFC3339), m.Version, doubt)
 	if err := os.WriteFile(filepath.Join(dataDir, restoredFile), []byte(text), 0o600); err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to: %w", err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot write to the data directory: %w", err)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func writeRestoredNote(dataDir string, m backup.Manifest) error {
 func ReadRestoredNote(dataDir string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(dataDir, restoredFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the file %s cannot be read: %w", filepath.Join(dataDir, restoredFile), err)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "cannot read the file %s: %w", filepath.Join(dataDir, restoredFile), err)
 	}
 	return strings.TrimSpace(string(b)), nil
 }
@@ -163,7 +163,7 @@ func restoreReplicaName(dataDir string, m backup.Manifest) error {
 			continue
 		}
 		if err := writeReplicaName(dataDir, replica); err != nil {
-			return junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to: %w", err)
+			return junctor.Errorf(junctor.CodeUnavailable, "cannot write to the data directory: %w", err)
 		}
 		return nil
 	}

@@ -109,7 +109,7 @@ func EnsureReplicaName(dataDir string, newID func() string) (string, error) {
 	}
 	id = newID()
 	if err := writeReplicaName(dataDir, id); err != nil {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to; choose another with --data-dir: %w", err)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "cannot write to the data directory; choose another with --data-dir: %w", err)
 	}
 	return id, nil
 }
@@ -123,7 +123,7 @@ func readReplicaName(dataDir string) (string, error) {
 			return strings.TrimSpace(string(b)), nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", junctor.Errorf(junctor.CodeUnavailable, "the file %s cannot be read: %w", path, err)
+			return "", junctor.Errorf(junctor.CodeUnavailable, "cannot read the file %s: %w", path, err)
 		}
 	}
 	return "", nil

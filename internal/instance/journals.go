@@ -52,7 +52,7 @@ func loadAnnouncements(ctx context.Context, st *store.Store) (map[string]announc
 		}
 		var s announcement
 		if err := json.Unmarshal(set.Value, &s); err != nil || len(s.Key) != ed25519.PublicKeySize {
-			return nil, junctor.Errorf(junctor.CodeConflict, "what the replica %s says of its journal cannot be read: the setting %s was changed", replica, set.Key)
+			return nil, junctor.Errorf(junctor.CodeConflict, "cannot read the journal status of the replica %s, because the setting %s was changed", replica, set.Key)
 		}
 		out[replica] = s
 	}
@@ -131,7 +131,7 @@ func ShipJournal(ctx context.Context, cfg *config.Config) (out ShipResult, err e
 		return out, err
 	}
 	if out.Replica == "" {
-		return out, junctor.Errorf(junctor.CodeNotFound, "no instance has run on the data directory %s: name the one whose journal is to be copied with --data-dir", cfg.DataDir)
+		return out, junctor.Errorf(junctor.CodeNotFound, "no instance has used the data directory %s; set --data-dir to the directory of the instance whose journal you want to copy", cfg.DataDir)
 	}
 	st, err := OpenDatabase(ctx, cfg)
 	if err != nil {
@@ -159,7 +159,7 @@ func ShipJournal(ctx context.Context, cfg *config.Config) (out ShipResult, err e
 		return out, err
 	}
 	if out.Copied < head.Seq {
-		return out, junctor.Errorf(junctor.CodeUnavailable, "the database has %d records of the replica %s, and the journal %d; the log says why", out.Copied, out.Replica, head.Seq)
+		return out, junctor.Errorf(junctor.CodeUnavailable, "the database has %d records of the replica %s, but the journal has %d; see the log for the reason", out.Copied, out.Replica, head.Seq)
 	}
 	return out, AnnounceJournal(ctx, st, j)
 }

@@ -23,7 +23,7 @@ func WriteSignInLink(dataDir, url string) error {
 	path := SignInLinkPath(dataDir)
 	err := writePrivateFile(path, url+"\n")
 	if err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "the sign-in link cannot be written to %s: %w", path, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot write the sign-in link to %s: %w", path, err)
 	}
 	return nil
 }

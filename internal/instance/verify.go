@@ -19,7 +19,7 @@ import (
 
 // noteBothRolledBack names the one manipulation that no verification on this machine
 // can show.
-const noteBothRolledBack = "a journal and a database that were put back together to the same older state would not show here: keep exports elsewhere (junctor audit export) and give them with --against"
+const noteBothRolledBack = "this check cannot detect a journal and a database that were restored together to the same older state; keep exports on another machine (junctor audit export), and pass them with --against"
 
 // VerifyJournal verifies the journal of the replica that the settings name: its chain and
 // signatures, and what the database knows of it, which is the last copied record and
@@ -51,11 +51,11 @@ func openToVerify(ctx context.Context, cfg *config.Config) (*store.Store, error)
 	path := filepath.Join(cfg.DataDir, "junctor.db")
 	if _, err := os.Stat(path); cfg.DB == nil && errors.Is(err, fs.ErrNotExist) {
 		return nil, junctor.Errorf(junctor.CodeNotFound,
-			"the journal cannot be compared with its copy: there is no database at %s; name the instance's database with --db, or verify the files alone with --files-only", path)
+			"cannot compare the journal with its copy: no database at %s; name the instance's database with --db, or verify only the files with --files-only", path)
 	}
 	st, err := OpenDatabase(ctx, cfg)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeOf(err), "the journal cannot be compared with its copy; --files-only verifies the files alone: %w", err)
+		return nil, junctor.Errorf(junctor.CodeOf(err), "cannot compare the journal with its copy; use --files-only to verify only the files: %w", err)
 	}
 	return st, nil
 }
@@ -83,7 +83,7 @@ func VerifyFiles(ctx context.Context, cfg *config.Config, o audit.VerifyOptions)
 	}
 	r, err := verifyFiles(ctx, cfg, replica, o)
 	if err == nil && r.OK && r.Records > 0 {
-		r.Notes = append(r.Notes, "the files were not compared with the database: a journal that was put back to an older state, with the head of then, would not show")
+		r.Notes = append(r.Notes, "the files were not compared with the database, so a journal that was restored to an older state with its older head is not detected")
 	}
 	return r, err
 }
@@ -91,7 +91,7 @@ func VerifyFiles(ctx context.Context, cfg *config.Config, o audit.VerifyOptions)
 func verifyFiles(ctx context.Context, cfg *config.Config, replica string, o audit.VerifyOptions) (audit.Report, error) {
 	r, err := audit.Verify(ctx, filepath.Join(cfg.DataDir, JournalDir), o)
 	if err == nil && r.OK && r.Records == 0 && replica != "" {
-		r.Replica, r.OK, r.FirstBad = replica, false, &audit.BadRecord{Seq: 1, Reason: "the journal is gone: this replica has run, and there is no record and no signed head of it"}
+		r.Replica, r.OK, r.FirstBad = replica, false, &audit.BadRecord{Seq: 1, Reason: "the journal is missing: this replica has run, but it has no record and no signed head"}
 	}
 	return r, err
 }
@@ -113,7 +113,7 @@ func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) 
 		return report, err
 	}
 	if o.Replica == "" {
-		return report, junctor.Errorf(junctor.CodeNotFound, "no instance has run on the data directory %s yet", cfg.DataDir)
+		return report, junctor.Errorf(junctor.CodeNotFound, "no instance has used the data directory %s yet", cfg.DataDir)
 	}
 	o.Dir = filepath.Join(cfg.DataDir, JournalDir)
 	return audit.VerifyRecords(ctx, convertRecords(st.AuditRecords(ctx, o.Replica, 0)), o)
@@ -134,7 +134,7 @@ type JournalVerifier struct {
 // Verify verifies the journal of this replica while it is being written.
 func (p *JournalVerifier) Verify(ctx context.Context, tell func(audit.Progress)) (audit.Report, error) {
 	if !p.busy.TryLock() {
-		return audit.Report{}, junctor.Errorf(junctor.CodeConflict, "the journal is being verified already: wait until that is done")
+		return audit.Report{}, junctor.Errorf(junctor.CodeConflict, "a verification of the journal is already running; wait until it ends")
 	}
 	defer p.busy.Unlock()
 	// The head that this process signed counts too, even if the files were replaced.

@@ -69,7 +69,7 @@ func (r *Reader) fetchFromGateway(ctx context.Context, gateway string, c cid.Cid
 		return nil, err
 	}
 	if len(data) > maxBlockBytes {
-		return nil, fmt.Errorf("%w: more than the %d bytes of a block", ErrTampered, maxBlockBytes)
+		return nil, fmt.Errorf("%w: a block has more than %d bytes", ErrTampered, maxBlockBytes)
 	}
 	return data, nil
 }
@@ -81,7 +81,7 @@ func verifyBlock(c cid.Cid, data []byte) error {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	if !got.Equals(c) {
-		return fmt.Errorf("%w: expected %s, the bytes are %s", ErrTampered, c, got)
+		return fmt.Errorf("%w: expected %s, got %s", ErrTampered, c, got)
 	}
 	return nil
 }

@@ -40,10 +40,10 @@ const Scheme = "ipfs://"
 // Errors of Read. ErrMissing and ErrTampered depend on the gateways and may be
 // temporary. ErrUnsupported and ErrTooLarge depend on the file and are permanent.
 var (
-	ErrMissing     = errors.New("no gateway has it")
-	ErrTampered    = errors.New("it is not what its identifier says")
-	ErrUnsupported = errors.New("it is of a kind that is not read")
-	ErrTooLarge    = errors.New("it is too large")
+	ErrMissing     = errors.New("no IPFS gateway has the content")
+	ErrTampered    = errors.New("the content does not match its identifier")
+	ErrUnsupported = errors.New("the content has an unsupported type")
+	ErrTooLarge    = errors.New("the content is too large")
 )
 
 // Doer sends requests. It is an HTTP client of egress.
@@ -67,7 +67,7 @@ func New(client Doer, gateways []string) (*Reader, error) {
 			return nil, fmt.Errorf("the IPFS gateway %q must be a URL such as https://gateway.example", g)
 		}
 		if u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("the IPFS gateway %q has more than a path after its host", g)
+			return nil, fmt.Errorf("the IPFS gateway %q must have nothing but a path after its host", g)
 		}
 		// Accept a URL with or without the trailing /ipfs.
 		r.gateways = append(r.gateways, strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/ipfs"))
@@ -85,7 +85,7 @@ type Address struct {
 func Parse(uri string) (Address, error) {
 	rest, ok := strings.CutPrefix(uri, Scheme)
 	if !ok {
-		return Address{}, fmt.Errorf("%w: %q is no ipfs:// address", ErrUnsupported, Shorten(uri))
+		return Address{}, fmt.Errorf("%w: %q is not an ipfs:// address", ErrUnsupported, Shorten(uri))
 	}
 	// A fragment or a query has no meaning for a content identifier.
 	rest, _, _ = strings.Cut(rest, "#")
@@ -94,7 +94,7 @@ func Parse(uri string) (Address, error) {
 	head, path, _ := strings.Cut(rest, "/")
 	root, err := cid.Decode(head)
 	if err != nil {
-		return Address{}, fmt.Errorf("%w: %q is no content identifier: %w", ErrUnsupported, Shorten(head), err)
+		return Address{}, fmt.Errorf("%w: %q is not a content identifier: %w", ErrUnsupported, Shorten(head), err)
 	}
 	if err := checkSupported(root); err != nil {
 		return Address{}, err
@@ -130,10 +130,10 @@ func checkSupported(c cid.Cid) error {
 			return fmt.Errorf("%w: %d bytes inside an identifier", ErrUnsupported, p.MhLength)
 		}
 	default:
-		return fmt.Errorf("%w: the hash %s; only sha2-256 is", ErrUnsupported, multihash.Codes[p.MhType])
+		return fmt.Errorf("%w: the hash %s; only sha2-256 is supported", ErrUnsupported, multihash.Codes[p.MhType])
 	}
 	if p.Codec != cid.Raw && p.Codec != cid.DagProtobuf {
-		return fmt.Errorf("%w: the codec 0x%x; raw and dag-pb are", ErrUnsupported, p.Codec)
+		return fmt.Errorf("%w: the codec 0x%x; only raw and dag-pb are supported", ErrUnsupported, p.Codec)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (w *fileWalk) readFile(ctx context.Context, a Address) ([]byte, error) {
 			return nil, err
 		}
 		if n.kind != kindDirectory {
-			return nil, fmt.Errorf("%w: %s is no plain directory, so it has no %q", ErrUnsupported, at, name)
+			return nil, fmt.Errorf("%w: %s is not a plain directory, so it has no %q", ErrUnsupported, at, name)
 		}
 		next, ok := n.findLink(name)
 		if !ok {
@@ -49,7 +49,7 @@ func (w *fileWalk) appendFile(ctx context.Context, at cid.Cid, depth int, out *[
 		return err
 	}
 	if n.kind != kindRaw && n.kind != kindFile {
-		return fmt.Errorf("%w: %s is no file (%s)", ErrUnsupported, at, n.kind)
+		return fmt.Errorf("%w: %s is not a file (%s)", ErrUnsupported, at, n.kind)
 	}
 	// Check the claimed size first: a file that says it is too large is not
 	// fetched.
@@ -65,7 +65,7 @@ func (w *fileWalk) appendFile(ctx context.Context, at cid.Cid, depth int, out *[
 	}
 	// The blocks match their hashes, but the tree may still contradict itself.
 	if got := len(*out) - before; n.hasSize && n.size != uint64(got) { //nolint:gosec // got is never negative
-		return fmt.Errorf("%w: %s says that it has %d bytes, and has %d", ErrTampered, at, n.size, got)
+		return fmt.Errorf("%w: %s declares %d bytes, but has %d", ErrTampered, at, n.size, got)
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (c *ChannelMaker) checkProof(session net.Conn, purpose string, secret []byt
 }
 
 func notProvedError() error {
-	return junctor.Errorf(junctor.CodeDenied, "the other side does not prove to be the replica that is meant: something else listens there, or it has another sealing key")
+	return junctor.Errorf(junctor.CodeDenied, "the other side did not prove that it is the expected replica; another program listens there, or the replica has another sealing key")
 }
 
 // joinPair joins the names of two replicas, which consist of letters and digits.

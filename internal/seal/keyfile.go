@@ -41,7 +41,7 @@ func parseKeys(text string) ([]fileKey, error) {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		if seen[k.master.id] {
-			return nil, fmt.Errorf("line %d: the same key again", number)
+			return nil, fmt.Errorf("line %d: duplicate key", number)
 		}
 		seen[k.master.id] = true
 		if k.current {
@@ -51,11 +51,11 @@ func parseKeys(text string) ([]fileKey, error) {
 	}
 	switch {
 	case len(keys) == 0:
-		return nil, errors.New("it is empty")
+		return nil, errors.New("the file is empty")
 	case len(keys) == 1:
 		keys[0].current = true // the only key is current even if it is not marked
 	case current != 1:
-		return nil, fmt.Errorf("%d keys are marked as current, and one has to be", current)
+		return nil, fmt.Errorf("%d keys are marked as current; mark exactly one", current)
 	}
 	return keys, nil
 }
@@ -68,21 +68,21 @@ func parseKey(fields []string) (k fileKey, err error) {
 	case len(fields) == 3, len(fields) == 4 && fields[3] == "current":
 		k.text, k.current = fields[1], len(fields) == 4
 		if k.created, err = time.Parse(time.RFC3339, fields[2]); err != nil {
-			return k, errors.New("the third word is not a time")
+			return k, errors.New("the third field is not a time")
 		}
 	default:
-		return k, errors.New("not id, key, time and perhaps current")
+		return k, errors.New("the line must have the fields id, key, time and optionally current")
 	}
 	raw, err := decodeKey(k.text)
 	if err != nil {
-		return k, errors.New("not 32 bytes in base64")
+		return k, errors.New("the key is not 32 bytes in base64")
 	}
 	if k.master, err = newMaster(raw); err != nil {
 		return k, err
 	}
 	// This detects a mistyped or cut key before a secret cannot be opened.
 	if len(fields) > 1 && fields[0] != k.master.ID() {
-		return k, errors.New("the id is not that of the key")
+		return k, errors.New("the id does not match the key")
 	}
 	return k, nil
 }

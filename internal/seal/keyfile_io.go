@@ -27,7 +27,7 @@ func loadOrCreateKeys(path string) ([]fileKey, error) {
 		}
 	}
 	if err != nil {
-		return nil, withFileCode(err, "the sealing key at "+path+" can neither be read nor made")
+		return nil, withFileCode(err, "the sealing key at "+path+" cannot be read or created")
 	}
 	return keys, nil
 }
@@ -80,12 +80,12 @@ func readKeys(path string) ([]fileKey, error) {
 		return nil, err
 	}
 	if len(text) > maxKeyFile {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the file at %s holds no sealing key: it is too large to be one", path)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the file at %s contains no sealing key, because it is too large", path)
 	}
 	keys, err := parseKeys(string(text))
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"the file at %s holds no sealing key (%s): put the right file back; without it stored secrets cannot be opened", path, err.Error())
+			"the file at %s contains no valid sealing key (%s); restore the correct file, because stored secrets cannot be opened without it", path, err.Error())
 	}
 	return keys, nil
 }

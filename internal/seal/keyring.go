@@ -70,8 +70,8 @@ func KeyringFromEnv(value string) (*Keyring, error) {
 		raw, err := decodeKey(text)
 		if err != nil {
 			return nil, junctor.Errorf(junctor.CodeInvalid,
-				"JUNCTOR_SEAL_KEY is not a key: it must be 32 random bytes in base64, as `openssl rand -base64 32` prints them, "+
-					"or several such keys with commas between, the current one first")
+				"JUNCTOR_SEAL_KEY is invalid; set it to 32 random bytes in base64, such as the output of `openssl rand -base64 32`, "+
+					"or to several such keys separated by commas, the current one first")
 		}
 		m, err := newMaster(raw)
 		if err != nil {
@@ -145,7 +145,7 @@ func (k *Keyring) reloadFile() error {
 	defer k.fileMu.Unlock()
 	keys, err := readKeys(k.path)
 	if err != nil {
-		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
+		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; restore it")
 	}
 	k.useKeys(keys)
 	return nil

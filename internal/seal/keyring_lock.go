@@ -55,7 +55,7 @@ func (k *Keyring) changeKeys(ctx context.Context, do func([]fileKey) ([]fileKey,
 	defer unlock()
 	keys, err := readKeys(k.path)
 	if err != nil {
-		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
+		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; restore it")
 	}
 	next, err := do(keys)
 	if err != nil {

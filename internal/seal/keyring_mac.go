@@ -27,15 +27,15 @@ func (k *Keyring) Authenticate(purpose string, message []byte) (keyID string, ma
 func (k *Keyring) CheckMAC(purpose, keyID string, message, mac []byte) error {
 	id, err := hex.DecodeString(keyID)
 	if err != nil || len(id) != idSize {
-		return junctor.Errorf(junctor.CodeInvalid, "%q is not the id of a sealing key", keyID)
+		return junctor.Errorf(junctor.CodeInvalid, "%q is not a valid id of a sealing key", keyID)
 	}
 	m := k.findKey(id)
 	if m == nil {
 		return junctor.Errorf(junctor.CodeInvalid,
-			"the sealing key with the id %s is needed, and the ids of those here are %s: use the key file or JUNCTOR_SEAL_KEY that was in use then", keyID, strings.Join(k.IDs(), ", "))
+			"the sealing key with the id %s is required, but only %s are available; use the key file or the JUNCTOR_SEAL_KEY that was in use then", keyID, strings.Join(k.IDs(), ", "))
 	}
 	if !hmac.Equal(mac, m.computeMAC(purpose, message)) {
-		return junctor.Errorf(junctor.CodeInvalid, "the authentication code under the key %s is wrong: it was changed after it was made", keyID)
+		return junctor.Errorf(junctor.CodeInvalid, "the authentication code under the key %s is wrong, because the data was changed after it was created", keyID)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (m *masterKey) computeMAC(purpose string, message []byte) []byte {
 // a key. The error is CodeNotFound if there is no file.
 func OpenExistingKeyring(path string) (*Keyring, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no sealing key at %s", path)
+		return nil, junctor.Errorf(junctor.CodeNotFound, "no sealing key found at %s", path)
 	}
 	return OpenKeyring(path)
 }

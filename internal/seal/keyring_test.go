@@ -56,10 +56,10 @@ func TestKeyFile(t *testing.T) {
 		{"two are current", lineA + " current\n" + lineB + " current", nil, "2 keys are marked"},
 		{"the same key twice", lineA + " current\n" + lineA, nil, "line 2"},
 		{"the id of another", b + lineA[len(a):], nil, "line 1: the id"},
-		{"no time", a + " " + keyText(1) + " today", nil, "third word"},
+		{"no time", a + " " + keyText(1) + " today", nil, "third field"},
 		{"another word", lineA + " old", nil, "line 1"},
 		{"two words", a + " " + keyText(1), nil, "line 1"},
-		{"a cut key", lineB + " current\n" + a + " " + keyText(1)[:40] + " 2026-01-02T03:04:05Z", nil, "line 2: not 32 bytes"},
+		{"a cut key", lineB + " current\n" + a + " " + keyText(1)[:40] + " 2026-01-02T03:04:05Z", nil, "line 2: the key is not 32 bytes"},
 		{"too large", strings.Repeat("#\n", 40_000) + keyText(1), nil, "too large"},
 	}
 	for _, tt := range tests {

@@ -79,7 +79,7 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 }
 
 func setupError(err error) error {
-	return junctor.Errorf(junctor.CodeInternal, "the sealing key could not be set up: %w", err)
+	return junctor.Errorf(junctor.CodeInternal, "cannot set up the sealing key: %w", err)
 }
 
 // ID returns the id of the key. It is the same in every process that has the key,
@@ -108,11 +108,11 @@ func (m *masterKey) Unwrap(wrapped, aad []byte) ([]byte, error) {
 
 func otherKeyError() error {
 	return junctor.Errorf(junctor.CodeInvalid,
-		"this secret was sealed with another key: start with the key file or JUNCTOR_SEAL_KEY that was in use when it was stored")
+		"this secret was sealed with another key; start the instance with the key file or the JUNCTOR_SEAL_KEY that was in use when the secret was stored")
 }
 
 func damagedError() error {
-	return junctor.Errorf(junctor.CodeInvalid, "this secret was changed, or moved from where it was stored: enter it again")
+	return junctor.Errorf(junctor.CodeInvalid, "this secret was changed or moved after it was stored; enter it again")
 }
 
 // bindAAD adds the key's id to aad, so that the id in front of a ciphertext

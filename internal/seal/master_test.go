@@ -136,9 +136,9 @@ func TestKeyFileRefused(t *testing.T) {
 	}{
 		{"readable by the group", good, 0o640, junctor.CodeDenied, "chmod 600"},
 		{"readable by all", good, 0o604, junctor.CodeDenied, "chmod 600"},
-		{"empty", "", 0o600, junctor.CodeInvalid, "no sealing key"},
-		{"too short", good[:20], 0o600, junctor.CodeInvalid, "no sealing key"},
-		{"not base64", strings.Repeat("#", 44), 0o600, junctor.CodeInvalid, "no sealing key"},
+		{"empty", "", 0o600, junctor.CodeInvalid, "no valid sealing key"},
+		{"too short", good[:20], 0o600, junctor.CodeInvalid, "no valid sealing key"},
+		{"not base64", strings.Repeat("#", 44), 0o600, junctor.CodeInvalid, "no valid sealing key"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -184,7 +184,7 @@ func (r *SessionRing) readKeys(ctx context.Context) ([]*ringKey, error) {
 func (r *SessionRing) unwrapKey(s StoredKey) (*ringKey, error) {
 	id, err := base64.RawURLEncoding.Strict().DecodeString(s.ID)
 	if err != nil || len(id) != ringIDSize {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the store holds a session key with a broken id")
+		return nil, junctor.Errorf(junctor.CodeInternal, "the store contains a session key with an invalid id")
 	}
 	if old := r.keys.Load(); old != nil {
 		if k := old.byID[[ringIDSize]byte(id)]; k != nil {

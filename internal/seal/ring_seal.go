@@ -74,7 +74,7 @@ func (r *SessionRing) OpenUnbounded(purpose, text string) ([]byte, error) {
 }
 
 func notSealedError() error {
-	return junctor.Errorf(junctor.CodeInvalid, "this handle is not valid here: it was changed, is too old, or is from elsewhere")
+	return junctor.Errorf(junctor.CodeInvalid, "this handle is invalid, because it was changed, has expired, or belongs to another instance")
 }
 
 // findKey returns the key with an id, or nil. Another replica may have added an

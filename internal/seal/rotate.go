@@ -71,8 +71,8 @@ func (k *Keyring) Rotate(ctx context.Context, tables ...WrappedKeyTable) (Rotati
 		}
 	} else if len(k.keySet.Load().fileIDs) == 1 {
 		return RotationResult{}, junctor.Errorf(junctor.CodeConflict,
-			"the sealing key comes from JUNCTOR_SEAL_KEY, which only you can change: put a new key and a comma in front of it (new,old), "+
-				"restart, rotate once more, and then take the old key away")
+			"the sealing key is set by JUNCTOR_SEAL_KEY, which only you can change: put a new key and a comma in front of it (new,old), "+
+				"restart, rotate again, and then remove the old key")
 	}
 	return k.Resume(ctx, tables...)
 }

@@ -229,7 +229,7 @@ func TestPutWithoutTheKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = p.Put(t.Context(), "t", "o", "n", seal.NewSecret("y"))
-	if junctor.CodeOf(err) != junctor.CodeUnavailable || !strings.Contains(err.Error(), "put it back") {
+	if junctor.CodeOf(err) != junctor.CodeUnavailable || !strings.Contains(err.Error(), "restore it") {
 		t.Errorf("%v", err)
 	}
 	if _, err := p.Rotate(t.Context()); junctor.CodeOf(err) != junctor.CodeUnavailable {

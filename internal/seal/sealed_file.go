@@ -84,10 +84,10 @@ func (f *SealedFile) load() (SealedSecret, error) {
 	var sealed SealedSecret
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return sealed, junctor.Errorf(junctor.CodeNotFound, "there is no file %s", f.path)
+		return sealed, junctor.Errorf(junctor.CodeNotFound, "the file %s does not exist", f.path)
 	}
 	if err == nil && info.Size() > maxSealedFile {
-		return sealed, junctor.Errorf(junctor.CodeTooLarge, "%s has %d bytes; the most is %d", f.path, info.Size(), maxSealedFile)
+		return sealed, junctor.Errorf(junctor.CodeTooLarge, "%s has %d bytes; the limit is %d", f.path, info.Size(), maxSealedFile)
 	}
 	text, err := os.ReadFile(f.path)
 	if err != nil {

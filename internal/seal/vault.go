@@ -81,9 +81,9 @@ func (v *Vault) PutWith(ctx context.Context, tenant junctor.TenantID, owner, nam
 	}
 	switch n := len(s.Reveal()); {
 	case n == 0:
-		return junctor.Errorf(junctor.CodeInvalid, "the secret %s/%s is empty: to remove it, delete it", owner, name)
+		return junctor.Errorf(junctor.CodeInvalid, "the secret %s/%s is empty; to remove a secret, delete it", owner, name)
 	case n > MaxSecret:
-		return junctor.Errorf(junctor.CodeTooLarge, "the secret %s/%s has %d bytes; the most is %d", owner, name, n, MaxSecret)
+		return junctor.Errorf(junctor.CodeTooLarge, "the secret %s/%s has %d bytes; the limit is %d", owner, name, n, MaxSecret)
 	}
 	release, err := v.keys.Hold(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func checkPlace(tenant junctor.TenantID, owner, name string) error {
 	for _, part := range []struct{ what, text string }{{"owner", owner}, {"name", name}} {
 		if !isValidSecretName(part.text) {
 			return junctor.Errorf(junctor.CodeInvalid,
-				"the %s of a secret is 1 to %d letters, digits or . _ : @ - and begins with a letter or digit", part.what, maxSecretName)
+				"the %s of a secret must be 1 to %d letters, digits or . _ : @ - and begin with a letter or digit", part.what, maxSecretName)
 		}
 	}
 	return nil

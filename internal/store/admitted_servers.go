@@ -15,7 +15,7 @@ import (
 // errNotJudged is the error for a row that no judge admitted. It is a mistake of the
 // program, and must not become a row.
 func errNotJudged() error {
-	return junctor.Errorf(junctor.CodeInternal, "a server that nobody was allowed to bring cannot be stored")
+	return junctor.Errorf(junctor.CodeInternal, "cannot store a server that was not admitted")
 }
 
 // AdmittedServer returns a server that may be reached. A stored row was judged when it was
@@ -79,7 +79,7 @@ func (t *Tenant) UpdateServer(ctx context.Context, admitted admission.Server) (a
 	if err != nil {
 		return admission.Server{}, err
 	}
-	row := &versionedRow{table: "servers", where: "id = ?", key: []any{srv.ID}, version: srv.UpdatedAt, label: fmt.Sprintf("the server %q", srv.ID), notFound: notFound("there is no server %q", srv.ID)}
+	row := &versionedRow{table: "servers", where: "id = ?", key: []any{srv.ID}, version: srv.UpdatedAt, label: fmt.Sprintf("the server %q", srv.ID), notFound: notFound("unknown server %q", srv.ID)}
 	if _, err := t.updateVersioned(ctx, row, `title = ?, state = ?, config = ?`, srv.Title, string(srv.State), config); err != nil {
 		return admission.Server{}, err
 	}
@@ -90,7 +90,7 @@ func (t *Tenant) UpdateServer(ctx context.Context, admitted admission.Server) (a
 func encodeServerConfig(srv *junctor.Server) (string, error) {
 	config, err := json.Marshal(serverConfig{Owner: srv.Owner, Private: srv.Private, Credential: srv.Credential, Trusted: srv.Trusted, Declared: srv.Declared, Discovered: srv.Discovered, Connection: &srv.Connection, API: srv.API})
 	if err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "the server %q cannot be stored: %w", srv.ID, err)
+		return "", junctor.Errorf(junctor.CodeInvalid, "cannot store the server %q: %w", srv.ID, err)
 	}
 	return string(config), nil
 }
@@ -115,10 +115,10 @@ func (t *Tenant) SawServer(ctx context.Context, id string, seen SeenServer) erro
 			isolated_why = excluded.isolated_why, seen_at = excluded.seen_at`,
 		string(t.id), id, nonNilBytes(seen.Offer), isolated, seen.Isolated, toMicros(seen.At))
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return notFound("there is no server %q", id)
+		return notFound("unknown server %q", id)
 	}
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store what the server %q offers", id)
+		return t.s.wrapError(ctx, err, "store the offer of the server %q", id)
 	}
 	return nil
 }
@@ -130,16 +130,16 @@ func (t *Tenant) SeenServer(ctx context.Context, id string) (SeenServer, error) 
 		var isolated, at int64
 		err := row.Scan(&seen.Offer, &isolated, &seen.Isolated, &at)
 		if isolated != 0 && seen.Isolated == "" {
-			seen.Isolated = "it was seen to need that" // by a version that did not keep why
+			seen.Isolated = "an earlier check showed that it is required" // by a version that did not keep why
 		}
 		seen.At = fromMicros(at)
 		return seen, err
 	}, `SELECT offer, isolated, isolated_why, seen_at FROM seen_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return SeenServer{}, notFound("the server %q has not been seen yet", id)
+		return SeenServer{}, notFound("the server %q has not been reached yet", id)
 	}
 	if err != nil {
-		return SeenServer{}, t.s.wrapError(ctx, err, "read what the server %q offers", id)
+		return SeenServer{}, t.s.wrapError(ctx, err, "read the offer of the server %q", id)
 	}
 	return seen, nil
 }

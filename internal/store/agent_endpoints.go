@@ -49,7 +49,7 @@ func (t *Tenant) PutEndpoint(ctx context.Context, e junctor.AgentEndpoint) (junc
 
 // endpointNotFound is the error for an endpoint that the tenant does not have.
 func endpointNotFound(agent, origin string) error {
-	return notFound("no endpoint of the agent %q at %s is stored", agent, origin)
+	return notFound("the agent %q has no delivery endpoint at %s", agent, origin)
 }
 
 // Endpoints lists the endpoints of one agent, or with "" of all agents, the one that was

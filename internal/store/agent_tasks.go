@@ -66,7 +66,7 @@ func (t *Tenant) UpdateAgentTask(ctx context.Context, task *junctor.AgentTask) e
 		task.State, boolToInt(task.Running), string(task.Body), string(task.Messages), task.Replica, toMicros(task.At), toMicros(task.At),
 		string(t.id), task.ID, task.Agent, task.Owner, task.Version)
 	if err == nil && n == 0 {
-		err = junctor.Errorf(junctor.CodeConflict, "the task %q was changed meanwhile, or is gone: look at it again", task.ID)
+		err = junctor.Errorf(junctor.CodeConflict, "the task %q was changed or deleted meanwhile; read it again", task.ID)
 	}
 	if err != nil {
 		return t.s.wrapError(ctx, err, "change the task %q", task.ID)
@@ -128,11 +128,11 @@ func (t *Tenant) StopAgentTask(ctx context.Context, agent, owner, id string) err
 // BeatAgentTasks marks the tasks of a replica as alive and returns those that should stop.
 func (s *Store) BeatAgentTasks(ctx context.Context, replica string, at time.Time) ([]junctor.AgentTask, error) {
 	if _, err := s.execWrite(ctx, `UPDATE agent_tasks SET beat_at = ? WHERE replica = ? AND running = 1`, toMicros(at), replica); err != nil {
-		return nil, s.wrapError(ctx, err, "say which tasks go on")
+		return nil, s.wrapError(ctx, err, "mark the running tasks as alive")
 	}
 	list, err := readAll(ctx, s, scanAgentTask, `SELECT `+agentTaskColumns+` FROM agent_tasks WHERE replica = ? AND running = 1 AND stop = 1`, replica)
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "ask which tasks to stop")
+		return nil, s.wrapError(ctx, err, "read which tasks to stop")
 	}
 	return list, nil
 }
@@ -156,7 +156,7 @@ func (t *Tenant) PutTaskPush(ctx context.Context, p junctor.TaskPush) error {
 		return agentTaskNotFound(p.Task)
 	}
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store where to tell of the task %q", p.Task)
+		return t.s.wrapError(ctx, err, "store a push configuration of the task %q", p.Task)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (t *Tenant) TaskPushes(ctx context.Context, task string) ([]junctor.TaskPus
 		return p, err
 	}, `SELECT task_id, id, config FROM agent_task_pushes WHERE tenant_id = ? AND task_id = ? ORDER BY id`, string(t.id), task)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list who is told of the task %q", task)
+		return nil, t.s.wrapError(ctx, err, "list the push configurations of the task %q", task)
 	}
 	return list, nil
 }
@@ -185,7 +185,7 @@ func (t *Tenant) DeleteTaskPush(ctx context.Context, task, id string) error {
 		return err
 	})
 	if err != nil {
-		return t.s.wrapError(ctx, err, "forget who is told of the task %q", task)
+		return t.s.wrapError(ctx, err, "delete a push configuration of the task %q", task)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (s *Store) sweepAgentTasks(ctx context.Context, now time.Time) (int64, erro
 
 // agentTaskNotFound is the error for a task that the tenant does not have, or that belongs
 // to another owner.
-func agentTaskNotFound(id string) error { return notFound("there is no task %q", id) }
+func agentTaskNotFound(id string) error { return notFound("unknown task %q", id) }
 
 // scanAgentTask reads the columns of agentTaskColumns.
 func scanAgentTask(row scanner) (junctor.AgentTask, error) {

@@ -173,7 +173,7 @@ func (t *Tenant) insertGrants(ctx context.Context, tx *sql.Tx, a *junctor.Agent)
 			_, err := t.s.exec(ctx, tx, `INSERT INTO agent_grants (tenant_id, agent, kind, server, item) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 				string(t.id), a.Name, string(of.kind), g.Server, g.Item)
 			if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-				return notFound("there is no server %q; junctor server ls lists them", g.Server)
+				return notFound("unknown server %q; junctor server ls lists the servers", g.Server)
 			}
 			if err != nil {
 				return err
@@ -215,14 +215,14 @@ func (t *Tenant) DeleteAgent(ctx context.Context, name string, at time.Time) err
 
 // agentNotFound is the error for an agent that the tenant does not have.
 func agentNotFound(name string) error {
-	return notFound("there is no agent %q; junctor agent ls lists them", name)
+	return notFound("unknown agent %q; junctor agent ls lists the agents", name)
 }
 
 // encodeAgentConfig returns the column config of an agent.
 func encodeAgentConfig(a *junctor.Agent) (string, error) {
 	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain, Exposure: a.Exposure, Published: a.Published})
 	if err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be stored: %w", a.Name, err)
+		return "", junctor.Errorf(junctor.CodeInvalid, "cannot store the agent %q: %w", a.Name, err)
 	}
 	return string(config), nil
 }
@@ -239,7 +239,7 @@ func scanAgent(row scanner) (junctor.Agent, error) {
 	a.Disabled, a.CreatedAt, a.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)
 	var config agentConfig
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
-		return a, fmt.Errorf("the config of the agent %q cannot be read: %w", a.Name, err)
+		return a, fmt.Errorf("cannot read the config of the agent %q: %w", a.Name, err)
 	}
 	a.Title, a.Limits, a.Declared, a.Brain, a.Exposure, a.Published = config.Title, config.Limits, config.Declared, config.Brain, config.Exposure, config.Published
 	return a, nil

@@ -15,7 +15,7 @@ func (t *Tenant) PutDocument(ctx context.Context, server string, d junctor.APIDo
 		ON CONFLICT (tenant_id, server) DO UPDATE SET document = excluded.document, etag = excluded.etag, tools = excluded.tools, fetched_at = excluded.fetched_at`,
 		string(t.id), server, nonNilBytes(d.Text), d.ETag, nonNilBytes(d.Tools), toMicros(d.FetchedAt))
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return notFound("there is no server %q", server)
+		return notFound("unknown server %q", server)
 	}
 	if err != nil {
 		return t.s.wrapError(ctx, err, "store the document of the server %q", server)
@@ -33,7 +33,7 @@ func (t *Tenant) Document(ctx context.Context, server string) (junctor.APIDocume
 		return d, err
 	}, `SELECT document, etag, tools, fetched_at FROM api_documents WHERE tenant_id = ? AND server = ?`, string(t.id), server)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.APIDocument{}, notFound("the server %q is not made of a document", server)
+		return junctor.APIDocument{}, notFound("the server %q was not generated from a document", server)
 	}
 	if err != nil {
 		return junctor.APIDocument{}, t.s.wrapError(ctx, err, "read the document of the server %q", server)

@@ -28,7 +28,7 @@ func (t *Tenant) PutApproval(ctx context.Context, a junctor.AppApproval) error {
 		ON CONFLICT (tenant_id, server, resource) DO UPDATE SET digest = excluded.digest, approved_by = excluded.approved_by, approved_at = excluded.approved_at`,
 		string(t.id), a.Server, a.Resource, a.Digest, a.By, toMicros(a.At))
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return notFound("there is no server %q; junctor server ls lists them", a.Server)
+		return notFound("unknown server %q; junctor server ls lists the servers", a.Server)
 	}
 	if err != nil {
 		return t.s.wrapError(ctx, err, "store the approval of the page %q", a.Resource)
@@ -40,7 +40,7 @@ func (t *Tenant) PutApproval(ctx context.Context, a junctor.AppApproval) error {
 func (t *Tenant) DeleteApproval(ctx context.Context, server, resource string) error {
 	_, err := t.s.execWrite(ctx, `DELETE FROM app_approvals WHERE tenant_id = ? AND server = ? AND resource = ?`, string(t.id), server, resource)
 	if err != nil {
-		return t.s.wrapError(ctx, err, "take the approval of the page %q back", resource)
+		return t.s.wrapError(ctx, err, "revoke the approval of the page %q", resource)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func checkAuditRecords(records []AuditRecord) error {
 	for i := range records {
 		r := &records[i]
 		if r.Replica != records[0].Replica || r.Seq <= last || strings.IndexByte(r.Line, '\n') >= 0 || strings.ContainsAny(r.Hash, " \n") {
-			return junctor.Errorf(junctor.CodeInvalid, "record %d of replica %q is out of order, or is no line: records come by replica and number, without line ends", r.Seq, r.Replica)
+			return junctor.Errorf(junctor.CodeInvalid, "record %d of replica %q is out of order or contains a line end", r.Seq, r.Replica)
 		}
 		last = r.Seq
 	}
@@ -101,7 +101,7 @@ func (s *Store) skipStored(ctx context.Context, tx *sql.Tx, records []AuditRecor
 				continue
 			}
 			if r != records[0] {
-				return nil, junctor.Errorf(junctor.CodeConflict, "record %d of replica %q is in the database already, and says something else; run junctor audit verify", records[0].Seq, replica)
+				return nil, junctor.Errorf(junctor.CodeConflict, "record %d of replica %q is already in the database with other content; run junctor audit verify", records[0].Seq, replica)
 			}
 			records = records[1:]
 		}
@@ -161,7 +161,7 @@ func parseAuditPage(replica string, before uint64, page string) iter.Seq[AuditRe
 func (s *Store) AuditShipped(ctx context.Context, replica string) (uint64, error) {
 	n, err := readOne(ctx, s, scanCount, `SELECT COALESCE(MAX(last), 0) FROM audit_pages WHERE replica = ?`, replica)
 	if err != nil {
-		return 0, s.wrapError(ctx, err, "read how much of the journal is stored")
+		return 0, s.wrapError(ctx, err, "read the number of the last stored journal record")
 	}
 	return uint64(n), nil //nolint:gosec // the schema wants it above 0
 }

@@ -28,7 +28,7 @@ func (s *Store) AuditHead(ctx context.Context, replica string) (string, error) {
 // state.
 func (s *Store) KeepAuditHead(ctx context.Context, replica string, seq uint64, head string, replace bool) error {
 	if replica == "" || seq == 0 || head == "" {
-		return junctor.Errorf(junctor.CodeInvalid, "a head of the journal names a replica and a record")
+		return junctor.Errorf(junctor.CodeInvalid, "a head of the journal must name a replica and a record")
 	}
 	query := `INSERT INTO audit_heads (replica, seq, head) VALUES (?, ?, ?)
 		ON CONFLICT (replica) DO UPDATE SET seq = excluded.seq, head = excluded.head`

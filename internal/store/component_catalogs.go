@@ -63,7 +63,7 @@ func (t *Tenant) PutComponentCatalog(ctx context.Context, name string, document 
 
 // componentCatalogNotFound is the error for a catalog that the tenant did not register.
 func componentCatalogNotFound(name string) error {
-	return notFound("there is no registered component catalog %q; junctor component-catalog ls lists them", name)
+	return notFound("no registered component catalog %q; junctor component-catalog ls lists the catalogs", name)
 }
 
 // DeleteComponentCatalog deletes a catalog; not_found if the tenant has none of that name.

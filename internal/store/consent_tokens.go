@@ -61,7 +61,7 @@ func (s *Store) ConsentToken(ctx context.Context, hash [32]byte) (ConsentToken, 
 	}, `SELECT `+consentColumns+`, t.hash, t.kind, t.family, t.scopes, t.redirect, t.challenge, t.created_at, t.expires_at, t.used_at, t.salt
 		FROM consent_tokens t JOIN consents c ON c.tenant_id = t.tenant_id AND c.id = t.consent_id WHERE t.hash = ?`, hash[:])
 	if errors.Is(err, sql.ErrNoRows) {
-		return ConsentToken{}, junctor.Consent{}, notFound("there is no such token")
+		return ConsentToken{}, junctor.Consent{}, notFound("token not found")
 	}
 	if err != nil {
 		return ConsentToken{}, junctor.Consent{}, s.wrapError(ctx, err, "read a token")

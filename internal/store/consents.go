@@ -39,7 +39,7 @@ func (t *Tenant) AddClient(ctx context.Context, c junctor.Client, keep int) erro
 func (t *Tenant) Client(ctx context.Context, id string) (junctor.Client, error) {
 	c, err := readOne(ctx, t.s, scanClient, `SELECT id, name, redirects, created_at FROM clients WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Client{}, notFound("no client with this id is registered here")
+		return junctor.Client{}, notFound("no client with this id is registered")
 	}
 	if err != nil {
 		return junctor.Client{}, t.s.wrapError(ctx, err, "read a client")
@@ -75,7 +75,7 @@ func (t *Tenant) ConsentOf(ctx context.Context, user, client, resource string) (
 	c, err := readOne(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND user_id = ? AND client_id = ? AND resource = ?`,
 		string(t.id), user, client, resource)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Consent{}, notFound("there is no such consent")
+		return junctor.Consent{}, notFound("consent not found")
 	}
 	if err != nil {
 		return junctor.Consent{}, t.s.wrapError(ctx, err, "read a consent")
@@ -121,7 +121,7 @@ func (t *Tenant) RevokeConsent(ctx context.Context, id string) error {
 		return t.s.wrapError(ctx, err, "revoke the consent %q", id)
 	}
 	if n == 0 {
-		return notFound("there is no such consent; junctor consent ls shows their ids")
+		return notFound("consent not found; junctor consent ls lists the ids of the consents")
 	}
 	return nil
 }

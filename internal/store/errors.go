@@ -22,19 +22,19 @@ func (s *Store) wrapError(ctx context.Context, err error, doing string, args ...
 	e := &junctor.Error{Code: code, Cause: err}
 	switch code {
 	case junctor.CodeConflict:
-		e.Message = fmt.Sprintf("cannot %s: it exists already", doing)
+		e.Message = fmt.Sprintf("cannot %s: it already exists", doing)
 	case junctor.CodeNotFound:
-		e.Message = fmt.Sprintf("cannot %s: there is no such tenant", doing)
+		e.Message = fmt.Sprintf("cannot %s: the tenant does not exist", doing)
 	case junctor.CodeInvalid:
-		e.Message = fmt.Sprintf("cannot %s: a text in it has characters that the database cannot keep", doing)
+		e.Message = fmt.Sprintf("cannot %s: a text contains characters that the database cannot store", doing)
 	case junctor.CodeUnavailable:
-		e.Message = fmt.Sprintf("cannot %s: the database cannot be used just now; the log says why", doing)
+		e.Message = fmt.Sprintf("cannot %s: the database is unavailable; see the log for the reason", doing)
 	case junctor.CodeTimeout:
 		e.Message = fmt.Sprintf("cannot %s: the deadline passed while waiting for the database", doing)
 	case junctor.CodeCanceled:
 		e.Message = fmt.Sprintf("did not %s: the request was cancelled", doing)
 	default:
-		e.Message = fmt.Sprintf("cannot %s: the database refused; the log says why", doing)
+		e.Message = fmt.Sprintf("cannot %s: the database returned an error; see the log for the reason", doing)
 	}
 	return e
 }

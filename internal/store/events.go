@@ -97,7 +97,7 @@ func (t *Tenant) Events(ctx context.Context, f EventFilter) ([]junctor.Event, er
 func (t *Tenant) Event(ctx context.Context, id string) (junctor.Event, error) {
 	e, err := readOne(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, notFound("there is no event %q", id)
+		return e, notFound("unknown event %q", id)
 	}
 	if err != nil {
 		return e, t.s.wrapError(ctx, err, "read the event %q", id)
@@ -109,7 +109,7 @@ func (t *Tenant) Event(ctx context.Context, id string) (junctor.Event, error) {
 func (t *Tenant) EventOf(ctx context.Context, source, key string) (junctor.Event, error) {
 	e, err := readOne(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND source = ? AND dedupe_key = ?`, string(t.id), source, key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return e, notFound("the source %q sent no event with this key", source)
+		return e, notFound("the source %q has no event with this dedupe_key", source)
 	}
 	if err != nil {
 		return e, t.s.wrapError(ctx, err, "read an event")
@@ -126,10 +126,10 @@ func (t *Tenant) SetEventOutcome(ctx context.Context, on Statements, id string, 
 	}
 	n, err := on.Exec(ctx, `UPDATE events SET raised = ?, faults = ? WHERE tenant_id = ? AND id = ?`, raised, text, string(t.id), id)
 	if err == nil && n == 0 {
-		err = notFound("there is no event %q", id)
+		err = notFound("unknown event %q", id)
 	}
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store what the event %q led to", id)
+		return t.s.wrapError(ctx, err, "store the result of the event %q", id)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error
 	n, err := s.execWrite(ctx, `DELETE FROM events WHERE received_at < ? AND NOT EXISTS
 		(SELECT 1 FROM event_waits WHERE event_waits.tenant_id = events.tenant_id AND event_waits.event_id = events.id)`, toMicros(before))
 	if err != nil {
-		return 0, s.wrapError(ctx, err, "forget old events")
+		return 0, s.wrapError(ctx, err, "delete old events")
 	}
 	return n, nil
 }
@@ -159,7 +159,7 @@ func scanEvent(row scanner) (junctor.Event, error) {
 		e.Data = data
 	}
 	if err := json.Unmarshal([]byte(faults), &e.Faults); err != nil {
-		return e, fmt.Errorf("the faults of the event %q cannot be read: %w", e.ID, err)
+		return e, fmt.Errorf("cannot read the faults of the event %q: %w", e.ID, err)
 	}
 	if len(e.Faults) == 0 {
 		e.Faults = nil
@@ -181,7 +181,7 @@ func (t *Tenant) AddEventWait(ctx context.Context, on Statements, w EventWait) e
 	_, err := on.Exec(ctx, `INSERT INTO event_waits (tenant_id, trigger_name, line, event_id, since) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		string(t.id), w.Trigger, w.Line, w.Event, toMicros(w.Since))
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store that an event waits")
+		return t.s.wrapError(ctx, err, "store a waiting event")
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (t *Tenant) AddEventWait(ctx context.Context, on Statements, w EventWait) e
 func (s *Store) EventWaits(ctx context.Context, limit int) ([]EventWait, error) {
 	list, err := readAll(ctx, s, scanWait, `SELECT tenant_id, trigger_name, line, event_id, since FROM event_waits ORDER BY event_id LIMIT ?`, limit)
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "list the events that wait")
+		return nil, s.wrapError(ctx, err, "list the waiting events")
 	}
 	return list, nil
 }
@@ -200,7 +200,7 @@ func (s *Store) EventWaits(ctx context.Context, limit int) ([]EventWait, error) 
 func (t *Tenant) EndEventWait(ctx context.Context, on Statements, w EventWait) (bool, error) {
 	n, err := on.Exec(ctx, `DELETE FROM event_waits WHERE tenant_id = ? AND trigger_name = ? AND event_id = ?`, string(t.id), w.Trigger, w.Event)
 	if err != nil {
-		return false, t.s.wrapError(ctx, err, "take up an event that waits")
+		return false, t.s.wrapError(ctx, err, "claim a waiting event")
 	}
 	return n > 0, nil
 }

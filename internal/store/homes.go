@@ -31,11 +31,11 @@ func (t *Tenant) Home(ctx context.Context, name, replica string, gone time.Durat
 			}
 		}
 		if err != nil {
-			return "", t.s.wrapError(ctx, err, "find who holds %q", name)
+			return "", t.s.wrapError(ctx, err, "find the replica that holds %q", name)
 		}
 		// Another has taken it a moment ago.
 	}
-	return "", junctor.Errorf(junctor.CodeUnavailable, "who holds %q changes again and again; try again", name)
+	return "", junctor.Errorf(junctor.CodeUnavailable, "the replica that holds %q changed several times; try again", name)
 }
 
 // Held is a resource and the replica that holds it.
@@ -53,7 +53,7 @@ func (s *Store) Homes(ctx context.Context, prefix string, gone time.Duration) ([
 			SELECT 1 FROM replicas WHERE replicas.tenant_id = ? AND replicas.id = homes.replica AND replicas.seen_at > `+s.dialect.Now()+` - ?)`,
 		len(prefix), prefix, string(junctor.DefaultTenant), gone.Microseconds())
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "list what processes hold")
+		return nil, s.wrapError(ctx, err, "list the assignments of replicas")
 	}
 	return found, nil
 }
@@ -62,7 +62,7 @@ func (s *Store) Homes(ctx context.Context, prefix string, gone time.Duration) ([
 // until it counts as gone.
 func (s *Store) LeaveHomes(ctx context.Context, replica string) error {
 	if _, err := s.execWrite(ctx, `DELETE FROM homes WHERE replica = ?`, replica); err != nil {
-		return s.wrapError(ctx, err, "let go of what this process holds")
+		return s.wrapError(ctx, err, "release the assignments of this replica")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *Store) Instance(ctx context.Context) (string, error) {
 		id, err = s.readInstanceID(ctx)
 	}
 	if err != nil {
-		return "", s.wrapError(ctx, err, "make the instance id")
+		return "", s.wrapError(ctx, err, "create the instance id")
 	}
 	return id, nil
 }

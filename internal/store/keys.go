@@ -41,7 +41,7 @@ func (t *Tenant) Keys(ctx context.Context) ([]junctor.Key, error) {
 func (t *Tenant) Key(ctx context.Context, id string) (junctor.Key, error) {
 	k, err := readOne(ctx, t.s, scanKey, `SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Key{}, notFound("there is no such key; junctor key ls shows their ids")
+		return junctor.Key{}, notFound("key not found; junctor key ls lists the ids of the keys")
 	}
 	if err != nil {
 		return junctor.Key{}, t.s.wrapError(ctx, err, "read the key %q", id)
@@ -75,7 +75,7 @@ func (t *Tenant) checkKeyOwner(ctx context.Context, tx *sql.Tx, k junctor.Key) e
 	case k.User != "":
 		query, owner, otherwise = `SELECT COUNT(*) FROM users WHERE tenant_id = ? AND id = ?`, k.User, userNotFound(k.User)
 	case k.Agent != "":
-		query, owner, otherwise = `SELECT COUNT(*) FROM agents WHERE tenant_id = ? AND name = ?`, k.Agent, notFound("there is no agent %q; junctor agent ls lists them", k.Agent)
+		query, owner, otherwise = `SELECT COUNT(*) FROM agents WHERE tenant_id = ? AND name = ?`, k.Agent, notFound("unknown agent %q; junctor agent ls lists the agents", k.Agent)
 	default:
 		return nil
 	}
@@ -130,7 +130,7 @@ func (t *Tenant) RotateKey(ctx context.Context, k junctor.Key, until, now time.T
 		return junctor.Key{}, t.s.wrapError(ctx, err, "rotate the key %q", k.ID)
 	}
 	if n == 0 {
-		return junctor.Key{}, notFound("there is no such key that is live; junctor key ls shows them")
+		return junctor.Key{}, notFound("no valid key with this id; junctor key ls lists the keys")
 	}
 	return t.Key(ctx, k.ID)
 }
@@ -158,7 +158,7 @@ func (t *Tenant) RevokeKey(ctx context.Context, id string, at time.Time) error {
 		return t.s.wrapError(ctx, err, "revoke the key %q", id)
 	}
 	if n == 0 {
-		return notFound("there is no such key; junctor key ls shows their ids")
+		return notFound("key not found; junctor key ls lists the ids of the keys")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 func (t *Tenant) AddTrace(ctx context.Context, trace junctor.Trace) error {
 	body, err := json.Marshal(trace)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeInternal, "a trace cannot be stored: %w", err)
+		return junctor.Errorf(junctor.CodeInternal, "cannot store a trace: %w", err)
 	}
 	ok := 0
 	if trace.OK {
@@ -46,7 +46,7 @@ func (t *Tenant) AddTrace(ctx context.Context, trace junctor.Trace) error {
 		return nil
 	}
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store how a login at the server %q went", trace.Server)
+		return t.s.wrapError(ctx, err, "store the trace of a login at the server %q", trace.Server)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (t *Tenant) Traces(ctx context.Context, server, user string, most int) ([]j
 	}, `SELECT body FROM login_traces WHERE tenant_id = ? AND server = ? AND (? = '' OR user_id = ?) ORDER BY id DESC LIMIT ?`,
 		string(t.id), server, user, user, most)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list how the logins at the server %q went", server)
+		return nil, t.s.wrapError(ctx, err, "list the traces of the logins at the server %q", server)
 	}
 	return list, nil
 }

@@ -131,7 +131,7 @@ func (s *Store) UseLink(ctx context.Context, hash [32]byte, l junctor.Login, now
 		return s.For(l.Tenant).recordSignIn(ctx, tx, l.CreatedAt)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Login{}, notFound("this link is not valid: it was used, or has expired")
+		return junctor.Login{}, notFound("this link is invalid, because it was already used or has expired")
 	}
 	if err != nil {
 		return junctor.Login{}, s.wrapError(ctx, err, "use a link")
@@ -148,7 +148,7 @@ func (t *Tenant) RevokeLogin(ctx context.Context, id string, at time.Time) error
 		return t.s.wrapError(ctx, err, "end the login %q", id)
 	}
 	if n == 0 {
-		return notFound("there is no such login; junctor login ls shows their ids")
+		return notFound("login not found; junctor login ls lists the ids of the logins")
 	}
 	return nil
 }

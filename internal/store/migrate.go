@@ -59,7 +59,7 @@ func (s Schema) migrateTo(ctx context.Context, db *sql.DB, dialect Dialect, targ
 		}
 		if version > target {
 			return junctor.Errorf(junctor.CodeConflict,
-				"the database has schema version %d, which a newer Junctor gave it, and this one knows %d at most: start that newer Junctor; to go back, restore a backup from before the upgrade, or name another data directory or database", version, target)
+				"the database has schema version %d from a newer Junctor, but this version supports at most %d; start the newer Junctor, or restore a backup from before the upgrade, or use another data directory or database", version, target)
 		}
 		err := retryWhileBusy(ctx, dialect, func() error { return s.runMigrations(ctx, db, target) })
 		if err == nil {

@@ -86,7 +86,7 @@ func (t *Tenant) DeleteModel(ctx context.Context, name string) error {
 
 // modelNotFound is the error for a model that the tenant does not have.
 func modelNotFound(name string) error {
-	return notFound("there is no model %q; junctor model ls lists them", name)
+	return notFound("unknown model %q; junctor model ls lists the models", name)
 }
 
 // scanModel reads the columns of selectModels.

@@ -24,7 +24,7 @@ const (
 
 // notFound is the error for a thing of this kind that the tenant does not have.
 func (n namedKind) notFound(name string) error {
-	return notFound("there is no %s %q; junctor %s ls lists them", n, name, n)
+	return notFound("unknown %s %q; list the existing names with junctor %s ls", n, name, n)
 }
 
 // versionedRow names the row of a thing, for a change of the version that was read. where
@@ -36,7 +36,7 @@ func (n namedKind) versionedRow(table, where, name string, version time.Time) *v
 // decodeConfig reads the column config of a thing into c.
 func (n namedKind) decodeConfig(name, config string, c any) error {
 	if err := json.Unmarshal([]byte(config), c); err != nil {
-		return fmt.Errorf("the config of the %s %q cannot be read: %w", n, name, err)
+		return fmt.Errorf("cannot read the config of the %s %q: %w", n, name, err)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (t *Tenant) changeNamed(ctx context.Context, doing string, n namedKind, nam
 func encodeConfig(c any) (string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "it cannot be stored: %w", err)
+		return "", junctor.Errorf(junctor.CodeInvalid, "cannot store the value: %w", err)
 	}
 	return string(text), nil
 }

@@ -24,7 +24,7 @@ func (s *Store) PublishedAgent(ctx context.Context, address string) (junctor.Age
 func (t *Tenant) PublishedAgent(ctx context.Context, name string) (junctor.Agent, error) {
 	a, err := t.Agent(ctx, name)
 	if err == nil && (!a.Published || a.Disabled) {
-		return junctor.Agent{}, notFound("there is no published agent of that name")
+		return junctor.Agent{}, notFound("no published agent has this name")
 	}
 	return a, err
 }
@@ -45,7 +45,7 @@ func (s *Store) readPublished(ctx context.Context, query, arg string) (junctor.A
 	}
 	at, err := readOne(ctx, s, func(row scanner) (p place, err error) { return p, row.Scan(&p.tenant, &p.name) }, query, arg)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Agent{}, notFound("there is no published agent of that name")
+		return junctor.Agent{}, notFound("no published agent has this name")
 	}
 	if err != nil {
 		return junctor.Agent{}, s.wrapError(ctx, err, "look for a published agent")

@@ -52,18 +52,18 @@ func (r *Raw) MigrateTo(ctx context.Context, version int64) error {
 		return r.wrapError(ctx, err, "read the migrations")
 	}
 	if version > newest {
-		return junctor.Errorf(junctor.CodeConflict, "this is of schema version %d, and this Junctor knows %d at most: use a newer Junctor", version, newest)
+		return junctor.Errorf(junctor.CodeConflict, "this backup has schema version %d, but this Junctor supports at most %d; use a newer Junctor", version, newest)
 	}
 	if version == 0 {
 		version = newest
 	}
 	if r.Make != nil {
 		if err := r.Make(); err != nil {
-			return junctor.Errorf(junctor.CodeUnavailable, "the database cannot be made; the log says why: %w", err)
+			return junctor.Errorf(junctor.CodeUnavailable, "cannot create the database: %w", err)
 		}
 	}
 	if err := r.Schema.migrateTo(ctx, r.Write, r.Dialect, version); err != nil {
-		return r.wrapError(ctx, err, "make the tables")
+		return r.wrapError(ctx, err, "create the tables")
 	}
 	return nil
 }

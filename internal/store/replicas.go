@@ -31,7 +31,7 @@ func (s *Store) SeeReplica(ctx context.Context, n Replica) ([]Replica, error) {
 			string(junctor.DefaultTenant), n.ID, n.Name, n.URL, n.Version)
 	}
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "note that this process lives")
+		return nil, s.wrapError(ctx, err, "store that this replica is alive")
 	}
 	return s.Replicas(ctx)
 }
@@ -47,7 +47,7 @@ func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 		return n, err
 	}, `SELECT id, name, url, version, started_at, `+s.dialect.Now()+` - seen_at FROM replicas WHERE tenant_id = ? ORDER BY started_at, id`, string(junctor.DefaultTenant))
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "list the processes")
+		return nil, s.wrapError(ctx, err, "list the replicas")
 	}
 	live := rows[:0]
 	for _, n := range rows {
@@ -59,7 +59,7 @@ func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 		_, err = s.execWrite(ctx, `DELETE FROM replicas WHERE tenant_id = ? AND seen_at < `+s.dialect.Now()+` - ?`, string(junctor.DefaultTenant), replicaRowLife.Microseconds())
 	}
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "forget processes that ended")
+		return nil, s.wrapError(ctx, err, "delete the replicas that ended")
 	}
 	return live, nil
 }
@@ -67,7 +67,7 @@ func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 // LeaveReplica removes a replica that ends.
 func (s *Store) LeaveReplica(ctx context.Context, id string) error {
 	if _, err := s.execWrite(ctx, `DELETE FROM replicas WHERE tenant_id = ? AND id = ?`, string(junctor.DefaultTenant), id); err != nil {
-		return s.wrapError(ctx, err, "note that this process ends")
+		return s.wrapError(ctx, err, "store that this replica ends")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (s *Store) Tell(ctx context.Context, text string) error {
 		return nil
 	}
 	if _, err := s.exec(ctx, s.write, statement, text); err != nil {
-		return s.wrapError(ctx, err, "tell the other processes")
+		return s.wrapError(ctx, err, "notify the other replicas")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (s *Store) Tell(ctx context.Context, text string) error {
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	now, err := readOne(ctx, s, scanCount, `SELECT `+s.dialect.Now())
 	if err != nil {
-		return time.Time{}, s.wrapError(ctx, err, "ask the database what time it is")
+		return time.Time{}, s.wrapError(ctx, err, "read the clock of the database")
 	}
 	return fromMicros(now), nil
 }

@@ -19,7 +19,7 @@ func (t *Tenant) CallApprovals(ctx context.Context, room, run string) ([]junctor
 		WHERE tenant_id = ? AND room_id = ? AND (run_id = ? OR ? = '' AND state = 'open') ORDER BY requested_at, id`,
 		string(t.id), room, run, run)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list what the room %q waits for", room)
+		return nil, t.s.wrapError(ctx, err, "list the pending approvals of the room %q", room)
 	}
 	return list, nil
 }
@@ -29,7 +29,7 @@ func (t *Tenant) Remembered(ctx context.Context, room string) ([]junctor.CallApp
 	list, err := readAll(ctx, t.s, scanCallApproval, `SELECT `+approvalColumns+` FROM room_approvals
 		WHERE tenant_id = ? AND room_id = ? AND state = 'allowed' AND remember = 1 ORDER BY requested_at, id`, string(t.id), room)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list what is allowed in the room %q", room)
+		return nil, t.s.wrapError(ctx, err, "list the allowed tools of the room %q", room)
 	}
 	return list, nil
 }
@@ -38,7 +38,7 @@ func (t *Tenant) Remembered(ctx context.Context, room string) ([]junctor.CallApp
 // again.
 func (t *Tenant) ForgetApprovals(ctx context.Context, room string) error {
 	if _, err := t.s.execWrite(ctx, `UPDATE room_approvals SET remember = 0 WHERE tenant_id = ? AND room_id = ?`, string(t.id), room); err != nil {
-		return t.s.wrapError(ctx, err, "forget what is allowed in the room %q", room)
+		return t.s.wrapError(ctx, err, "delete an allowed tool of the room %q", room)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (t *Tenant) decideCall(ctx context.Context, tx *sql.Tx, run string, a *junc
 		WHERE tenant_id = ? AND room_id = ? AND id = ? AND run_id = ? AND state = 'open'`,
 		string(a.State), boolToInt(a.Remember), a.DecidedBy, toMicros(a.DecidedAt), a.Reason, string(t.id), a.Room, a.ID, run)
 	if err == nil && n == 0 {
-		err = junctor.Errorf(junctor.CodeConflict, "no call waits under %q any more: somebody else has decided, or the run was stopped", a.ID)
+		err = junctor.Errorf(junctor.CodeConflict, "the approval %q is no longer pending, because it was already decided or the run was stopped", a.ID)
 	}
 	return err
 }
@@ -75,7 +75,7 @@ func scanCallApproval(row scanner) (junctor.CallApproval, error) {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(call), &a.Call); err != nil {
-		return a, fmt.Errorf("the call that %q asks for cannot be read: %w", a.ID, err)
+		return a, fmt.Errorf("cannot read the call of the approval %q: %w", a.ID, err)
 	}
 	a.Remember, a.At, a.DecidedAt = remember != 0, fromMicros(asked), fromNullMicros(decided)
 	return a, nil

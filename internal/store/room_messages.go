@@ -71,7 +71,7 @@ func (t *Tenant) PutMessage(ctx context.Context, m *junctor.Message) error {
 		return t.addMessage(ctx, tx, m)
 	})
 	if err != nil {
-		return t.s.wrapError(ctx, err, "keep a message of the room %q", m.Room)
+		return t.s.wrapError(ctx, err, "store a message of the room %q", m.Room)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (t *Tenant) addMessage(ctx context.Context, tx *sql.Tx, m *junctor.Message)
 		string(t.id), m.Room, m.ID, m.Run, string(m.Author.Kind), m.Author.Name, m.Author.ID, body, toMicros(m.At), search, string(t.id), m.Room)
 	switch {
 	case err != nil && t.s.dialect.Code(err) == junctor.CodeConflict:
-		return junctor.Errorf(junctor.CodeConflict, "the room %q already has a message with the id %q: send a new message under a new id", m.Room, m.ID)
+		return junctor.Errorf(junctor.CodeConflict, "the room %q already has a message with the id %q; send the message with a new id", m.Room, m.ID)
 	case err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound:
 		return roomNotFound(m.Room)
 	}
@@ -170,7 +170,7 @@ func scanMessage(row scanner) (junctor.Message, error) {
 	}
 	var body messageBody
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
-		return m, fmt.Errorf("the message %q cannot be read: %w", m.ID, err)
+		return m, fmt.Errorf("cannot read the message %q: %w", m.ID, err)
 	}
 	m.Text, m.Calls, m.Outcome, m.Aside, m.Thinking, m.At = body.Text, body.Calls, body.Outcome, body.Aside, body.Thinking, fromMicros(said)
 	m.Surfaces, m.Action = body.Surfaces, body.Action

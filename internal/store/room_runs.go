@@ -86,7 +86,7 @@ func (t *Tenant) ContinueRun(ctx context.Context, from string, decisions []junct
 		n, err := t.s.exec(ctx, tx, `UPDATE room_runs SET state = 'done' WHERE tenant_id = ? AND room_id = ? AND id = ? AND state = 'waiting'`,
 			string(t.id), next.Room, from)
 		if err == nil && n == 0 {
-			err = junctor.Errorf(junctor.CodeConflict, "the run %q no longer waits: somebody else continued or stopped it", from)
+			err = junctor.Errorf(junctor.CodeConflict, "the run %q is no longer waiting, because it was continued or stopped", from)
 		}
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (t *Tenant) insertRun(ctx context.Context, tx *sql.Tx, r *junctor.RoomRun) 
 		string(t.id), r.Room, r.ID, string(junctor.RunRunning), r.By, r.Replica, toMicros(r.BegunAt), toMicros(r.BegunAt))
 	switch {
 	case err != nil && t.s.dialect.Code(err) == junctor.CodeConflict:
-		return junctor.Errorf(junctor.CodeConflict, "the agents of this room are still at work, or the run %q was there before: wait until it has ended, or stop it", r.ID)
+		return junctor.Errorf(junctor.CodeConflict, "another run of this room is in progress, or the run %q already exists; wait until it ends, or stop it", r.ID)
 	case err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound:
 		return roomNotFound(r.Room)
 	}
@@ -228,7 +228,7 @@ func (s *Store) LoseRuns(ctx context.Context, replica string, before time.Time) 
 	if err != nil {
 		return nil, s.wrapError(ctx, err, "look for lost runs")
 	}
-	const reason = "the instance ended in the middle of it"
+	const reason = "the instance ended during the run"
 	for i := range list {
 		r := &list[i]
 		r.State, r.Reason = junctor.RunLost, reason

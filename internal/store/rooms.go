@@ -182,7 +182,7 @@ func (t *Tenant) leaveRooms(ctx context.Context, tx *sql.Tx, kind, member string
 // roomNotFound is the error for a room that the tenant does not have. It is the same as
 // for a room that the caller is not in.
 func roomNotFound(id string) error {
-	return notFound("there is no room %q, or you are not in it; junctor room ls lists yours", id)
+	return notFound("the room %q does not exist, or you are not a member; junctor room ls lists your rooms", id)
 }
 
 // scanRoom reads the columns of roomColumns. fillMembers reads the members.
@@ -195,7 +195,7 @@ func scanRoom(row scanner) (junctor.Room, error) {
 	}
 	var config roomConfig
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
-		return w, fmt.Errorf("the config of the room %q cannot be read: %w", w.ID, err)
+		return w, fmt.Errorf("cannot read the config of the room %q: %w", w.ID, err)
 	}
 	w.Policy, w.MaxRounds, w.Approvals = config.Policy, config.MaxRounds, config.Approvals
 	w.CreatedAt, w.UpdatedAt = fromMicros(created), fromMicros(updated)

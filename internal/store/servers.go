@@ -65,7 +65,7 @@ func (t *Tenant) Servers(ctx context.Context) ([]junctor.Server, error) {
 func (t *Tenant) Server(ctx context.Context, id string) (junctor.Server, error) {
 	srv, err := readOne(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Server{}, notFound("there is no server %q", id)
+		return junctor.Server{}, notFound("unknown server %q", id)
 	}
 	if err != nil {
 		return junctor.Server{}, t.s.wrapError(ctx, err, "read the server %q", id)
@@ -81,7 +81,7 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 	case junctor.StateActive, junctor.StateInactive:
 		lastError = ""
 	default:
-		return junctor.Errorf(junctor.CodeInvalid, "%q is not a state of a server: use active, inactive or error", string(state))
+		return junctor.Errorf(junctor.CodeInvalid, "unknown server state %q; use active, inactive or error", string(state))
 	}
 	now := toMicros(time.Now())
 	n, err := t.s.execWrite(ctx, `UPDATE servers SET state = ?, last_error = ?, updated_at = `+nextVersionSQL+`, updated_by = ? WHERE tenant_id = ? AND id = ?`,
@@ -90,7 +90,7 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 		return t.s.wrapError(ctx, err, "set the state of the server %q", id)
 	}
 	if n == 0 {
-		return notFound("there is no server %q", id)
+		return notFound("unknown server %q", id)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 // SwitchServer stores the state of a server that was read before. If somebody else changed
 // the server since version, the error is precondition.
 func (t *Tenant) SwitchServer(ctx context.Context, id string, state junctor.ServerState, version time.Time) error {
-	row := &versionedRow{table: "servers", where: "id = ?", key: []any{id}, version: version, label: fmt.Sprintf("the server %q", id), notFound: notFound("there is no server %q", id)}
+	row := &versionedRow{table: "servers", where: "id = ?", key: []any{id}, version: version, label: fmt.Sprintf("the server %q", id), notFound: notFound("unknown server %q", id)}
 	_, err := t.updateVersioned(ctx, row, `state = ?, last_error = ''`, string(state))
 	return err
 }
@@ -114,7 +114,7 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 		}
 		row, err := scanServer(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`), string(t.id), id))
 		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("there is no server %q", id)
+			return notFound("unknown server %q", id)
 		}
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 			return err
 		}
 		if n == 0 {
-			return notFound("there is no server %q", id)
+			return notFound("unknown server %q", id)
 		}
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND name IN (?, ?) AND owner LIKE ?`,
 			string(t.id), junctor.UserSecret(id), junctor.UserPins(id), junctor.UserOwner("%")); err != nil {
@@ -155,7 +155,7 @@ func (t *Tenant) RemovedServer(ctx context.Context, id string) (owner string, at
 		return r, err
 	}, `SELECT owner, removed_at FROM removed_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", time.Time{}, notFound("no server %q was removed", id)
+		return "", time.Time{}, notFound("the server %q was not removed", id)
 	}
 	if err != nil {
 		return "", time.Time{}, t.s.wrapError(ctx, err, "read whether the server %q was removed", id)
@@ -175,7 +175,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 	srv.CreatedAt, srv.UpdatedAt = fromMicros(created), fromMicros(updated)
 	var config serverConfig
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
-		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
+		return srv, fmt.Errorf("cannot read the config of the server %q: %w", srv.ID, err)
 	}
 	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
 	srv.Trusted, srv.Declared, srv.Discovered, srv.API = config.Trusted, config.Declared, config.Discovered, config.API

@@ -39,7 +39,7 @@ func (t *Tenant) SaveSession(ctx context.Context, ses Session) error {
 		return t.s.wrapError(ctx, err, "save a session")
 	}
 	if n == 0 {
-		return notFound("the session has ended, or is not yours; start a new one")
+		return notFound("the session has ended or belongs to another principal; start a new session")
 	}
 	return nil
 }
@@ -116,13 +116,13 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	} {
 		n, err := s.execWrite(ctx, old.query, toMicros(old.at))
 		if err != nil {
-			return swept, s.wrapError(ctx, err, "sweep what has expired")
+			return swept, s.wrapError(ctx, err, "delete expired rows")
 		}
 		swept += n
 	}
 	n, err := s.sweepAgentTasks(ctx, now)
 	if err != nil {
-		return swept, s.wrapError(ctx, err, "sweep old tasks of agents")
+		return swept, s.wrapError(ctx, err, "delete old tasks of agents")
 	}
 	return swept + n, nil
 }

@@ -48,7 +48,7 @@ func (s *Store) AllSources(ctx context.Context) ([]junctor.Source, error) {
 func (s *Store) SourceAt(ctx context.Context, path string) (junctor.Source, error) {
 	src, err := readOne(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE id = ?`, path)
 	if errors.Is(err, sql.ErrNoRows) {
-		return src, notFound("there is no source %q", path)
+		return src, notFound("unknown source %q", path)
 	}
 	if err != nil {
 		return src, s.wrapError(ctx, err, "read the source %q", path)

@@ -196,7 +196,7 @@ func (s *Store) For(tenant junctor.TenantID) *Tenant {
 func (t *Tenant) lockTenant(ctx context.Context, tx *sql.Tx) error {
 	n, err := t.s.exec(ctx, tx, `UPDATE tenants SET name = name WHERE tenant_id = ?`, string(t.id))
 	if err == nil && n == 0 {
-		err = notFound("there is no tenant %q", string(t.id))
+		err = notFound("unknown tenant %q", string(t.id))
 	}
 	return err
 }

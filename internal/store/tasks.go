@@ -17,7 +17,7 @@ func (t *Tenant) AddTask(ctx context.Context, task junctor.Task) error {
 	_, err := t.s.execWrite(ctx, `INSERT INTO tasks (`+taskColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(t.id), task.ID, task.Issuer, task.Subject, task.Server, task.Tool, task.Version, task.Own, nonNilBytes(task.State), toMicros(task.Created), toMicros(task.Expires))
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return notFound("there is no server %q", task.Server)
+		return notFound("unknown server %q", task.Server)
 	}
 	if err != nil {
 		return t.s.wrapError(ctx, err, "store a task")
@@ -30,7 +30,7 @@ func (t *Tenant) AddTask(ctx context.Context, task junctor.Task) error {
 func (t *Tenant) Task(ctx context.Context, id string) (junctor.Task, error) {
 	task, err := readOne(ctx, t.s, scanTask, `SELECT `+taskColumns+` FROM tasks WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Task{}, notFound("there is no such task")
+		return junctor.Task{}, notFound("task not found")
 	}
 	if err != nil {
 		return junctor.Task{}, t.s.wrapError(ctx, err, "read a task")

@@ -23,7 +23,7 @@ func (t *Tenant) AddChanges(ctx context.Context, changes []junctor.ToolChange) e
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, id) DO UPDATE SET seen_at = excluded.seen_at`,
 				string(t.id), c.ID, c.Server, c.Tool, c.BeforeDigest, c.AfterDigest, []byte(c.Before), []byte(c.After), toMicros(c.SeenAt))
 			if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-				return notFound("there is no server %q; junctor server ls lists them", c.Server)
+				return notFound("unknown server %q; junctor server ls lists the servers", c.Server)
 			}
 			if err != nil {
 				return err

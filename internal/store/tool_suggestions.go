@@ -15,7 +15,7 @@ func (t *Tenant) Suggestions(ctx context.Context, server string) ([]junctor.Tool
 	list, err := readAll(ctx, t.s, scanSuggestion, `SELECT tool, id, face, model, made_at FROM tool_suggestions
 		WHERE tenant_id = ? AND server = ? ORDER BY tool`, string(t.id), server)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list what is suggested for the server %q", server)
+		return nil, t.s.wrapError(ctx, err, "list the suggestions for the server %q", server)
 	}
 	return list, nil
 }
@@ -27,7 +27,7 @@ func (t *Tenant) PutSuggestions(ctx context.Context, server string, list []junct
 		for _, one := range list {
 			face, err := json.Marshal(one.To)
 			if err != nil {
-				return junctor.Errorf(junctor.CodeInvalid, "what is suggested for the tool %q cannot be stored: %w", one.Tool, err)
+				return junctor.Errorf(junctor.CodeInvalid, "cannot store the suggestion for the tool %q: %w", one.Tool, err)
 			}
 			_, err = t.s.exec(ctx, tx, `INSERT INTO tool_suggestions (tenant_id, server, tool, id, face, model, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (tenant_id, server, tool) DO UPDATE SET id = excluded.id, face = excluded.face, model = excluded.model, made_at = excluded.made_at`,
@@ -39,10 +39,10 @@ func (t *Tenant) PutSuggestions(ctx context.Context, server string, list []junct
 		return nil
 	})
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return notFound("there is no server %q", server)
+		return notFound("unknown server %q", server)
 	}
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store what is suggested for the server %q", server)
+		return t.s.wrapError(ctx, err, "store the suggestions for the server %q", server)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (t *Tenant) DeleteSuggestions(ctx context.Context, server string, ids []str
 		return nil
 	})
 	if err != nil {
-		return t.s.wrapError(ctx, err, "forget what was suggested for the server %q", server)
+		return t.s.wrapError(ctx, err, "delete the suggestions for the server %q", server)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func scanSuggestion(row scanner) (junctor.ToolSuggestion, error) {
 	}
 	one.MadeAt = fromMicros(at)
 	if err := json.Unmarshal([]byte(face), &one.To); err != nil {
-		return one, fmt.Errorf("what is suggested for the tool %q cannot be read: %w", one.Tool, err)
+		return one, fmt.Errorf("cannot read the suggestion for the tool %q: %w", one.Tool, err)
 	}
 	return one, nil
 }

@@ -17,7 +17,7 @@ func (t *Tenant) Tags(ctx context.Context) ([]junctor.ToolTag, error) {
 	list, err := readAll(ctx, t.s, scanTag, `SELECT server, tool, roles, category, tagged_by, tagged_at FROM tool_tags
 		WHERE tenant_id = ? ORDER BY server, tool`, string(t.id))
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list what tools are for")
+		return nil, t.s.wrapError(ctx, err, "list the tags of tools")
 	}
 	return list, nil
 }
@@ -51,10 +51,10 @@ func (t *Tenant) ReplaceTag(ctx context.Context, tag junctor.ToolTag, version ti
 	n, err := t.s.execWrite(ctx, `UPDATE tool_tags SET roles = ?, category = ?, tagged_by = ?, tagged_at = ?
 		WHERE tenant_id = ? AND server = ? AND tool = ? AND tagged_at = ?`, values[3], values[4], values[5], next, values[0], values[1], values[2], toMicros(version))
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store what the tool %q is for", tag.Tool)
+		return t.s.wrapError(ctx, err, "store the tag of the tool %q", tag.Tool)
 	}
 	if n == 0 {
-		return junctor.Errorf(junctor.CodePrecondition, "what the tool %q is for was changed meanwhile: read it again, and repeat the change", tag.Tool)
+		return junctor.Errorf(junctor.CodePrecondition, "the tag of the tool %q was changed meanwhile; read it again and repeat the change", tag.Tool)
 	}
 	return nil
 }
@@ -73,10 +73,10 @@ func (t *Tenant) storeTag(ctx context.Context, statement string, tag junctor.Too
 	}
 	_, err = t.s.execWrite(ctx, statement, values...)
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
-		return notFound("there is no server %q; junctor server ls lists them", tag.Server)
+		return notFound("unknown server %q; junctor server ls lists the servers", tag.Server)
 	}
 	if err != nil {
-		return t.s.wrapError(ctx, err, "store what the tool %q is for", tag.Tool)
+		return t.s.wrapError(ctx, err, "store the tag of the tool %q", tag.Tool)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (t *Tenant) tagValues(tag junctor.ToolTag) ([]any, error) {
 	}
 	text, err := json.Marshal(roles)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the roles of a tool cannot be stored: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "cannot store the roles of a tool: %w", err)
 	}
 	return []any{string(t.id), tag.Server, tag.Tool, string(text), tag.Category, tag.By, toMicros(tag.At)}, nil
 }
@@ -122,7 +122,7 @@ func (t *Tenant) RenameTags(ctx context.Context, server string, renamed map[stri
 		return nil
 	})
 	if err != nil {
-		return t.s.wrapError(ctx, err, "rename what the tools of %q are for", server)
+		return t.s.wrapError(ctx, err, "rename the tags of the tools of %q", server)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (t *Tenant) RenameTags(ctx context.Context, server string, renamed map[stri
 func (t *Tenant) DeleteTag(ctx context.Context, server, tool string) error {
 	_, err := t.s.execWrite(ctx, `DELETE FROM tool_tags WHERE tenant_id = ? AND server = ? AND tool = ?`, string(t.id), server, tool)
 	if err != nil {
-		return t.s.wrapError(ctx, err, "forget what the tool %q is for", tool)
+		return t.s.wrapError(ctx, err, "delete the tag of the tool %q", tool)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func scanTag(row scanner) (junctor.ToolTag, error) {
 	}
 	tag.At = fromMicros(at)
 	if err := json.Unmarshal([]byte(roles), &tag.Roles); err != nil {
-		return tag, fmt.Errorf("the roles of the tool %q cannot be read: %w", tag.Tool, err)
+		return tag, fmt.Errorf("cannot read the roles of the tool %q: %w", tag.Tool, err)
 	}
 	return tag, nil
 }

@@ -163,7 +163,7 @@ func (t *Tenant) LinkUser(ctx context.Context, id, issuer, subject string, at ti
 func (t *Tenant) UserLinked(ctx context.Context, id, issuer string) (bool, error) {
 	n, err := readOne(ctx, t.s, scanCount, `SELECT COUNT(*) FROM user_links WHERE tenant_id = ? AND user_id = ? AND issuer = ?`, string(t.id), id, issuer)
 	if err != nil {
-		return false, t.s.wrapError(ctx, err, "look up who the user %q is at %s", id, issuer)
+		return false, t.s.wrapError(ctx, err, "look up the identity of the user %q at %s", id, issuer)
 	}
 	return n > 0, nil
 }
@@ -174,17 +174,17 @@ func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (junctor
 	u, err := readOne(ctx, s, scanUser, `SELECT u.tenant_id, u.id, u.name, u.role, u.sources, u.tier, u.password, u.disabled, u.created_at, u.updated_at, u.updated_by
 		FROM users u, user_links l WHERE l.issuer = ? AND l.subject = ? AND u.tenant_id = l.tenant_id AND u.id = l.user_id`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.User{}, notFound("nobody here is that party of %s", issuer)
+		return junctor.User{}, notFound("no user is linked to this identity of %s", issuer)
 	}
 	if err != nil {
-		return junctor.User{}, s.wrapError(ctx, err, "look up a party of %s", issuer)
+		return junctor.User{}, s.wrapError(ctx, err, "look up an identity of %s", issuer)
 	}
 	return u, nil
 }
 
 // userNotFound is the error for a user that the tenant does not have.
 func userNotFound(who string) error {
-	return notFound("there is no user %q; junctor user ls lists them", who)
+	return notFound("unknown user %q; junctor user ls lists the users", who)
 }
 
 // scanUser reads the columns of userColumns.

@@ -12,7 +12,7 @@ import (
 
 // errStale is the cause of the error of a change whose row was changed between its read
 // and its write. Retry recognises the error by it.
-var errStale = errors.New("the row has another version by now")
+var errStale = errors.New("the row has another version now")
 
 // Retry runs a change that reads a row and stores it changed, and runs it again while
 // another change comes in between. So no change is lost, and none is refused because of
@@ -88,7 +88,7 @@ func (t *Tenant) staleRowError(ctx context.Context, tx *sql.Tx, r *versionedRow)
 	}
 	return &junctor.Error{
 		Code: junctor.CodePrecondition, Cause: errStale,
-		Message: fmt.Sprintf("%s was changed meanwhile%s, at %s: read it again, and repeat the change", r.label, by, fromMicros(at).Format(time.RFC3339)),
+		Message: fmt.Sprintf("%s was changed meanwhile%s, at %s; read it again and repeat the change", r.label, by, fromMicros(at).Format(time.RFC3339)),
 	}
 }
 

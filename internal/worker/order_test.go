@@ -260,7 +260,7 @@ func (r *orderRig) AbandonCall(context.Context, *guard.Op, error) {}
 // Content implements worker.Files.
 func (r *orderRig) Content(_ context.Context, _ junctor.TenantID, o *junctor.Order) (json.RawMessage, string, error) {
 	if o.File.URI == "ipfs://missing" {
-		return nil, "", junctor.Errorf(junctor.CodeUnreachable, "no gateway has it")
+		return nil, "", junctor.Errorf(junctor.CodeUnreachable, "no IPFS gateway has the content")
 	}
 	return json.RawMessage(`{"a":1}`), "cid", nil
 }

@@ -178,7 +178,7 @@ func TestHostileFiles(t *testing.T) {
 	}{
 		"changed":       {web.URL + "/file", erc8004.Keccak([]byte("before")), "expected keccak256 " + erc8004.Keccak([]byte("before")).String()},
 		"contradicting": {web.URL + "/wrong", erc8004.Keccak([]byte(`{"agentId":43}`)), "contradicts the chain"},
-		"missing":       {"ipfs://bafkreigsqkj3hcwkttn3d66k3hnxf7jjbpcmqd6v7wrzcek3bvvhdm3wjy", erc8004.Word{}, "no gateway has it"},
+		"missing":       {"ipfs://bafkreigsqkj3hcwkttn3d66k3hnxf7jjbpcmqd6v7wrzcek3bvvhdm3wjy", erc8004.Word{}, "no IPFS gateway has the content"},
 	} {
 		before := len(r.deliveries(t, 42))
 		tell(42, c.uri, c.hash)

@@ -143,19 +143,19 @@ func explainOpenError(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch {
 		case e.Code == noDatabase:
-			return "the server has no database of that name; make it first (createdb)"
+			return "the server has no database of that name; create it first (createdb)"
 		case strings.HasPrefix(e.Code, "28"):
 			return "the server does not accept the user or password"
 		case e.Code == noPrivilege, e.Code == readOnly:
-			return "this user may not write it"
+			return "this user has no permission to write the database"
 		case strings.HasPrefix(e.Code, "53"):
-			return "the server has no room: connections, memory or disk are used up"
+			return "the server has no free connections, memory or disk space"
 		case strings.HasPrefix(e.Code, "57"):
 			return "the server is starting or stopping"
 		}
 	}
 	if isConnectionLost(err) {
-		return "the server cannot be reached"
+		return "the server is unreachable"
 	}
-	return "it could not be opened or brought up to date; the log says why"
+	return "opening or migrating it failed; see the log for the reason"
 }

@@ -89,7 +89,7 @@ func openPool(url string, conns int, idle string) (*sql.DB, error) {
 	if err != nil {
 		// The parser's own words can quote parts of the URL.
 		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"the address of the database cannot be read; it has the form postgres://user:password@host:5432/database?sslmode=require")
+			"the URL of the database is invalid; use the form postgres://user:password@host:5432/database?sslmode=require")
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "junctor"
@@ -153,7 +153,7 @@ func openError(ctx context.Context, err error) error {
 	code, why := junctor.CodeUnavailable, explainOpenError(err)
 	switch e := junctor.AsError(err); {
 	case ctx.Err() != nil:
-		code, why = junctor.CodeOf(ctx.Err()), "the start was given up while waiting for it"
+		code, why = junctor.CodeOf(ctx.Err()), "the start was cancelled while waiting for the database"
 	case e.Code != junctor.CodeInternal && e.Code != junctor.CodeTimeout:
 		code, why = e.Code, e.Message
 	}

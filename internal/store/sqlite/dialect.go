@@ -96,7 +96,7 @@ func explainOpenError(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "its folder does not exist"
 	case errors.Is(err, fs.ErrPermission):
-		return "this user may not read and write it"
+		return "this user has no permission to read and write the file"
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch primaryCode(e) {
@@ -105,12 +105,12 @@ func explainOpenError(err error) string {
 		case sqlite3.SQLITE_CORRUPT:
 			return "the file is damaged; restore a backup"
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-			return "another process holds it locked"
+			return "another process has locked the file"
 		case sqlite3.SQLITE_FULL:
 			return "the disk is full"
 		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
-			return "this user may not read and write it, or its folder"
+			return "this user has no permission to read and write the file or its folder"
 		}
 	}
-	return "it could not be opened or brought up to date; the log says why"
+	return "opening or migrating it failed; see the log for the reason"
 }

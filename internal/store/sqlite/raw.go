@@ -30,7 +30,7 @@ func RawHistory(ctx context.Context, path string) (*store.Raw, error) {
 func openRaw(_ context.Context, path string, schema store.Schema) (*store.Raw, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: the path makes no sense here: %w", path, err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: invalid path: %w", path, err)
 	}
 	write, err := openWriter(path)
 	if err != nil {

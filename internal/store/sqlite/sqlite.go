@@ -61,7 +61,7 @@ func OpenHistory(ctx context.Context, path string) (store.Database, error) {
 func openDatabase(ctx context.Context, path string, schema store.Schema) (store.Database, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return store.Database{}, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: the path makes no sense here: %w", path, err)
+		return store.Database{}, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: invalid path: %w", path, err)
 	}
 	write, err := createWriter(path)
 	if err != nil {
