@@ -29,8 +29,8 @@ type Query struct {
 	// Whether to return the points of each series, beside its total.
 	Points bool
 
-	// Since when a server, the first key, has its id: sums of periods that ended before are
-	// those of another server. nil is no limit.
+	// Since when a server, the first key, has its id: sums of periods that began before may
+	// be those of another server. nil is no limit.
 	since map[string]time.Time
 }
 
@@ -105,6 +105,9 @@ func planQuery(q *Query, now time.Time) (plan, error) {
 		if step%time.Duration(s) == 0 && s >= kept {
 			p.stored = s
 		}
+	}
+	if q.since != nil { // the shortest step hides least of the period in which an id changed hands
+		p.stored = kept
 	}
 	p.from = q.From.Unix() / p.step * p.step
 	p.to = (q.To.Unix() + p.step - 1) / p.step * p.step
@@ -230,7 +233,7 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 		if err := rows.Scan(append(into, &durations)...); err != nil {
 			return nil, err
 		}
-		if since, limited := q.since[key.First]; limited && begins+int64(time.Duration(p.stored)/time.Second) <= since.Unix() {
+		if since, limited := q.since[key.First]; limited && begins < since.Unix() {
 			continue
 		}
 		read, err := decodeSketch(durations)

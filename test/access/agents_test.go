@@ -91,7 +91,7 @@ func whoMayChangeAnAgent(s *scene) {
 		t.Errorf("another's agent answers %s, and none %s", hidden.Body, absent.Body)
 	}
 	calls := s.Calls(t, "limit=2")
-	if c := calls[1]; c.Kind != junctor.KindAgent || c.Name != "hers" || c.Status != junctor.StatusDenied || !strings.Contains(c.Reason, "another party") {
+	if c := calls[1]; c.Kind != junctor.KindAgent || c.Name != "hers" || c.Status != junctor.StatusDenied || !strings.Contains(c.Reason, "belongs to another user") {
 		t.Errorf("on record: %+v", c)
 	}
 	if c := calls[0]; c.Kind != junctor.KindAgent || c.Status != junctor.StatusInvalid {

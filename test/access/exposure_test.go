@@ -75,6 +75,7 @@ func readRoutes() map[string][]string {
 		"GET /calls/history":              {"", "/calls/history?limit=2", "/calls/history?user=olga", "/calls/history?agent=hers", "/calls/history?text=canary", "/calls/history?server=shop", "/calls/history?tool=say"},
 		"GET /calls/export":               {"", "/calls/export?format=csv", "/calls/export?user=olga", "/calls/export?text=canary"},
 		"GET /calls/{}":                   {"/calls/CALL"},
+		"GET /metrics":                    {"/metrics", "/metrics?by=server", "/metrics?by=tool", "/metrics?by=user", "/metrics?by=agent", "/metrics?by=caller", "/metrics?by=agent_tool", "/metrics?by=user_tool"},
 		"GET /usage":                      {"", "/usage?by=server", "/usage?by=user", "/usage?by=agent", "/usage?by=caller", "/usage?by=entry_point", "/usage?by=day", "/usage?by=tool&user=olga"},
 		"GET /events":                     {""},
 		"GET /events/{}":                  {"/events/EVENT"},

@@ -260,7 +260,7 @@ func TestDemo(t *testing.T) {
 	}
 	fails(`an agent "bank" already exists; choose another name for this one in names (--as bank=NAME)`, "pack", "add", "bank")
 	fails(`there is another server "map" already`, "pack", "add", "bank", "--as", "bank=branch", "--answer", "map_server_url=http://127.0.0.1:1/mcp")
-	fails("the server bank keeps its name", "pack", "add", "bank", "--as", "server/bank=other")
+	fails("the server bank cannot be renamed", "pack", "add", "bank", "--as", "server/bank=other")
 	if out := run("pack", "add", "bank", "--as", "bank=branch", "--yes"); !strings.Contains(out, "bank is here already, and is used as it is") || !strings.Contains(out, "added the agent branch") {
 		t.Errorf("beside the demo's: %s", out)
 	}
@@ -294,7 +294,7 @@ func TestTheDocument(t *testing.T) {
 	if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, code := s.OperateWith(t, []string{"CANARY=secret-canary"}, "pack", "add", file); code == 0 || strings.Contains(errs, "secret-canary") || !strings.Contains(errs, "asks for key") {
+	if _, errs, code := s.OperateWith(t, []string{"CANARY=secret-canary"}, "pack", "add", file); code == 0 || strings.Contains(errs, "secret-canary") || !strings.Contains(errs, "requires answers to key") {
 		t.Errorf("a file reads a variable: %d %s", code, errs)
 	}
 }

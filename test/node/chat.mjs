@@ -268,7 +268,7 @@ try {
   assert.equal(run.status, 200, run.text);
   const told = (await must('GET', `/rooms/${plan.id}/messages?limit=100`)).items.findLast((m) => m.calls?.length > 0);
   assert.equal(told.calls[0].state, 'failed', JSON.stringify(told));
-  assert.match(told.calls[0].result_text, /no tool/);
+  assert.match(told.calls[0].result_text, /unknown tool/);
   await page.goto(room);
   await page.getByRole('heading', { name: 'The shed' }).waitFor();
   step('the agent uses the tools of an App that is looked at, and no longer');
