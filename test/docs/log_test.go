@@ -2,6 +2,8 @@ package docs
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,7 +28,11 @@ func TestLogPage(t *testing.T) {
 	for _, problem := range checkLog(lines) {
 		t.Error(problem)
 	}
-	checkGenerated(t, "log.md", "log", logTable(lines))
+	actions := readLogActions(t, filepath.Join("testdata", "log-actions.tsv"))
+	for _, problem := range checkLogActions(lines, actions) {
+		t.Error(problem)
+	}
+	checkGenerated(t, "log.md", "log", logTable(lines, actions))
 }
 
 // checkLog gives what is wrong with the messages.
@@ -50,13 +56,57 @@ func checkLog(lines []logLine) []string {
 	return problems
 }
 
-func logTable(lines []logLine) string {
+// readLogActions reads what to do about a message: a line has the message, a tab and one
+// sentence.
+func readLogActions(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		message, action, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if _, twice := actions[message]; !ok || twice || !strings.HasSuffix(action, ".") {
+			t.Errorf("%s: %q: want a message that is listed once, a tab, and a sentence", file, line)
+		}
+		actions[message] = action
+	}
+	return actions
+}
+
+// checkLogActions gives the warnings and errors that say nowhere what to do, and the
+// actions of messages that nothing logs.
+func checkLogActions(lines []logLine, actions map[string]string) []string {
+	var problems []string
+	used := map[string]bool{}
+	for _, l := range lines {
+		if !needsAction(l) {
+			continue
+		}
+		if actions[l.message] == "" && !used[l.message] {
+			problems = append(problems, fmt.Sprintf("%s: %q: say in testdata/log-actions.tsv what an operator should do", l.place, l.message))
+		}
+		used[l.message] = true
+	}
+	for _, message := range slices.Sorted(maps.Keys(actions)) {
+		if !used[message] {
+			problems = append(problems, fmt.Sprintf("%q: no warning or error has this message: remove it from testdata/log-actions.tsv", message))
+		}
+	}
+	return problems
+}
+
+// needsAction reports whether the page says what to do about a message.
+func needsAction(l logLine) bool { return l.message != "" && (l.level == "warn" || l.level == "error") }
+
+func logTable(lines []logLine, actions map[string]string) string {
 	var b strings.Builder
 	area := ""
 	for i, l := range lines {
 		if l.area != area {
 			area = l.area
-			fmt.Fprintf(&b, "\n### %s\n\n| level | message | attributes |\n|---|---|---|\n", area)
+			fmt.Fprintf(&b, "\n### %s\n\n| level | message | attributes | what to do |\n|---|---|---|---|\n", area)
 		}
 		attributes := slices.Clone(l.attributes)
 		if i > 0 && lines[i-1].area == l.area && lines[i-1].message == l.message && lines[i-1].level == l.level {
@@ -73,7 +123,11 @@ func logTable(lines []logLine) string {
 		for i, a := range attributes {
 			attributes[i] = "`" + a + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.level, escapeCell(l.message), strings.Join(attributes, ", "))
+		action := ""
+		if needsAction(l) {
+			action = actions[l.message]
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.level, escapeCell(l.message), strings.Join(attributes, ", "), action)
 	}
 	return b.String() + "\n"
 }
@@ -103,8 +157,17 @@ func TestLogPagePlanted(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	table := logTable(lines)
-	for _, row := range []string{"| info | started | `port` |", "| warn | cannot close the store | `error`, `file` |", "| debug | cannot close, the store | `rows` |"} {
+	actions := map[string]string{"cannot close the store": "Check the disk.", "started": "Wait."}
+	missing := checkLogActions(lines, actions)
+	wantMissing := []string{
+		`main.go:17: "cannot stop.": say in testdata/log-actions.tsv what an operator should do`,
+		`"started": no warning or error has this message: remove it from testdata/log-actions.tsv`,
+	}
+	if !slices.Equal(missing, wantMissing) {
+		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(missing, "\n"), strings.Join(wantMissing, "\n"))
+	}
+	table := logTable(lines, actions)
+	for _, row := range []string{"| info | started | `port` |  |", "| warn | cannot close the store | `error`, `file` | Check the disk. |", "| debug | cannot close, the store | `rows` |  |"} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no row %q in\n%s", row, table)
 		}

@@ -67,7 +67,7 @@ func newPage(t *testing.T, name string, blocks []block) *page {
 		p.env = append(p.env, path, "HOME="+t.TempDir(), "TMPDIR="+os.TempDir(), "JUNCTOR_LISTEN="+addr)
 	} else {
 		in := program.Start(t, addr, t.TempDir())
-		p.env = slices.Concat(p.env, program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "JUNCTOR_ADMIN_KEY="+program.AdminKey), []string{path})
+		p.env = slices.Concat(p.env, program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "key="+program.AdminKey), []string{path})
 	}
 	return p
 }
