@@ -48,8 +48,7 @@ func VerifyJournal(ctx context.Context, cfg *config.Config, o audit.VerifyOption
 // openToVerify opens the database that the settings name. It does not create a missing
 // one, because a verification must not change anything.
 func openToVerify(ctx context.Context, cfg *config.Config) (*store.Store, error) {
-	path := filepath.Join(cfg.DataDir, "junctor.db")
-	if _, err := os.Stat(path); cfg.DB == nil && errors.Is(err, fs.ErrNotExist) {
+	if path := missingDatabase(cfg); path != "" {
 		return nil, junctor.Errorf(junctor.CodeNotFound,
 			"the journal cannot be compared with its copy: there is no database at %s; name the instance's database with --db, or verify the files alone with --files-only", path)
 	}
@@ -58,6 +57,16 @@ func openToVerify(ctx context.Context, cfg *config.Config) (*store.Store, error)
 		return nil, junctor.Errorf(junctor.CodeOf(err), "the journal cannot be compared with its copy; --files-only verifies the files alone: %w", err)
 	}
 	return st, nil
+}
+
+// missingDatabase returns the path of the SQLite file that the settings name if there is
+// none. OpenDatabase would create it.
+func missingDatabase(cfg *config.Config) string {
+	path := filepath.Join(cfg.DataDir, "junctor.db")
+	if _, err := os.Stat(path); cfg.DB == nil && errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	return ""
 }
 
 // verifyWithDatabase verifies the journal of a replica against the database.
@@ -99,7 +108,7 @@ func verifyFiles(ctx context.Context, cfg *config.Config, replica string, o audi
 // VerifyCopy compares the copy of the journal in the database with the journal of this
 // replica and its signed heads. The instance may run.
 func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (report audit.Report, err error) {
-	st, err := OpenDatabase(ctx, cfg)
+	st, err := openToVerify(ctx, cfg)
 	if err != nil {
 		return report, err
 	}
