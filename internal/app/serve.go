@@ -81,7 +81,7 @@ func (a *App) Listen(ctx context.Context) error {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on (is another instance running there?); choose another with --listen: %w", a.cfg.Listen, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on (is another instance running there, or on the port before it, and uses this one for App pages?); choose another with --listen: %w", a.cfg.Listen, err)
 	}
 	sock, err := a.listenSocket(ctx)
 	if err != nil {
