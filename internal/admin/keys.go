@@ -117,7 +117,7 @@ func (a *api) findManagedKey(ctx context.Context, ref string) (junctor.Key, erro
 	for i := range keys {
 		ids[i] = keys[i].ID
 	}
-	return junctor.Key{}, junctor.Errorf(junctor.CodeInvalid, "%d keys have the name or the prefix %q: use one of their ids: %s", len(keys), ref, strings.Join(ids, ", "))
+	return junctor.Key{}, junctor.Errorf(junctor.CodeInvalid, "%d keys have the name %q: use one of their ids: %s", len(keys), ref, strings.Join(ids, ", "))
 }
 
 // findKeys returns the keys that the caller may see and that ref means: the one with that

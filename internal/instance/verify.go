@@ -19,7 +19,7 @@ import (
 
 // noteBothRolledBack names the one manipulation that no verification on this machine
 // can show.
-const noteBothRolledBack = "a journal and a database that were put back together to the same older state would not show here: keep exports elsewhere (junctor audit export) and give them with --against"
+const noteBothRolledBack = "this check cannot see that the journal and the database were both restored from the same older copy: compare with an earlier export (junctor audit export) that you kept on another machine: --against FILE"
 
 // VerifyJournal verifies the journal of the replica that the settings name: its chain and
 // signatures, and what the database knows of it, which is the last copied record and
