@@ -121,7 +121,8 @@ func (a *api) findManagedKey(ctx context.Context, ref string) (junctor.Key, erro
 }
 
 // findKeys returns the keys that the caller may see and that ref means: the one with that
-// id, or else all with that name.
+// id, or else all with that name, or else those whose token begins with it: lists show that
+// part of a token as the prefix, with or without jct_.
 func (a *api) findKeys(ctx context.Context, ref string) ([]junctor.Key, error) {
 	p := callerOf(ctx)
 	keys, err := a.Keys.ListKeys(ctx, p.Tenant)
@@ -132,7 +133,11 @@ func (a *api) findKeys(ctx context.Context, ref string) ([]junctor.Key, error) {
 	if i := slices.IndexFunc(keys, func(k junctor.Key) bool { return k.ID == ref }); i >= 0 {
 		return keys[i : i+1], nil
 	}
-	return slices.DeleteFunc(keys, func(k junctor.Key) bool { return k.Name != ref }), nil
+	if named := slices.DeleteFunc(slices.Clone(keys), func(k junctor.Key) bool { return k.Name != ref }); len(named) > 0 {
+		return named, nil
+	}
+	// The key that an operator chose has no prefix.
+	return slices.DeleteFunc(keys, func(k junctor.Key) bool { return k.Prefix == "" || k.Prefix != ref && k.Prefix != "jct_"+ref }), nil
 }
 
 // checkMayHold refuses a caller who would gain more than their own credential has by the

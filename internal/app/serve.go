@@ -81,7 +81,7 @@ func (a *App) Listen(ctx context.Context) error {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s, perhaps because another instance uses it; choose another address with --listen: %w", a.cfg.Listen, err)
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s, perhaps because another instance uses it, or listens on the port before it and uses this one for App pages; choose another address with --listen: %w", a.cfg.Listen, err)
 	}
 	sock, err := a.listenSocket(ctx)
 	if err != nil {

@@ -71,8 +71,9 @@ func (n *callerNames) describe(call *junctor.Call) string {
 }
 
 // shortIDLength is the least number of characters of a short id. The beginning of an id is
-// its time, so calls within a few milliseconds need more.
-const shortIDLength = 10
+// its time: 13 digits tell calls apart that are 4 µs or more from each other, also if the
+// other one is not in the list.
+const shortIDLength = 13
 
 // shortenIDs returns the beginning of each id, as long as it must be so that no other id of
 // the list begins so.

@@ -94,6 +94,8 @@ func flagsByField(cmd *cobra.Command) (fields, overrides map[string]string) {
 // give them to the command that failed.
 func explainSettings(cmd *cobra.Command, message string) string {
 	var names []string
+	// The flags of a command that the message quotes are that command's.
+	message = regexp.MustCompile("`junctor [^`]*`").ReplaceAllString(message, "")
 	for _, s := range config.Settings() {
 		if cmd.Flags().Lookup(s.Name) == nil && regexp.MustCompile(`--`+s.Name+`\b($|[^-])`).MatchString(message) {
 			names = append(names, s.Name)

@@ -215,6 +215,9 @@ func TestErrorsNameFlags(t *testing.T) {
 	if got := explainSettings(cmd, "add it to --egress-allow"); got != "--egress-allow is a setting of the instance: junctor help settings egress-allow" {
 		t.Error(got)
 	}
+	if got := explainSettings(root, "raise it with `junctor server set x --call-timeout 2m`"); got != "" {
+		t.Error(got)
+	}
 	if got := explainSettings(cmd, "raise --call-timeout, or --max-in-flight-per-caller"); got != "--max-in-flight-per-caller is a setting of the instance: junctor help settings max-in-flight-per-caller" {
 		t.Error(got)
 	}

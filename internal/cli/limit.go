@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // limitCommand returns the group `junctor limit`: limits of tiers and of tools.
@@ -157,7 +158,12 @@ func (c *cli) changeLimits(cmd *cobra.Command, name string, change *junctor.Limi
 	case change != nil:
 		body = map[string]any{"tiers": map[string]any{name: change}}
 	}
-	var policy junctor.LimitPolicy
+	var former, policy junctor.LimitPolicy
+	if change != nil {
+		if err := c.checkLimitName(cmd, name, &former); err != nil {
+			return err
+		}
+	}
 	if err := c.requestAPI(cmd, http.MethodPatch, "/limits", body, &policy); err != nil {
 		return err
 	}
@@ -168,11 +174,37 @@ func (c *cli) changeLimits(cmd *cobra.Command, name string, change *junctor.Limi
 		c.printNote("the limits of %s are removed", name)
 		return nil
 	}
-	now := policy.Tiers[name]
-	if tool {
-		now = policy.Tools[name]
+	if now := policy.Tools[name]; tool {
+		c.printNote("tool %s: %s", name, describeLimits(&now))
+		return nil
 	}
-	c.printNote("%s: %s", name, describeLimits(&now))
+	isNew := ""
+	if _, existed := former.Tiers[name]; !existed {
+		isNew = " (new)"
+	}
+	now := policy.Tiers[name]
+	c.printNote("tier %s%s: %s", name, isNew, describeLimits(&now))
+	return nil
+}
+
+// checkLimitName refuses the limits of a tool that does not exist, and fetches the present
+// limits for the name of a tier. The tools of a server that was never reached are unknown,
+// so any name is accepted there.
+func (c *cli) checkLimitName(cmd *cobra.Command, name string, former *junctor.LimitPolicy) error {
+	id, tool, ok := strings.Cut(name, "/")
+	if !ok {
+		return c.requestAPI(cmd, http.MethodGet, "/limits", nil, former)
+	}
+	var server admin.ServerDetail
+	err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", id), nil, &server)
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeNotFound:
+		return usageErrorf("%s: there is no server %q; junctor server ls lists servers", name, id)
+	case err != nil:
+		return err
+	case len(server.Tools) > 0 && !slices.Contains(server.Tools, tool):
+		return usageErrorf("%s: the server %s has no tool %q; its tools are %s", name, id, tool, strings.Join(server.Tools, ", "))
+	}
 	return nil
 }
 

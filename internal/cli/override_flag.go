@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // overrideFlag is the flag of a field of junctor.Override. Its values are TOOL=value, and
@@ -101,6 +103,9 @@ func (f *overrideFlags) applyTo(former map[string]junctor.Override, names []stri
 				return nil, err
 			}
 			o, known := out[tool]
+			if own := renamedTool(former, tool); own != "" && !known && !slices.Contains(names, tool) {
+				return nil, usageErrorf("--%s: %q is the name that clients see; the server calls the tool %q: use --%s %s", flag, tool, own, flag, own+strings.TrimPrefix(line, tool))
+			}
 			if !known && names != nil && !slices.Contains(names, tool) {
 				return nil, usageErrorf("--%s: the server has no tool %q; its tools are %s", flag, tool, strings.Join(names, ", "))
 			}
@@ -113,4 +118,50 @@ func (f *overrideFlags) applyTo(former map[string]junctor.Override, names []stri
 		}
 	}
 	return out, nil
+}
+
+// renamedTool returns the server's own name of the tool that an override gives this name; ""
+// if none does.
+func renamedTool(overrides map[string]junctor.Override, name string) string {
+	for _, own := range slices.Sorted(maps.Keys(overrides)) {
+		if overrides[own].Name == name {
+			return own
+		}
+	}
+	return ""
+}
+
+// ownToolNames returns the names that a server itself gives its tools, hidden ones included;
+// nil if the server was not reached. The instance lists the visible ones by the names that
+// clients see.
+func ownToolNames(s *admin.ServerDetail) []string {
+	if len(s.Tools) == 0 && (s.Diagnostics == nil || !s.Diagnostics.Connected) {
+		return nil
+	}
+	names := []string{}
+	for _, name := range s.Tools {
+		names = append(names, cmp.Or(renamedTool(s.Overrides, name), name))
+	}
+	for own, o := range s.Overrides {
+		if o.Hide {
+			names = append(names, own)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// describeOverrides returns the hidden tools, by the server's own names, and the renamed
+// ones as own=new.
+func describeOverrides(overrides map[string]junctor.Override) (hidden, renamed string) {
+	var hides, renames []string
+	for _, own := range slices.Sorted(maps.Keys(overrides)) {
+		if overrides[own].Hide {
+			hides = append(hides, own)
+		}
+		if name := overrides[own].Name; name != "" {
+			renames = append(renames, own+"="+name)
+		}
+	}
+	return strings.Join(hides, ", "), strings.Join(renames, ", ")
 }

@@ -54,16 +54,17 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"edit":    edit,
-			"exits":   exits,
-			"keyof":   keyof,
-			"opens":   opens,
-			"private": private,
-			"ready":   ready,
-			"shortid": shortID,
-			"subst":   subst,
-			"urlof":   urlof,
-			"until":   until,
+			"edit":      edit,
+			"exits":     exits,
+			"keyof":     keyof,
+			"keyprefix": keyPrefix,
+			"opens":     opens,
+			"private":   private,
+			"ready":     ready,
+			"shortid":   shortID,
+			"subst":     subst,
+			"urlof":     urlof,
+			"until":     until,
 		},
 	})
 }
@@ -120,6 +121,18 @@ func keyof(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &key))
 	ts.Setenv("KEY_ID", key.ID)
 	ts.Setenv("JUNCTOR_KEY", key.Key)
+}
+
+// keyprefix FILE takes the key and the letters of its prefix out of what key create
+// --format json has printed, as KEY and PREFIX.
+func keyPrefix(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: keyprefix FILE")
+	}
+	var key struct{ Key, Prefix string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &key))
+	ts.Setenv("KEY", key.Key)
+	ts.Setenv("PREFIX", strings.TrimPrefix(key.Prefix, "jct_"))
 }
 
 // private FILE checks that only the user can read a file.

@@ -163,7 +163,8 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 			facts = append(facts, "processes", strconv.Itoa(d.Processes))
 		}
 	}
-	facts = append(facts, "tools", strings.Join(s.Tools, ", "))
+	hidden, renamed := describeOverrides(s.Overrides)
+	facts = append(facts, "tools", strings.Join(s.Tools, ", "), "hidden", hidden, "renamed", renamed)
 	// Tools that the instance does not expose as the server defines them.
 	for _, one := range s.Problems {
 		facts = append(facts, strings.ReplaceAll(one.Effect, "_", " "), one.Tool+": "+one.Reason)

@@ -164,7 +164,7 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 		return rewordError(err, "document, line ", name+", line ")
 	}
 	if !c.wantsJSON() {
-		c.printNote("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
+		c.printNote("added %s, which calls %s; `junctor tool ls --server %s` lists its tools, `junctor server validate %s` suggests improvements", added.ID, added.URL, added.ID, added.ID)
 		c.printDocumentErrors(cmd, added.ID, name)
 	}
 	return c.printIfJSON(added)

@@ -114,7 +114,7 @@ func mergeStored(ctx context.Context, client *adminClient, id string, f *serverF
 	}
 	client.version = stored.UpdatedAt
 	if f.overrides.given() {
-		overrides, err := f.overrides.applyTo(stored.Overrides, stored.Tools)
+		overrides, err := f.overrides.applyTo(stored.Overrides, ownToolNames(&stored))
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (c *cli) statsCommand() *cobra.Command {
 				if live {
 					fmt.Fprint(c.out, "\x1b[H\x1b[2J") // to the top of a cleared screen
 				}
-				if err := c.printStats(by, period, report); err != nil || !live {
+				if err := c.printStats(cmd, by, period, report); err != nil || !live {
 					return err
 				}
 				select {
@@ -86,7 +86,7 @@ func (c *cli) fetchStats(cmd *cobra.Command, by string, period time.Duration, li
 }
 
 // printStats prints a line about all calls and a table of the groups.
-func (c *cli) printStats(by string, period time.Duration, r statsReport) error {
+func (c *cli) printStats(cmd *cobra.Command, by string, period time.Duration, r statsReport) error {
 	if c.wantsJSON() {
 		return c.printJSON(r)
 	}
@@ -96,16 +96,35 @@ func (c *cli) printStats(by string, period time.Duration, r statsReport) error {
 	}
 	fmt.Fprintf(c.out, "%d calls in %s (%s), %s failed, %s refused, p50 %s, p95 %s, p99 %s\n\n", all.Calls, strings.TrimSuffix(period.String(), "0s"), formatRate(all.Calls, period),
 		formatShare(all.Failed(), all.Calls), formatShare(all.Refused(), all.Calls), formatMicros(all.P50), formatMicros(all.P95), formatMicros(all.P99))
+	names, err := c.fetchCallerNames(cmd)
+	if err != nil {
+		return err
+	}
 	rows := make([][]string, len(r.Groups.Series))
 	for i := range r.Groups.Series {
 		line := &r.Groups.Series[i]
 		n := &line.Total
 		rows[i] = []string{
-			cmp.Or(strings.Trim(line.First+"/"+line.Second, "/"), "-"), strconv.FormatInt(n.Calls, 10), formatRate(n.Calls, period), formatShare(n.Failed(), n.Calls),
+			statsLabel(series.Dimension(by), line, names), strconv.FormatInt(n.Calls, 10), formatRate(n.Calls, period), formatShare(n.Failed(), n.Calls),
 			formatShare(n.Refused(), n.Calls), formatMicros(n.P50), formatMicros(n.P95), formatMicros(n.P99),
 		}
 	}
 	return c.printTable([]string{strings.ToUpper(by), "CALLS", "RATE", "FAILED", "REFUSED", "P50", "P95", "P99"}, rows)
+}
+
+// statsLabel returns what a group is of. Users and callers have the form that usage and the
+// list of calls show; one that has no name any more has its id.
+func statsLabel(by series.Dimension, line *series.Line, names *callerNames) string {
+	first := line.First
+	switch by {
+	case series.ByCaller:
+		if line.Second != "" { // not that of all others
+			return names.caller(line.First, line.Second)
+		}
+	case series.ByUser, series.ByUserTool:
+		first = names.user(first)
+	}
+	return cmp.Or(strings.Trim(first+"/"+line.Second, "/"), "-")
 }
 
 // formatRate returns calls per second, or per minute where they are few.

@@ -95,6 +95,12 @@ func hostForms(u *url.URL) []string {
 	return []string{host}
 }
 
+// isHealthCheck reports whether a request asks whether the instance runs. Load balancers ask
+// by address, and some send no Host; the answer holds nothing that needs protection.
+func isHealthCheck(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
+}
+
 // Wrap returns a handler that runs next for the requests that EdgeMiddleware accepts.
 func (f *EdgeMiddleware) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +109,7 @@ func (f *EdgeMiddleware) Wrap(next http.Handler) http.Handler {
 			r.Host = host
 		}
 		name := strings.ToLower(r.Host)
-		if !slices.Contains(f.hosts, name) {
+		if !slices.Contains(f.hosts, name) && !isHealthCheck(r) {
 			http.Error(w, "this Host is not served here; add it with --allowed-hosts, or set --public-url", http.StatusMisdirectedRequest)
 			return
 		}

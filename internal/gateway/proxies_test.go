@@ -127,3 +127,26 @@ func TestFrontBeyondLoopback(t *testing.T) {
 		}
 	}
 }
+
+// TestHealthChecksByAnyHost holds that load balancers, which ask by address or without a
+// Host, get the answer to a health check, and nothing else.
+func TestHealthChecksByAnyHost(t *testing.T) {
+	t.Parallel()
+	front, err := gateway.NewEdgeMiddleware(gateway.EdgeOptions{
+		Addr: "0.0.0.0:8717", PublicURL: &url.URL{Scheme: "https", Host: "junctor.example.com"}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"", "10.0.0.7:8717"} {
+		for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 421, "/mcp": 421, "/metrics": 421, "/readyz/": 421} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+			r.Host = host
+			w := httptest.NewRecorder()
+			front.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })).ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s by the host %q: %d, want %d", path, host, w.Code, want)
+			}
+		}
+	}
+}

@@ -133,6 +133,9 @@ func ShipJournal(ctx context.Context, cfg *config.Config) (out ShipResult, err e
 	if out.Replica == "" {
 		return out, junctor.Errorf(junctor.CodeNotFound, "no instance has used the data directory %s; set --data-dir to the directory of the instance whose journal you want to copy", cfg.DataDir)
 	}
+	if path := missingDatabase(cfg); path != "" {
+		return out, junctor.Errorf(junctor.CodeNotFound, "the journal cannot be copied: there is no database at %s; name the instance's database with --db", path)
+	}
 	st, err := OpenDatabase(ctx, cfg)
 	if err != nil {
 		return out, err

@@ -19,7 +19,7 @@ import (
 
 // noteBothRolledBack names the one manipulation that no verification on this machine
 // can show.
-const noteBothRolledBack = "this check cannot detect a journal and a database that were restored together to the same older state; keep exports on another machine (junctor audit export), and pass them with --against"
+const noteBothRolledBack = "this check cannot see that the journal and the database were both restored from the same older copy: compare with an earlier export (junctor audit export) that you kept on another machine: --against FILE"
 
 // VerifyJournal verifies the journal of the replica that the settings name: its chain and
 // signatures, and what the database knows of it, which is the last copied record and
@@ -48,8 +48,7 @@ func VerifyJournal(ctx context.Context, cfg *config.Config, o audit.VerifyOption
 // openToVerify opens the database that the settings name. It does not create a missing
 // one, because a verification must not change anything.
 func openToVerify(ctx context.Context, cfg *config.Config) (*store.Store, error) {
-	path := filepath.Join(cfg.DataDir, "junctor.db")
-	if _, err := os.Stat(path); cfg.DB == nil && errors.Is(err, fs.ErrNotExist) {
+	if path := missingDatabase(cfg); path != "" {
 		return nil, junctor.Errorf(junctor.CodeNotFound,
 			"cannot compare the journal with its copy: no database at %s; name the instance's database with --db, or verify only the files with --files-only", path)
 	}
@@ -58,6 +57,16 @@ func openToVerify(ctx context.Context, cfg *config.Config) (*store.Store, error)
 		return nil, junctor.Errorf(junctor.CodeOf(err), "cannot compare the journal with its copy; use --files-only to verify only the files: %w", err)
 	}
 	return st, nil
+}
+
+// missingDatabase returns the path of the SQLite file that the settings name if there is
+// none. OpenDatabase would create it.
+func missingDatabase(cfg *config.Config) string {
+	path := filepath.Join(cfg.DataDir, "junctor.db")
+	if _, err := os.Stat(path); cfg.DB == nil && errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	return ""
 }
 
 // verifyWithDatabase verifies the journal of a replica against the database.
@@ -99,7 +108,7 @@ func verifyFiles(ctx context.Context, cfg *config.Config, replica string, o audi
 // VerifyCopy compares the copy of the journal in the database with the journal of this
 // replica and its signed heads. The instance may run.
 func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (report audit.Report, err error) {
-	st, err := OpenDatabase(ctx, cfg)
+	st, err := openToVerify(ctx, cfg)
 	if err != nil {
 		return report, err
 	}

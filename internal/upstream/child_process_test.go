@@ -130,6 +130,9 @@ func TestLastLines(t *testing.T) {
 	if got := joinLastLines("1\n2\n\n3\r\n4\n5\n 6 \n"); got != "2 | 3 | 4 | 5 | 6" {
 		t.Errorf("lastLines = %q", got)
 	}
+	if got := joinLastLines("bad\nworse\nbad\nbad\n"); got != "bad | worse" {
+		t.Errorf("lines that came again: %s", got)
+	}
 	if got := joinLastLines(strings.Repeat("ä", 1000)); len(got) > 510 || !strings.HasPrefix(got, "…ä") {
 		t.Errorf("lastLines of a long line has %d bytes: %.20q", len(got), got)
 	}

@@ -17,6 +17,7 @@ func (e linkError) Error() string { return string(e) }
 const (
 	errNotBegun    linkError = "the link ended before the request was sent"
 	errInterrupted linkError = "the link was lost during the request"
+	errExited      linkError = "the process of the server has exited"
 	errNoStream    linkError = "the server has no stream for its own messages"
 )
 

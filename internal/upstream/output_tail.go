@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -140,7 +141,7 @@ func joinLastLines(text string) string {
 	const lines, most = 5, 500
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(kept, line) {
 			kept = append(kept, line)
 		}
 	}

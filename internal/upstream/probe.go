@@ -244,6 +244,8 @@ func (s *Server) hintFor(step Step, err error) string {
 	switch step {
 	case StepAddress:
 		switch {
+		case errors.Is(err, errExited):
+			return "it ended by itself: run the command in a terminal to see why"
 		case s.opts.Transport == TransportStdio:
 			return "check that the program is installed and that command has its correct name"
 		case code == junctor.CodeDenied:

@@ -214,7 +214,7 @@ func (l *stdioLink) reportExit() {
 
 // exitError is the error of calls on a child that has exited.
 func (l *stdioLink) exitError(code junctor.Code, cause error) *junctor.Error {
-	return l.opts.commandError(code, "the process of server "+l.opts.ID+" exited ("+l.describeExit()+")", l.opts.quoteLastOutput(), cause)
+	return l.opts.commandError(code, "the process of server "+l.opts.ID+" exited ("+l.describeExit()+")", l.opts.quoteLastOutput(), errors.Join(errExited, cause))
 }
 
 // close implements link.

@@ -59,7 +59,7 @@ func TestGrants(t *testing.T) {
 			poll.Pause(renewAgain, "a token that was just issued is not asked for again")
 			g.Distrust()
 			g.EndAll()
-			newCommand(t, in, "tool", "call", "notes__whoami")(1, "not taken")
+			newCommand(t, in, "tool", "call", "notes__whoami")(1, "the authorization server rejected the")
 			shown, _, _ := in.Operate(t, "server", "trace", "notes", "--format", "json")
 			var traces struct {
 				Items []struct {

@@ -62,7 +62,7 @@ func TestLazyServer(t *testing.T) {
 	newCommand(t, in, "tool", "call", "lazy__get_secret")(0, "")
 	newCommand(t, in, "server", "trace", "lazy")(0, "the token was renewed")
 	newCommand(t, in, "tool", "call", "lazy__revoke_auth_token")(0, "")
-	newCommand(t, in, "tool", "call", "lazy__get_secret")(4, "the refresh token is not taken any more")
+	newCommand(t, in, "tool", "call", "lazy__get_secret")(4, "rejected the refresh token")
 	logIn(t, in, nil, "", paste, "server", "login", "lazy", "--paste")
 	newCommand(t, in, "tool", "call", "lazy__get_secret")(0, "")
 }

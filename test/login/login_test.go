@@ -32,7 +32,7 @@ func TestCommandLine(t *testing.T) {
 			t.Parallel()
 			g := upstreams.NewGuarded(t, way)
 			in := program.Start(t, program.FreeAddr(t), t.TempDir())
-			newCommand(t, in, "server", "add", "plain", g.URL)(1, "people log in to it")
+			newCommand(t, in, "server", "add", "plain", g.URL)(1, "requires an OAuth login")
 			newCommand(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
 			newCommand(t, in, "tool", "call", "notes__whoami")(-1, "notes") // it is not known which tools there are
 

@@ -92,7 +92,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 					t.Fatalf("login: %d %s", r.Status, r.Body)
 				}
 			}
-			if r := o.Do(t, "POST", "/mcp/request", plainCall); strings.Contains(r.Body, "there") || !strings.Contains(r.Body, "belongs to none") {
+			if r := o.Do(t, "POST", "/mcp/request", plainCall); strings.Contains(r.Body, "there") || !strings.Contains(r.Body, "belongs to no user") {
 				t.Errorf("a key of no user: %s", r.Body)
 			}
 			var wg sync.WaitGroup
@@ -147,7 +147,7 @@ func TestFinishIsBound(t *testing.T) {
 	if r := finish(bob, s.Login, answer); r.Status != 422 {
 		t.Errorf("by another: %d %s", r.Status, r.Body)
 	}
-	if r := finish(ann, other.Login, answer); r.Status != 502 || !strings.Contains(r.Body, "the answer to another login") {
+	if r := finish(ann, other.Login, answer); r.Status != 502 || !strings.Contains(r.Body, "belongs to another login") {
 		t.Errorf("of another login: %d %s", r.Status, r.Body)
 	}
 	if r := finish(ann, s.Login, answer); r.Status != 200 || !strings.Contains(r.Body, `"live"`) {
@@ -210,7 +210,7 @@ func TestOnDemand(t *testing.T) {
 		t.Errorf("the rights of before are gone: %s", r.Body)
 	}
 	_, state = func() (*url.URL, string) { o.g.EndAll(); return o.loginURL(ann, "whoami", "", "") }()
-	if got := o.call(ann, "whoami", state, `{"login":{"action":"decline"}}`); !strings.Contains(got, "did not want to log in") {
+	if got := o.call(ann, "whoami", state, `{"login":{"action":"decline"}}`); !strings.Contains(got, "you declined it") {
 		t.Errorf("a person who says no: %s", got)
 	}
 	for _, secret := range o.g.Secrets() {
@@ -305,7 +305,7 @@ func TestClockOfTheServer(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	const want = "its clock is 3h0m"
+	const want = "is 3h0m"
 	if r := o.Do(t, "POST", "/mcp/request", plainCall); !strings.Contains(r.Body, want) || strings.Contains(r.Body, "/connect/") {
 		t.Errorf("the call says: %s", r.Body)
 	}
