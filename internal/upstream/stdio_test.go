@@ -148,7 +148,7 @@ func TestStdioEras(t *testing.T) {
 		"dying":     {version: "2025-11-25", starts: 2},
 		"newer":     {code: junctor.CodeUpstream, says: "not that one"},
 		"future":    {code: junctor.CodeUpstream, says: "1999-01-01"},
-		"crash":     {code: junctor.CodeUnreachable, says: "(exit status 3); its owner and admins can see the reason with junctor server show "},
+		"crash":     {code: junctor.CodeUnreachable, says: "(exit status 3); its owner and admins see why with junctor server show "},
 	} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
