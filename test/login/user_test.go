@@ -188,7 +188,7 @@ func TestOnDemand(t *testing.T) {
 	if r := page("GET", address.RequestURI(), "", "Authorization:"); r.Status != 401 || !strings.Contains(r.Body, "sign in to Junctor first") {
 		t.Errorf("a stranger: %d %s", r.Status, r.Body)
 	}
-	if r := page("GET", address.RequestURI(), "", "Authorization:", "Cookie: "+o.signIn("eve"), "Sec-Fetch-Site: none"); r.Status != 403 || !strings.Contains(r.Body, "for somebody else") {
+	if r := page("GET", address.RequestURI(), "", "Authorization:", "Cookie: "+o.signIn("eve"), "Sec-Fetch-Site: none"); r.Status != 403 || !strings.Contains(r.Body, "for another user") {
 		t.Errorf("another user: %d %s", r.Status, r.Body)
 	}
 	if r := page("GET", address.RequestURI(), "", own...); r.Status != 200 || !strings.Contains(r.Body, "requires you to log in") || !strings.Contains(r.Body, "ann") {

@@ -146,7 +146,7 @@ const tours = {
     await page.waitForURL(/trace=/);
     await page.getByText('Request and response').first().click();
     await page.getByText(/HTTP \d+/).first().waitFor();
-    await page.getByText('the client that is set for the server, junctor-test').waitFor();
+    await page.getByText('configured client junctor-test').waitFor();
     await accessible(page, 'the steps of a login');
     quiet('while logging in');
     step('a call is made with the login');

@@ -151,7 +151,7 @@ func TestStreamOutlivesItsReplica(t *testing.T) {
 			}
 		}
 		all := sessions[0].rest(cut.id)
-		if last := all[len(all)-1]; !strings.Contains(last.data, `"id":"cut","error"`) || !strings.Contains(last.data, `"unavailable"`) || !strings.Contains(last.data, "make the call again") {
+		if last := all[len(all)-1]; !strings.Contains(last.data, `"id":"cut","error"`) || !strings.Contains(last.data, `"unavailable"`) || !strings.Contains(last.data, "call again only if") {
 			t.Errorf("the client of a call that was cut is told %+v", all)
 		}
 	}
