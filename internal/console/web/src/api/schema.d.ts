@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List agents' own endpoints, without their tokens
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         get: operations["list-agent-tokens"];
         put?: never;
@@ -33,14 +33,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Store an agent's own endpoint and its token; what was held for the want of it goes on
-         * @description Needs the scope `admin`.
+         * Store an agent's own endpoint and its token; deliveries that were held because it was missing resume
+         * @description Requires the scope `admin`.
          */
         put: operations["put-agent-token"];
         post?: never;
         /**
-         * Forget an agent's own endpoint and its token
-         * @description Needs the scope `admin`.
+         * Delete an agent's own endpoint and its token
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-agent-token"];
         options?: never;
@@ -57,13 +57,13 @@ export interface paths {
         };
         /**
          * List agents
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-agents"];
         put?: never;
         /**
-         * Add an agent, and make its key
-         * @description Needs the scope `agents:write`.
+         * Add an agent, and create its key
+         * @description Requires the scope `agents:write`.
          */
         post: operations["create-agent"];
         delete?: never;
@@ -81,21 +81,21 @@ export interface paths {
         };
         /**
          * Show an agent
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["get-agent"];
         put?: never;
         post?: never;
         /**
-         * Delete an agent for good; its records stay
-         * @description Needs the scope `agents:write`.
+         * Delete an agent permanently; its records remain
+         * @description Requires the scope `agents:write`.
          */
         delete: operations["delete-agent"];
         options?: never;
         head?: never;
         /**
-         * Change an agent, or switch it on or off
-         * @description Needs the scope `agents:write`.
+         * Change, enable or disable an agent
+         * @description Requires the scope `agents:write`.
          */
         patch: operations["patch-agent"];
         trace?: never;
@@ -110,8 +110,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Talk to an agent, and have its answer
-         * @description Needs the scope `tools:call`.
+         * Send a message to an agent, and return its answer
+         * @description Requires the scope `tools:call`.
          */
         post: operations["run-agent"];
         delete?: never;
@@ -129,7 +129,7 @@ export interface paths {
         };
         /**
          * List the tools that an agent can call
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-agent-tools"];
         put?: never;
@@ -150,8 +150,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make the instance have these servers, agents, sources, triggers and schedules, or say what differs
-         * @description Needs the scope `servers:write`.
+         * Apply a declaration of servers, agents, sources, triggers and schedules, or return the differences
+         * @description Requires the scope `servers:write`.
          */
         post: operations["apply"];
         delete?: never;
@@ -169,7 +169,7 @@ export interface paths {
         };
         /**
          * List the Apps of all servers
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-apps"];
         put?: never;
@@ -187,7 +187,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show an App, and read its page */
+        /** Show an App with its page */
         get: operations["get-app"];
         put?: never;
         post?: never;
@@ -206,14 +206,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Let an App's page, as it is now, make code of text (eval)
-         * @description Needs the scope `servers:write`.
+         * Allow the current page of an App to create code from text (eval)
+         * @description Requires the scope `servers:write`.
          */
         put: operations["approve-app"];
         post?: never;
         /**
-         * Take the approval of an App's page back
-         * @description Needs the scope `servers:write`.
+         * Revoke the approval of an App's page
+         * @description Requires the scope `servers:write`.
          */
         delete: operations["revoke-app"];
         options?: never;
@@ -230,7 +230,7 @@ export interface paths {
         };
         /**
          * Export the journal with its signed head, oldest first
-         * @description Needs the scope `admin` in the default tenant.
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         get: operations["export-journal"];
         put?: never;
@@ -252,7 +252,7 @@ export interface paths {
         put?: never;
         /**
          * Verify that no record of the journal was changed, moved or removed
-         * @description Needs the scope `admin` in the default tenant.
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         post: operations["verify-journal"];
         delete?: never;
@@ -270,7 +270,7 @@ export interface paths {
         };
         /**
          * List calls, newest first
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-calls"];
         put?: never;
@@ -289,8 +289,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export calls with what was said in them, newest first
-         * @description Needs the scope `audit:read`.
+         * Export calls with their payloads, newest first
+         * @description Requires the scope `audit:read`.
          */
         get: operations["export-calls"];
         put?: never;
@@ -309,8 +309,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List calls with what was said in them, newest first
-         * @description Needs the scope `audit:read`.
+         * List calls with their payloads, newest first
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-history"];
         put?: never;
@@ -329,8 +329,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow calls as they happen
-         * @description Needs the scope `audit:read`.
+         * Stream calls as they happen
+         * @description Requires the scope `audit:read`.
          */
         get: operations["tail-calls"];
         put?: never;
@@ -349,8 +349,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a call with what was said in it
-         * @description Needs the scope `audit:read`.
+         * Show a call with its payload
+         * @description Requires the scope `audit:read`.
          */
         get: operations["get-call"];
         put?: never;
@@ -369,8 +369,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the chains whose agent registries are followed, and how far they were read
-         * @description Needs the scope `audit:read`.
+         * List the chains whose agent registries are followed, with their progress
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-chains"];
         put?: never;
@@ -389,8 +389,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List agents on chains, with their registrations as found
-         * @description Needs the scope `audit:read`.
+         * List discovered agents, with their registrations
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-chain-agents"];
         put?: never;
@@ -411,8 +411,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Look for the MCP endpoint of an agent on a chain now
-         * @description Needs the scope `servers:write`.
+         * Look up the MCP endpoint of an agent on a chain
+         * @description Requires the scope `servers:write`.
          */
         post: operations["find-chain-agent"];
         delete?: never;
@@ -429,8 +429,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what registries said, newest first
-         * @description Needs the scope `audit:read`.
+         * List events of agent registries, newest first
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-chain-events"];
         put?: never;
@@ -451,8 +451,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Read a chain again above a block; events that were delivered are not delivered again
-         * @description Needs the scope `admin` in the default tenant.
+         * Read a chain again from a block; delivered events are not delivered again
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         post: operations["rewind-chain"];
         delete?: never;
@@ -469,8 +469,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say how all processes are that share the database
-         * @description Needs the scope `admin` in the default tenant.
+         * Show the state of all replicas that share the database
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         get: operations["get-cluster"];
         put?: never;
@@ -489,8 +489,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the catalogues of interface components that agents may answer with
-         * @description Needs the scope `tools:read`.
+         * List the component catalogs that agents may answer with
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-component-catalogs"];
         put?: never;
@@ -509,19 +509,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a component catalogue with its document
-         * @description Needs the scope `tools:read`.
+         * Show a component catalog with its document
+         * @description Requires the scope `tools:read`.
          */
         get: operations["get-component-catalog"];
         /**
-         * Register a component catalogue, or replace it
-         * @description Needs the scope `admin`.
+         * Register or replace a component catalog
+         * @description Requires the scope `admin`.
          */
         put: operations["put-component-catalog"];
         post?: never;
         /**
-         * Remove a component catalogue that was registered
-         * @description Needs the scope `admin`.
+         * Delete a registered component catalog
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-component-catalog"];
         options?: never;
@@ -536,7 +536,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what programs may do for people who let them log in with OAuth: an admin all, others their own */
+        /** List the OAuth consents that users granted to programs: for admins all, for other users their own */
         get: operations["list-consents"];
         put?: never;
         post?: never;
@@ -556,7 +556,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke a consent: the program's tokens end */
+        /** Revoke a consent and all tokens of the program */
         delete: operations["delete-consent"];
         options?: never;
         head?: never;
@@ -571,8 +571,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List deliveries of events, newest first; state=dead are the dead letters
-         * @description Needs the scope `audit:read`.
+         * List deliveries of events, newest first; state=dead lists the dead letters
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-deliveries"];
         put?: never;
@@ -593,8 +593,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hold, release, drop or replay deliveries: some, or all that fit
-         * @description Needs the scope `admin`.
+         * Hold, release, drop or replay deliveries, by ID or by filter
+         * @description Requires the scope `admin`.
          */
         post: operations["change-deliveries"];
         delete?: never;
@@ -612,7 +612,7 @@ export interface paths {
         };
         /**
          * Show a delivery with its attempts
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["get-delivery"];
         put?: never;
@@ -631,8 +631,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the endpoints that deliveries wait for, or that are left alone
-         * @description Needs the scope `audit:read`.
+         * List the delivery endpoints that have waiting deliveries or are paused
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-endpoints"];
         put?: never;
@@ -653,8 +653,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call an endpoint again, at once, why ever it is left alone
-         * @description Needs the scope `admin`.
+         * Resume a delivery endpoint immediately, for any reason that it is paused
+         * @description Requires the scope `admin`.
          */
         post: operations["start-endpoint"];
         delete?: never;
@@ -673,8 +673,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Leave an endpoint alone: its deliveries are held
-         * @description Needs the scope `admin`.
+         * Pause a delivery endpoint: its deliveries are held
+         * @description Requires the scope `admin`.
          */
         post: operations["stop-endpoint"];
         delete?: never;
@@ -692,13 +692,13 @@ export interface paths {
         };
         /**
          * List events, newest first
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-events"];
         put?: never;
         /**
-         * Send an event; it is stored when the answer comes
-         * @description Needs the scope `events:send`.
+         * Send an event; it is stored before the response is sent
+         * @description Requires the scope `events:send`.
          */
         post: operations["send-event"];
         delete?: never;
@@ -716,7 +716,7 @@ export interface paths {
         };
         /**
          * Show an event
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["get-event"];
         put?: never;
@@ -737,8 +737,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask the triggers of today what follows from an event; a delivery that there is already stays the only one
-         * @description Needs the scope `admin`.
+         * Process an event again with the current triggers; existing deliveries are not made again
+         * @description Requires the scope `admin`.
          */
         post: operations["replay-event"];
         delete?: never;
@@ -755,8 +755,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Write what is there, servers, agents and what concerns events, as a file that can be applied
-         * @description Needs the scope `tools:read`.
+         * Export servers, agents, sources, triggers and schedules as a file that can be applied
+         * @description Requires the scope `tools:read`.
          */
         get: operations["export"];
         put?: never;
@@ -775,14 +775,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List keys: an admin all, others their own
-         * @description Needs the scope `keys:write`.
+         * List keys: for admins all, for other users their own
+         * @description Requires the scope `keys:write`.
          */
         get: operations["list-keys"];
         put?: never;
         /**
-         * Make a key of a user, an agent or a service
-         * @description Needs the scope `keys:write`.
+         * Create a key for a user, an agent or a service
+         * @description Requires the scope `keys:write`.
          */
         post: operations["create-key"];
         delete?: never;
@@ -803,7 +803,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Needs the scope `keys:write`.
+         * @description Requires the scope `keys:write`.
          */
         delete: operations["delete-key"];
         options?: never;
@@ -821,8 +821,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a key a new token
-         * @description Needs the scope `keys:write`.
+         * Replace the token of a key
+         * @description Requires the scope `keys:write`.
          */
         post: operations["rotate-key"];
         delete?: never;
@@ -838,7 +838,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the tiers, and the limits of tools */
+        /** Show the limits of tiers and tools */
         get: operations["get-limits"];
         put?: never;
         post?: never;
@@ -846,8 +846,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change tiers, or the limits of tools
-         * @description Needs the scope `admin`.
+         * Change the limits of tiers or tools
+         * @description Requires the scope `admin`.
          */
         patch: operations["patch-limits"];
         trace?: never;
@@ -859,7 +859,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List logins that are live: an admin all, others their own */
+        /** List active logins: for admins all, for other users their own */
         get: operations["list-logins"];
         put?: never;
         post?: never;
@@ -893,7 +893,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who is asking, and what they chose */
+        /** Show the identity and preferences of the caller */
         get: operations["get-me"];
         put?: never;
         post?: never;
@@ -911,8 +911,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the servers that want credentials of mine, and what I have entered
-         * @description Needs the scope `tools:call`.
+         * List the servers that require my credentials, and the credentials that I entered
+         * @description Requires the scope `tools:call`.
          */
         get: operations["list-my-credentials"];
         put?: never;
@@ -933,7 +933,7 @@ export interface paths {
         get?: never;
         /**
          * Set my password, and end my other logins
-         * @description Needs a browser's login; no key can do this.
+         * @description Requires a login in a browser; keys are rejected.
          */
         put: operations["put-my-password"];
         post?: never;
@@ -953,9 +953,29 @@ export interface paths {
         get?: never;
         /**
          * Choose whose tools my default endpoint shows
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         put: operations["put-my-sources"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count calls over time, by server, tool, agent, user, caller or entry point
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["get-metrics"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -971,14 +991,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the language models that agents may think with
-         * @description Needs the scope `agents:write`.
+         * List the models that agents can answer with
+         * @description Requires the scope `agents:write`.
          */
         get: operations["list-models"];
         put?: never;
         /**
-         * Add a language model
-         * @description Needs the scope `admin`.
+         * Add a model
+         * @description Requires the scope `admin`.
          */
         post: operations["create-model"];
         delete?: never;
@@ -996,21 +1016,21 @@ export interface paths {
         };
         /**
          * Show a model
-         * @description Needs the scope `agents:write`.
+         * @description Requires the scope `agents:write`.
          */
         get: operations["get-model"];
         put?: never;
         post?: never;
         /**
-         * Delete a model with its key; not while an agent thinks with it
-         * @description Needs the scope `admin`.
+         * Delete a model with its key; fails while an agent uses it
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-model"];
         options?: never;
         head?: never;
         /**
          * Change a model, or its key
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         patch: operations["patch-model"];
         trace?: never;
@@ -1025,8 +1045,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a model to say a word
-         * @description Needs the scope `admin`.
+         * Send a test request to a model
+         * @description Requires the scope `admin`.
          */
         post: operations["test-model"];
         delete?: never;
@@ -1042,7 +1062,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** Get this document */
         get: operations["get-openapi"];
         put?: never;
         post?: never;
@@ -1060,8 +1080,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the packs that come with the program
-         * @description Needs the scope `tools:read`.
+         * List the built-in packs
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-packs"];
         put?: never;
@@ -1082,8 +1102,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Add what a pack describes, once it has been reached: whole or not at all
-         * @description Needs the scope `servers:write`.
+         * Add the servers and agents of a pack after connecting to them; on an error, nothing is added
+         * @description Requires the scope `servers:write`.
          */
         post: operations["add-pack"];
         delete?: never;
@@ -1100,8 +1120,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Make a pack of servers and agents, without secrets
-         * @description Needs the scope `tools:read`.
+         * Export servers and agents as a pack, without secrets
+         * @description Requires the scope `tools:read`.
          */
         get: operations["export-pack"];
         put?: never;
@@ -1122,8 +1142,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what adding a pack would come to, and what it still asks for
-         * @description Needs the scope `servers:write`.
+         * Preview the result of adding a pack, with the questions that require an answer
+         * @description Requires the scope `servers:write`.
          */
         post: operations["plan-pack"];
         delete?: never;
@@ -1140,8 +1160,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the roles that agents and tools may have
-         * @description Needs the scope `tools:read`.
+         * List the roles of agents and tools
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-roles"];
         put?: never;
@@ -1161,14 +1181,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Add a role of the tenant's own
-         * @description Needs the scope `admin`.
+         * Add a role to the tenant
+         * @description Requires the scope `admin`.
          */
         put: operations["put-role"];
         post?: never;
         /**
-         * Remove a role of the tenant's own that nothing has
-         * @description Needs the scope `admin`.
+         * Delete a role of the tenant; fails while an agent or tool has it
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-role"];
         options?: never;
@@ -1184,14 +1204,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the rooms that the caller is in
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * List the rooms of the caller
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["list-rooms"];
         put?: never;
         /**
-         * Create a room for people and agents
-         * @description Needs the scope `tools:call`.
+         * Create a room for users and agents
+         * @description Requires the scope `tools:call`.
          */
         post: operations["create-room"];
         delete?: never;
@@ -1209,21 +1229,21 @@ export interface paths {
         };
         /**
          * Show a room
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["get-room"];
         put?: never;
         post?: never;
         /**
-         * Delete a room and its messages; the records of calls stay
-         * @description Needs the scope `tools:call`.
+         * Delete a room and its messages; the records of calls remain
+         * @description Requires the scope `tools:call`.
          */
         delete: operations["delete-room"];
         options?: never;
         head?: never;
         /**
          * Change a room
-         * @description Needs the scope `tools:call`.
+         * @description Requires the scope `tools:call`.
          */
         patch: operations["patch-room"];
         trace?: never;
@@ -1236,8 +1256,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the calls that wait for a decision
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * List the calls of a room that wait for approval
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["list-room-approvals"];
         put?: never;
@@ -1256,8 +1276,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export a room with all its messages
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * Export a room with all messages
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["export-room"];
         put?: never;
@@ -1276,8 +1296,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a room's newest messages, or those before one, oldest first
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * List the messages of a room, newest or before a message, oldest first
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["list-messages"];
         put?: never;
@@ -1299,7 +1319,7 @@ export interface paths {
         put?: never;
         /**
          * Report surfaces of a message that could not be rendered
-         * @description Needs the scope `tools:call`.
+         * @description Requires the scope `tools:call`.
          */
         post: operations["report-surface"];
         delete?: never;
@@ -1318,8 +1338,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a message to a room, or decide on the calls that a run waits for, and stream the events of the run
-         * @description Needs the scope `tools:call`.
+         * Send a message to a room or decide on waiting calls, and stream the events of the run
+         * @description Requires the scope `tools:call`.
          */
         post: operations["run-room"];
         delete?: never;
@@ -1338,8 +1358,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stop a run; one that has ended stays as it is
-         * @description Needs the scope `tools:call`.
+         * Stop a run; no effect if the run has ended
+         * @description Requires the scope `tools:call`.
          */
         post: operations["stop-run"];
         delete?: never;
@@ -1357,7 +1377,7 @@ export interface paths {
         };
         /**
          * Search the messages of a room
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["search-messages"];
         put?: never;
@@ -1377,7 +1397,7 @@ export interface paths {
         };
         /**
          * Stream the events of a room
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["stream-room"];
         put?: never;
@@ -1397,7 +1417,7 @@ export interface paths {
         };
         /**
          * List the allowed tools of the agents of a room
-         * @description Needs the scope `tools:call` or `audit:read`.
+         * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["list-room-tools"];
         put?: never;
@@ -1417,7 +1437,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a tool, a resource or a prompt, and follow it */
+        /** Run a tool, resource or prompt, and stream its progress */
         post: operations["run"];
         delete?: never;
         options?: never;
@@ -1434,7 +1454,7 @@ export interface paths {
         };
         /**
          * List schedules
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-schedules"];
         put?: never;
@@ -1453,8 +1473,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the next times that a cron expression names
-         * @description Needs the scope `audit:read`.
+         * List the next times of a cron expression
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-schedule-times"];
         put?: never;
@@ -1474,14 +1494,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Make events at times that are known before
-         * @description Needs the scope `admin`.
+         * Add or replace a schedule, which creates events at set times
+         * @description Requires the scope `admin`.
          */
         put: operations["put-schedule"];
         post?: never;
         /**
          * Delete a schedule
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-schedule"];
         options?: never;
@@ -1498,7 +1518,7 @@ export interface paths {
         };
         /**
          * List the names of secrets
-         * @description Needs the scope `servers:write`.
+         * @description Requires the scope `servers:write`.
          */
         get: operations["list-secrets"];
         put?: never;
@@ -1519,8 +1539,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the key that secrets are sealed under
-         * @description Needs the scope `admin` in the default tenant.
+         * Rotate the key that encrypts secrets
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         post: operations["rotate-secret"];
         delete?: never;
@@ -1537,19 +1557,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say whether there is a secret
-         * @description Needs the scope `servers:write`.
+         * Show whether a secret exists
+         * @description Requires the scope `servers:write`.
          */
         get: operations["get-secret"];
         /**
-         * Store a secret, or replace it
-         * @description Needs the scope `servers:write`.
+         * Store or replace a secret
+         * @description Requires the scope `servers:write`.
          */
         put: operations["put-secret"];
         post?: never;
         /**
-         * Forget a secret
-         * @description Needs the scope `servers:write`.
+         * Delete a secret
+         * @description Requires the scope `servers:write`.
          */
         delete: operations["delete-secret"];
         options?: never;
@@ -1566,7 +1586,7 @@ export interface paths {
         };
         /**
          * List the health of servers
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-server-health"];
         put?: never;
@@ -1586,13 +1606,13 @@ export interface paths {
         };
         /**
          * List servers
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-servers"];
         put?: never;
         /**
-         * Add a server, once it has been reached
-         * @description Needs the scope `servers:write`.
+         * Add a server after connecting to it
+         * @description Requires the scope `servers:write`.
          */
         post: operations["create-server"];
         delete?: never;
@@ -1611,8 +1631,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show what an API's documentation comes to, without adding a server
-         * @description Needs the scope `servers:write`.
+         * Preview the server that an API's documentation yields, without adding it
+         * @description Requires the scope `servers:write`.
          */
         post: operations["preview-server"];
         delete?: never;
@@ -1631,8 +1651,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Fetch the documentation at document_url, to look at its text before adding a server
-         * @description Needs the scope `servers:write`.
+         * Fetch the documentation at document_url, to review its text before adding a server
+         * @description Requires the scope `servers:write`.
          */
         post: operations["fetch-document"];
         delete?: never;
@@ -1651,8 +1671,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show what an API's documentation comes to, and follow it step by step: fetch, read, tools, preview
-         * @description Needs the scope `servers:write`.
+         * Preview the server that an API's documentation yields, and stream the steps: fetch, read, tools, preview
+         * @description Requires the scope `servers:write`.
          */
         post: operations["follow-preview"];
         delete?: never;
@@ -1671,8 +1691,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reach a server without adding it
-         * @description Needs the scope `servers:write`.
+         * Test the connection to a server without adding it
+         * @description Requires the scope `servers:write`.
          */
         post: operations["probe-server"];
         delete?: never;
@@ -1691,8 +1711,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reach a server without adding it, and follow it step by step
-         * @description Needs the scope `servers:write`.
+         * Test the connection to a server without adding it, and stream the steps
+         * @description Requires the scope `servers:write`.
          */
         post: operations["follow-probe"];
         delete?: never;
@@ -1710,21 +1730,21 @@ export interface paths {
         };
         /**
          * Show a server
-         * @description Needs the scope `tools:read`.
+         * @description Requires the scope `tools:read`.
          */
         get: operations["get-server"];
         put?: never;
         post?: never;
         /**
-         * Remove a server for good
-         * @description Needs the scope `servers:write`.
+         * Delete a server permanently
+         * @description Requires the scope `servers:write`.
          */
         delete: operations["delete-server"];
         options?: never;
         head?: never;
         /**
-         * Change a server, or switch it on or off
-         * @description Needs the scope `servers:write`.
+         * Change, enable or disable a server
+         * @description Requires the scope `servers:write`.
          */
         patch: operations["patch-server"];
         trace?: never;
@@ -1737,19 +1757,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what I have entered for a server, without the secret
-         * @description Needs the scope `tools:call`.
+         * Show my credentials for a server, without the secret
+         * @description Requires the scope `tools:call`.
          */
         get: operations["get-my-credential"];
         /**
-         * Enter my credentials for a server
-         * @description Needs the scope `tools:call`.
+         * Set my credentials for a server
+         * @description Requires the scope `tools:call`.
          */
         put: operations["put-my-credential"];
         post?: never;
         /**
-         * Erase my credentials for a server
-         * @description Needs the scope `tools:call`.
+         * Delete my credentials for a server
+         * @description Requires the scope `tools:call`.
          */
         delete: operations["delete-my-credential"];
         options?: never;
@@ -1767,8 +1787,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Switch a server off
-         * @description Needs the scope `servers:write`.
+         * Disable a server
+         * @description Requires the scope `servers:write`.
          */
         post: operations["disable-server"];
         delete?: never;
@@ -1785,8 +1805,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show the documentation that a server is made of
-         * @description Needs the scope `servers:write`.
+         * Show the documentation of an auto-generated server
+         * @description Requires the scope `servers:write`.
          */
         get: operations["get-document"];
         put?: never;
@@ -1807,8 +1827,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Switch a server on
-         * @description Needs the scope `servers:write`.
+         * Enable a server
+         * @description Requires the scope `servers:write`.
          */
         post: operations["enable-server"];
         delete?: never;
@@ -1827,8 +1847,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a server of its documentation again, or say what would change
-         * @description Needs the scope `servers:write`.
+         * Import the documentation of a server again, or return the changes
+         * @description Requires the scope `servers:write`.
          */
         post: operations["import-document"];
         delete?: never;
@@ -1845,19 +1865,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say how the login at a server stands
-         * @description Needs the scope `tools:call`.
+         * Show the state of the login at a server
+         * @description Requires the scope `tools:call`.
          */
         get: operations["get-server-login"];
         put?: never;
         /**
-         * Begin to log in to a server
-         * @description Needs the scope `tools:call`.
+         * Start a login at a server
+         * @description Requires the scope `tools:call`.
          */
         post: operations["start-server-login"];
         /**
-         * Log out of a server: its tokens are revoked and forgotten
-         * @description Needs the scope `tools:call`.
+         * Log out of a server: revoke and delete its tokens
+         * @description Requires the scope `tools:call`.
          */
         delete: operations["delete-server-login"];
         options?: never;
@@ -1875,8 +1895,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Finish a login with the address that the browser was sent to
-         * @description Needs the scope `tools:call`.
+         * Finish a login with the URL that the browser returned to
+         * @description Requires the scope `tools:call`.
          */
         post: operations["finish-server-login"];
         delete?: never;
@@ -1893,8 +1913,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a server's resources and prompts
-         * @description Needs the scope `tools:read`.
+         * List the resources and prompts of a server
+         * @description Requires the scope `tools:read`.
          */
         get: operations["get-server-offer"];
         put?: never;
@@ -1913,14 +1933,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what models suggest for a server's tools, beside what is
-         * @description Needs the scope `servers:write`.
+         * List the suggestions for a server's tools, beside their current state
+         * @description Requires the scope `servers:write`.
          */
         get: operations["list-suggestions"];
         put?: never;
         /**
-         * Have a model suggest names, descriptions and roles for the tools of an auto-generated server
-         * @description Needs the scope `servers:write`.
+         * Request suggestions from a model for names, descriptions and roles of an auto-generated server's tools
+         * @description Requires the scope `servers:write`.
          */
         post: operations["make-suggestions"];
         delete?: never;
@@ -1939,8 +1959,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Show tools as was suggested
-         * @description Needs the scope `servers:write`.
+         * Approve suggestions and apply them to the tools
+         * @description Requires the scope `servers:write`.
          */
         post: operations["approve-suggestions"];
         delete?: never;
@@ -1959,8 +1979,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Forget what was suggested
-         * @description Needs the scope `servers:write`.
+         * Reject and delete suggestions
+         * @description Requires the scope `servers:write`.
          */
         post: operations["reject-suggestions"];
         delete?: never;
@@ -1979,8 +1999,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The same, followed step by step: how many tools the model was asked about
-         * @description Needs the scope `servers:write`.
+         * Request suggestions from a model, and stream the progress
+         * @description Requires the scope `servers:write`.
          */
         post: operations["follow-suggestions"];
         delete?: never;
@@ -1999,8 +2019,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reach a server as it is stored
-         * @description Needs the scope `servers:write`.
+         * Test the connection to a stored server
+         * @description Requires the scope `servers:write`.
          */
         post: operations["test-server"];
         delete?: never;
@@ -2019,8 +2039,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reach a server as it is stored, and follow it step by step
-         * @description Needs the scope `servers:write`.
+         * Test the connection to a stored server, and stream the steps
+         * @description Requires the scope `servers:write`.
          */
         post: operations["follow-test"];
         delete?: never;
@@ -2037,8 +2057,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what the last logins and renewals at a server came to, step by step
-         * @description Needs the scope `tools:call`.
+         * Show the steps of the last logins and token renewals at a server
+         * @description Requires the scope `tools:call`.
          */
         get: operations["list-server-traces"];
         put?: never;
@@ -2057,8 +2077,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say what is wrong with a server's documentation, and what could be better
-         * @description Needs the scope `servers:write`.
+         * List problems and possible improvements of a server's documentation
+         * @description Requires the scope `servers:write`.
          */
         get: operations["validate-server"];
         put?: never;
@@ -2078,7 +2098,7 @@ export interface paths {
         };
         /**
          * List the effective settings
-         * @description Needs the scope `admin` in the default tenant.
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         get: operations["list-settings"];
         put?: never;
@@ -2097,8 +2117,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say how the settings file is doing
-         * @description Needs the scope `admin` in the default tenant.
+         * Show the state of the settings file
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         get: operations["get-settings-file"];
         put?: never;
@@ -2117,14 +2137,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the sources of events
-         * @description Needs the scope `audit:read`.
+         * List event sources
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-sources"];
         put?: never;
         /**
-         * Add a source of events
-         * @description Needs the scope `admin`.
+         * Add an event source
+         * @description Requires the scope `admin`.
          */
         post: operations["create-source"];
         delete?: never;
@@ -2141,22 +2161,22 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a source
-         * @description Needs the scope `audit:read`.
+         * Show an event source
+         * @description Requires the scope `audit:read`.
          */
         get: operations["get-source"];
         put?: never;
         post?: never;
         /**
-         * Delete a source; its events stay
-         * @description Needs the scope `admin`.
+         * Delete an event source; its events remain
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-source"];
         options?: never;
         head?: never;
         /**
-         * Change a source, or give it another secret
-         * @description Needs the scope `admin`.
+         * Change an event source, or replace its secret
+         * @description Requires the scope `admin`.
          */
         patch: operations["patch-source"];
         trace?: never;
@@ -2170,13 +2190,13 @@ export interface paths {
         };
         /**
          * List tenants
-         * @description Needs the scope `admin` in the default tenant.
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         get: operations["list-tenants"];
         put?: never;
         /**
-         * Make a tenant and its admin key
-         * @description Needs the scope `admin` in the default tenant.
+         * Create a tenant and its admin key
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         post: operations["create-tenant"];
         delete?: never;
@@ -2196,7 +2216,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the admin key of a tenant
-         * @description Needs the scope `admin` in the default tenant.
+         * @description Requires the scope `admin` in the tenant `default`.
          */
         post: operations["replace-tenant-key"];
         delete?: never;
@@ -2230,8 +2250,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List tools that changed under their names, newest first
-         * @description Needs the scope `tools:read`.
+         * List tools whose definitions changed, newest first
+         * @description Requires the scope `tools:read`.
          */
         get: operations["list-tool-changes"];
         put?: never;
@@ -2285,14 +2305,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Say what a tool is for
-         * @description Needs the scope `servers:write`.
+         * Set the roles and category of a tool
+         * @description Requires the scope `servers:write`.
          */
         put: operations["put-tool-tag"];
         post?: never;
         /**
-         * Leave a tool to the rules again
-         * @description Needs the scope `servers:write`.
+         * Remove the roles and category of a tool, so that the rules decide
+         * @description Requires the scope `servers:write`.
          */
         delete: operations["delete-tool-tag"];
         options?: never;
@@ -2309,13 +2329,13 @@ export interface paths {
         };
         /**
          * List triggers
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-triggers"];
         put?: never;
         /**
          * Add a trigger
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         post: operations["create-trigger"];
         delete?: never;
@@ -2332,8 +2352,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List triggers to begin with: copy one, and name the server or agent that is meant
-         * @description Needs the scope `audit:read`.
+         * List example triggers; to use one, copy it and name its server or agent
+         * @description Requires the scope `audit:read`.
          */
         get: operations["list-ready-triggers"];
         put?: never;
@@ -2354,8 +2374,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what a trigger would do with an event; nothing is called
-         * @description Needs the scope `admin`.
+         * Test what a trigger does with an event, without making a call
+         * @description Requires the scope `admin`.
          */
         post: operations["try-trigger"];
         delete?: never;
@@ -2373,21 +2393,21 @@ export interface paths {
         };
         /**
          * Show a trigger
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["get-trigger"];
         put?: never;
         post?: never;
         /**
-         * Delete a trigger; its deliveries stay
-         * @description Needs the scope `admin`.
+         * Delete a trigger; its deliveries remain
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-trigger"];
         options?: never;
         head?: never;
         /**
-         * Change a trigger, or switch it on or off
-         * @description Needs the scope `admin`.
+         * Change, enable or disable a trigger
+         * @description Requires the scope `admin`.
          */
         patch: operations["patch-trigger"];
         trace?: never;
@@ -2401,7 +2421,7 @@ export interface paths {
         };
         /**
          * Sum up calls by tool, server, user, agent, caller, entry_point or day
-         * @description Needs the scope `audit:read`.
+         * @description Requires the scope `audit:read`.
          */
         get: operations["get-usage"];
         put?: never;
@@ -2421,13 +2441,13 @@ export interface paths {
         };
         /**
          * List users
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         get: operations["list-users"];
         put?: never;
         /**
          * Add a user
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         post: operations["create-user"];
         delete?: never;
@@ -2445,21 +2465,21 @@ export interface paths {
         };
         /**
          * Show a user
-         * @description Needs the scope `admin`.
+         * @description Requires the scope `admin`.
          */
         get: operations["get-user"];
         put?: never;
         post?: never;
         /**
-         * Delete a user for good
-         * @description Needs the scope `admin`.
+         * Delete a user permanently
+         * @description Requires the scope `admin`.
          */
         delete: operations["delete-user"];
         options?: never;
         head?: never;
         /**
-         * Change a user, or switch one off
-         * @description Needs the scope `admin`.
+         * Change, enable or disable a user
+         * @description Requires the scope `admin`.
          */
         patch: operations["patch-user"];
         trace?: never;
@@ -2474,8 +2494,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a link that signs a user in once
-         * @description Needs the scope `admin`.
+         * Create a one-time sign-in link for a user
+         * @description Requires the scope `admin`.
          */
         post: operations["create-user-link"];
         delete?: never;
@@ -2493,8 +2513,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set a user's password, and sign them out
-         * @description Needs the scope `admin`.
+         * Set a user's password, and end their logins
+         * @description Requires the scope `admin`.
          */
         put: operations["put-user-password"];
         post?: never;
@@ -2511,7 +2531,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what runs */
+        /** Show the version and build of the instance */
         get: operations["get-version"];
         put?: never;
         post?: never;
@@ -2528,10 +2548,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the Views of this session */
+        /** List the App views of this session */
         get: operations["list-views"];
         put?: never;
-        /** Open a View: an App of a tool, in a sandbox of its own */
+        /** Open an App view: the App of a tool, in its own sandbox */
         post: operations["open-view"];
         delete?: never;
         options?: never;
@@ -2546,7 +2566,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What Views of this session are to be told and asked, for the page that shows them */
+        /** List the notifications and requests for the App views of this session, for the page that shows them */
         get: operations["view-mail"];
         put?: never;
         post?: never;
@@ -2563,11 +2583,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a View of this session */
+        /** Show an App view of this session */
         get: operations["get-view"];
         put?: never;
         post?: never;
-        /** Close a View */
+        /** Close an App view */
         delete: operations["close-view"];
         options?: never;
         head?: never;
@@ -2583,7 +2603,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A View's answer to what it was asked */
+        /** Send an App view's answer to a request */
         post: operations["answer-view-mail"];
         delete?: never;
         options?: never;
@@ -2598,10 +2618,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happened to a View, oldest first: messages, refusals, violations of its policy */
+        /** List the log of an App view, oldest first: messages, refused requests and policy violations */
         get: operations["get-view-log"];
         put?: never;
-        /** Note what the console saw of a View */
+        /** Add an entry of the console to an App view's log */
         post: operations["add-view-log"];
         delete?: never;
         options?: never;
@@ -2618,7 +2638,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Do what a View asks for, on its own server */
+        /** Make a request of an App view to its own server */
         post: operations["view-rpc"];
         delete?: never;
         options?: never;
@@ -2633,7 +2653,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tools that an open View has itself */
+        /** List the tools that an open App view provides */
         get: operations["list-view-tools"];
         put?: never;
         post?: never;
@@ -2652,7 +2672,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Call a tool that an open View has itself */
+        /** Call a tool that an open App view provides */
         post: operations["call-view-tool"];
         delete?: never;
         options?: never;
@@ -2667,7 +2687,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who is asking */
+        /** Show the identity of the caller */
         get: operations["get-whoami"];
         put?: never;
         post?: never;
@@ -2682,33 +2702,33 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         API: {
-            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            /** @description URL of the API's documentation, instead of document. Only for auto-generated servers. */
             document_url?: string;
             /**
-             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
+             * @description How the tools are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). By default auto. Only for auto-generated servers.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
+            /** @description Format of the API's documentation: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default detected. Only for auto-generated servers. */
             format?: string;
-            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
+            /** @description Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones. */
             include?: string[];
             key_in?: string;
             key_name?: string;
             login_url?: string;
             /**
-             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
+             * @description Mutations of a GraphQL API that become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
             /**
              * Format: int64
-             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
+             * @description Minutes between checks of the URL for a changed document; 0 means never. Only for auto-generated servers.
              */
             poll_minutes?: number;
             /**
              * Format: double
-             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
+             * @description Maximum number of requests per second to the API of a generated server. 0 is no limit.
              */
             rate?: number;
             title?: string;
@@ -2742,23 +2762,23 @@ export interface components {
         };
         APIEdit: {
             /**
-             * @description How long a call of the tool may run without a sign of the server, in place of the server's call_timeout.
+             * @description Maximum time of a call of the tool without a response or progress notification, instead of the server's limit.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call of the tool may run in total, in place of the server's call_timeout_max.
+             * @description Maximum total time of a call of the tool, instead of the server's limit.
              * @example 5m
              */
             call_timeout_max?: string;
             category?: string;
-            /** @description In place of its own description. */
+            /** @description Description that clients see instead of the tool's own. */
             description?: string;
-            /** @description Nobody sees the tool or can call it. */
+            /** @description Hide the tool from all callers. */
             hide?: boolean;
-            /** @description In place of its own name. */
+            /** @description Name that clients see instead of the tool's own. */
             name?: string;
-            /** @description The tool changes nothing: its calls need no approval and may be repeated. */
+            /** @description Mark the tool as read-only: its calls need no approval and can be retried. */
             read_only?: boolean;
             roles?: string[] | null;
             tool: string;
@@ -2874,21 +2894,21 @@ export interface components {
             verify_file_hash?: boolean;
         };
         AddPackBody: {
-            /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
+            /** @description Answers by the names of the questions. The answer to a secret question can be a reference: env:NAME, file:/path or cmd:program. */
             answers?: {
                 [key: string]: string;
             };
-            /** @description Consent: the commands that may be run, word by word, by the id of their server. A pack that would run another is not added. */
+            /** @description Commands that you allow, by server ID, one word per item. The request fails if the pack would run another command. */
             commands?: {
                 [key: string]: string[];
             };
-            /** @description Or the text of one, in YAML or JSON. */
+            /** @description Text of a pack in YAML or JSON, instead of pack. */
             file?: string;
-            /** @description What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them. */
+            /** @description New names of servers and agents, by their names in the pack. If a server and an agent share a name, the name means the agent; server/NAME and agent/NAME are explicit. */
             names?: {
                 [key: string]: string;
             };
-            /** @description The id of one that comes with the program. */
+            /** @description ID of a pack that comes with Junctor. */
             pack?: string;
         };
         AddedPack: {
@@ -2901,6 +2921,7 @@ export interface components {
             created_at: string;
             declared?: string;
             disabled?: boolean;
+            exposure?: string;
             limits?: components["schemas"]["Limits"];
             name: string;
             owner?: string;
@@ -2916,24 +2937,29 @@ export interface components {
             updated_by?: string;
         };
         AgentBody: {
-            /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
+            /** @description What the agent answers with: the name of a model, or rules. null removes the brain. */
             brain?: components["schemas"]["Brain"];
-            /** @description Whether no endpoint accepts its keys. */
+            /** @description Whether all endpoints reject the agent's keys. */
             disabled?: boolean;
-            /** @description In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away. */
+            /**
+             * @description How endpoints that join servers list the agent's tools to MCP clients: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). If empty, the servers and the setting exposure decide.
+             * @enum {string}
+             */
+            exposure?: "" | "auto" | "all" | "search";
+            /** @description Limits that replace the limits of the tier. Absent members stay unchanged, 0 removes a limit, and null removes all of them. */
             limits?: components["schemas"]["LimitsPatch"];
-            /** @description What it may get: server/prompt or server/*. */
+            /** @description Prompts that the agent may get: server/prompt or server/*. */
             prompts?: string[];
-            /** @description Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain. */
+            /** @description Whether other agents can reach the agent by A2A, at /a2a/{name}. Requires a brain. */
             published?: boolean;
-            /** @description What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it. */
+            /** @description Resources that the agent may read: server/uri, server/template or server/*. A ui:// page is included with each tool that names it. */
             resources?: string[];
-            /** @description The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General. */
+            /** @description The kind of work that the agent does. It is offered the tools of this role and the tools for all roles. By default, a new agent has the role General. */
             role?: string;
-            /** @description How much it may do; absent or empty for its owner's. */
+            /** @description Tier that sets the agent's limits. If absent or empty, the tier of its owner applies. */
             tier?: string;
             title?: string;
-            /** @description What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too. */
+            /** @description Tools that the agent may call: server/tool, or server/* for all current and future tools of the server. Exposed names (server__tool) are accepted too. */
             tools?: string[];
         };
         AgentDetails: {
@@ -2942,6 +2968,7 @@ export interface components {
             created_at: string;
             declared?: string;
             disabled?: boolean;
+            exposure?: string;
             limits?: components["schemas"]["Limits"];
             name: string;
             owner?: string;
@@ -2955,7 +2982,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
-            /** @description Tools that its grants name and that it cannot call all the same, with the reasons. Only its owner and admins see them. */
+            /** @description Allowed tools that the agent still cannot call, with the reasons. Shown only to its owner and admins. */
             withheld?: components["schemas"]["WithheldTool"][] | null;
         };
         AgentEndpoint: {
@@ -2976,23 +3003,23 @@ export interface components {
         };
         AgentToken: {
             /**
-             * @description Where the token is sent: as a bearer token in Authorization, as it is in the others. auto, the default for a new endpoint: the header that the agent's registration names, else Authorization.
+             * @description Header of the token: a bearer token in Authorization, the plain token in the other headers. auto, the default for a new endpoint, means the header that the agent's registration names, or else Authorization.
              * @enum {string}
              */
             header?: "auto" | "Authorization" | "X-Agent-Token" | "X-API-Key";
-            /** @description Make a secret to sign with, which is answered this once, or replace the one that there is. */
+            /** @description Create or replace the signing secret. It is returned only in this response. */
             sign?: boolean;
             /**
              * Format: password
-             * @description The token. It is stored encrypted, and no route answers it. env:NAME, file:/path and cmd:program are references: the token is read there whenever it is sent. Without it the one that is stored for the origin stays.
+             * @description The token. It is stored encrypted and never returned. A reference (env:NAME, file:/path or cmd:program) is read each time the token is sent. If absent, the stored token of the origin remains.
              */
             token?: string;
             /**
-             * @description http, unless it is said.
+             * @description Transport of the endpoint. By default http.
              * @enum {string}
              */
             transport?: "http" | "sse";
-            /** @description The agent's own MCP endpoint. The token goes to its origin and nowhere else. */
+            /** @description The agent's own MCP endpoint. The token is sent only to the endpoint's origin. */
             url: string;
         };
         AgentTools: {
@@ -3013,6 +3040,30 @@ export interface components {
             agent: string;
             server: string;
             tool: string;
+        };
+        Answer: {
+            /**
+             * Format: int64
+             * @description Number of series with calls, including those that are not returned.
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description Start of the first step.
+             */
+            from: string;
+            /** @description The series with the most calls. */
+            series: components["schemas"]["Line"][];
+            /**
+             * Format: int64
+             * @description Length of a step, in seconds.
+             */
+            step_seconds: number;
+            /**
+             * Format: date-time
+             * @description The end of the last step.
+             */
+            to: string;
         };
         App: {
             approval: components["schemas"]["Approval"];
@@ -3041,7 +3092,7 @@ export interface components {
             visibility: string[];
         };
         AppApprovalBody: {
-            /** @description Of the page that was looked at; another page is not approved with it. */
+            /** @description Digest of the page that was reviewed. The request fails if the page has changed. */
             digest: string;
         };
         AppCSP: {
@@ -3051,156 +3102,156 @@ export interface components {
             resourceDomains: string[];
         };
         AppliedServer: {
-            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            /** @description Add the server although its document yields no tool. Only for auto-generated servers. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
+            /** @description Base URL of the API. By default taken from the documentation. Only for auto-generated servers. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
             /**
-             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
             /** @description Working directory of a command. */
             cwd?: string;
             disabled?: boolean;
-            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            /** @description Text of the API's documentation, in OpenAPI, GraphQL or another format. Only for auto-generated servers. */
             document?: string;
-            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            /** @description URL of the API's documentation, instead of document. Only for auto-generated servers. */
             document_url?: string;
             /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
+             * @description How the tools are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). By default auto. Only for auto-generated servers.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
+            /** @description Format of the API's documentation: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default detected. Only for auto-generated servers. */
             format?: string;
-            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
              * @enum {string}
              */
             home?: "each" | "one";
-            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
+            /** @description Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
-             * @description bring-your-own or auto-generated; absent: what the other members say.
+             * @description Mode: bring-your-own or auto-generated. If absent, it is derived from the other members.
              * @enum {string}
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
-             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
+             * @description Mutations of a GraphQL API that become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
+             * @description Minutes between checks of the URL for a changed document; 0 means never. Only for auto-generated servers.
              */
             poll_minutes?: number;
-            /** @description Only who added it sees it. */
+            /** @description Whether only the user who added the server can see it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
+             * @description Maximum number of requests per second to the API of a generated server. 0 is no limit.
              */
             rate?: number;
             title?: string;
             /**
-             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
              * @enum {string}
              */
             views?: "on" | "off";
         };
         AppliedSource: {
-            /** @description Where the agent is that an event concerns, such as data.agent_id. */
+            /** @description Path of the agent in the message, such as data.agent_id. */
             agent_field?: string;
             disabled?: boolean;
-            /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
+            /** @description Header of the signature, with the style hmac. By default X-Signature-256. */
             header?: string;
-            /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
+            /** @description Name of the list or stream, with the styles redis and redis-stream. By default action_jobs. */
             key?: string;
             /**
              * Format: password
-             * @description What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0.
+             * @description Secret that signs messages. With the styles redis and redis-stream, the address redis://user:password@host:6379/0.
              */
             secret?: string;
             /** @enum {string} */
             style: "standard" | "github" | "stripe" | "hmac" | "redis" | "redis-stream";
             title?: string;
-            /** @description Where an event's type is, such as data.kind; absent: the style's own place. */
+            /** @description Path of the event's type in the message, such as data.kind. By default set by the style. */
             type_field?: string;
         };
         ApplyBodyBody: {
-            /** @description By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone. */
+            /** @description Complete agents by name; absent members become empty. Requires agents:write. If absent, agents stay unchanged. */
             agents?: {
                 [key: string]: components["schemas"]["AgentBody"];
             };
-            /** @description Say what would change, and change nothing. */
+            /** @description Return the changes without making them. */
             dry_run?: boolean;
-            /** @description The text of a file that declares them, in YAML or JSON, in the place of all of these. Its settings are checked and not used. */
+            /** @description Text of a file with the declarations, in YAML or JSON, instead of the other members. Its settings are checked but not applied. */
             file?: string;
-            /** @description Remove the servers that are not named, and of the others those whose kind is there, but for those that a file declares. */
+            /** @description Remove all servers that are not declared. Also remove undeclared agents, sources, triggers and schedules if the request has their member. Objects that the settings file declares remain. */
             prune?: boolean;
-            /** @description By name. */
+            /** @description Schedules by name. */
             schedules?: {
                 [key: string]: components["schemas"]["ScheduleBody"];
             };
-            /** @description By id. Absent beside agents: servers are left alone. */
+            /** @description Servers by ID. If absent and agents is set, servers stay unchanged. */
             servers?: {
                 [key: string]: components["schemas"]["AppliedServer"];
             };
-            /** @description By id. Needs admin, as the two below. Absent: sources are left alone. */
+            /** @description Sources by ID. Requires admin, like triggers and schedules. If absent, sources stay unchanged. */
             sources?: {
                 [key: string]: components["schemas"]["AppliedSource"];
             };
-            /** @description By name, whole: a member that is absent is empty. */
+            /** @description Complete triggers by name; absent members become empty. */
             triggers?: {
                 [key: string]: components["schemas"]["TriggerBody"];
             };
-            /** @description Store servers without reaching them first. */
+            /** @description Store servers without connecting to them first. */
             unseen?: boolean;
         };
         Approval: {
@@ -3213,139 +3264,139 @@ export interface components {
         Attempt: {
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             at_ns: number;
             /** @enum {string} */
             code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             took_ns: number;
         };
         Auth: {
-            /** @description With token-exchange: whom the new token is for. */
+            /** @description Audience of the new token, for token-exchange. */
             audience?: string;
             /**
-             * @description With oauth and oauth-client: private-key-jwt if the secret is the client's private key, in PEM, and the client proves itself by a signature.
+             * @description Client authentication, for oauth and oauth-client: private-key-jwt if the secret is the client's private key in PEM and the client signs an assertion with it.
              * @enum {string}
              */
             client_auth?: "private-key-jwt";
-            /** @description With oauth-client; with oauth if a client was registered by hand. */
+            /** @description Client ID, for oauth-client; for oauth if a client was registered manually. */
             client_id?: string;
             /**
-             * @description With oauth-client: what the client gets its token for. By default for itself.
+             * @description Grant type, for oauth-client. By default client credentials.
              * @enum {string}
              */
             grant?: "jwt-bearer" | "token-exchange" | "enterprise";
-            /** @description With api-key: the header of the key. By default X-API-Key. */
+            /** @description Header of the key, for api-key. By default X-API-Key. */
             header?: string;
-            /** @description With enterprise: the client at the identity provider. */
+            /** @description Client ID at the identity provider, for enterprise. */
             idp_client_id?: string;
             /**
              * Format: password
-             * @description With enterprise: the secret of that client. Without one the client is public.
+             * @description Secret of the client at the identity provider, for enterprise. If absent, the client is public.
              */
             idp_secret?: string;
-            /** @description With enterprise: where the identity provider exchanges the identity token. */
+            /** @description Token endpoint URL of the identity provider that exchanges the identity token, for enterprise. */
             idp_token_url?: string;
-            /** @description With oauth and oauth-client: the only authorization server to use. */
+            /** @description Only authorization server to use, for oauth and oauth-client. */
             issuer?: string;
-            /** @description With oauth-client; with oauth if other scopes are needed than the server names. */
+            /** @description Scopes to request, for oauth-client; for oauth if they differ from the scopes that the server names. */
             scope?: string;
             /**
              * Format: password
-             * @description The secret of any type; *** keeps the stored one.
+             * @description Secret of the authentication type, such as a password, token, key or client secret; *** keeps the stored one.
              */
             secret?: string;
             /**
              * Format: password
-             * @description With a grant: the assertion, the token to exchange, or the user's identity token.
+             * @description Assertion, token to exchange, or the user's identity token, if a grant is set.
              */
             subject?: string;
             /**
-             * @description With token-exchange: the type of the token. By default access_token.
+             * @description Type of the exchanged token, for token-exchange. By default access_token.
              * @enum {string}
              */
             subject_type?: "access_token" | "id_token" | "refresh_token" | "jwt";
-            /** @description With oauth-client: where the client gets its token. */
+            /** @description Token endpoint URL, for oauth-client. */
             token_url?: string;
             /** @enum {string} */
             type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
-            /** @description With basic. */
+            /** @description User name, for basic. */
             username?: string;
         };
         AuthBody: {
-            /** @description With token-exchange: whom the new token is for. */
+            /** @description Audience of the new token, for token-exchange. */
             audience?: string;
             /**
-             * @description With oauth and oauth-client: private-key-jwt if the secret is the client's private key, in PEM, and the client proves itself by a signature.
+             * @description Client authentication, for oauth and oauth-client: private-key-jwt if the secret is the client's private key in PEM and the client signs an assertion with it.
              * @enum {string}
              */
             client_auth?: "private-key-jwt";
-            /** @description With oauth-client; with oauth if a client was registered by hand. */
+            /** @description Client ID, for oauth-client; for oauth if a client was registered manually. */
             client_id?: string;
             /**
              * Format: password
-             * @description With oauth-client and oauth: the same as secret.
+             * @description Alias of secret, for oauth-client and oauth.
              */
             client_secret?: string;
             /**
-             * @description With oauth-client: what the client gets its token for. By default for itself.
+             * @description Grant type, for oauth-client. By default client credentials.
              * @enum {string}
              */
             grant?: "jwt-bearer" | "token-exchange" | "enterprise";
-            /** @description With api-key: the header of the key. By default X-API-Key. */
+            /** @description Header of the key, for api-key. By default X-API-Key. */
             header?: string;
-            /** @description With enterprise: the client at the identity provider. */
+            /** @description Client ID at the identity provider, for enterprise. */
             idp_client_id?: string;
             /**
              * Format: password
-             * @description With enterprise: the secret of that client. Without one the client is public.
+             * @description Secret of the client at the identity provider, for enterprise. If absent, the client is public.
              */
             idp_secret?: string;
-            /** @description With enterprise: where the identity provider exchanges the identity token. */
+            /** @description Token endpoint URL of the identity provider that exchanges the identity token, for enterprise. */
             idp_token_url?: string;
-            /** @description With oauth and oauth-client: the only authorization server to use. */
+            /** @description Only authorization server to use, for oauth and oauth-client. */
             issuer?: string;
             /**
              * Format: password
-             * @description With api-key: the same as secret.
+             * @description Alias of secret, for api-key.
              */
             key?: string;
             /**
              * Format: password
-             * @description With basic: the same as secret.
+             * @description Alias of secret, for basic.
              */
             password?: string;
-            /** @description With oauth-client; with oauth if other scopes are needed than the server names. */
+            /** @description Scopes to request, for oauth-client; for oauth if they differ from the scopes that the server names. */
             scope?: string;
             /**
              * Format: password
-             * @description The secret of any type; *** keeps the stored one.
+             * @description Secret of the authentication type, such as a password, token, key or client secret; *** keeps the stored one.
              */
             secret?: string;
             /**
              * Format: password
-             * @description With a grant: the assertion, the token to exchange, or the user's identity token.
+             * @description Assertion, token to exchange, or the user's identity token, if a grant is set.
              */
             subject?: string;
             /**
-             * @description With token-exchange: the type of the token. By default access_token.
+             * @description Type of the exchanged token, for token-exchange. By default access_token.
              * @enum {string}
              */
             subject_type?: "access_token" | "id_token" | "refresh_token" | "jwt";
             /**
              * Format: password
-             * @description With bearer: the same as secret.
+             * @description Alias of secret, for bearer.
              */
             token?: string;
-            /** @description With oauth-client: where the client gets its token. */
+            /** @description Token endpoint URL, for oauth-client. */
             token_url?: string;
             /** @enum {string} */
             type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
-            /** @description With basic. */
+            /** @description User name, for basic. */
             username?: string;
         };
         Author: {
@@ -3371,7 +3422,7 @@ export interface components {
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             duration_ns?: number;
             /** @enum {string} */
@@ -3494,24 +3545,24 @@ export interface components {
         Change: {
             /** @enum {string} */
             action: "add" | "change" | "remove" | "conflict";
-            /** @description What the server would run for the first time, word by word. */
+            /** @description Command that the server would run for the first time, one word per item. */
             command?: string[];
-            /** @description It was made; with dry_run nothing is. */
+            /** @description Whether the change was made; always false with dry_run. */
             done: boolean;
-            /** @description Why it was not made. */
+            /** @description Why the change was not made. */
             error?: string;
-            /** @description What differs, with *** for credentials. */
+            /** @description Fields that differ, with *** for credentials. */
             fields?: components["schemas"]["FieldChange"][];
             id: string;
-            /** @description What it is about: server, agent, source, trigger or schedule. */
+            /** @description Kind of the changed object: server, agent, source, trigger or schedule. */
             kind: string;
-            /** @description In the file: name, line and column. */
+            /** @description Position in the file: name, line and column. */
             where?: string;
         };
         Changed: {
             /**
              * Format: int64
-             * @description How many deliveries it was done with; those that it makes no sense for are not among them.
+             * @description Number of changed deliveries. Deliveries that do not allow the action are not counted.
              */
             count: number;
         };
@@ -3529,46 +3580,46 @@ export interface components {
         ClusterState: {
             /**
              * Format: int64
-             * @description How far the database's clock is ahead of the asked process's.
+             * @description Offset of the database's clock from the clock of the responding replica, in milliseconds; positive if the database is ahead.
              */
             database_clock_ms: number;
-            /** @description Every journal of which the database has records, and those of the replicas. */
+            /** @description Journals in the database, and journals of the replicas. */
             journals: components["schemas"]["JournalState"][];
-            /** @description Work that one does for all. */
+            /** @description Leader leases of the replicas. */
             leases: components["schemas"]["LeaseState"][];
-            /** @description Every process that was seen in the last minute. */
+            /** @description Replicas that were seen in the last minute. */
             replicas: components["schemas"]["ReplicaState"][];
             /**
              * Format: int64
-             * @description The newest migration of the database.
+             * @description Latest schema migration of the database.
              */
             schema: number;
-            /** @description Whether others can share the database: it is a PostgreSQL. */
+            /** @description Whether replicas can share the database; true for PostgreSQL. */
             shared: boolean;
         };
         ComponentCatalog: {
-            /** @description It comes with the program. */
+            /** @description Whether the catalog comes with Junctor. */
             builtin: boolean;
-            /** @description The names of its components. */
+            /** @description Names of the catalog's components. */
             components: string[];
             description?: string;
-            /** @description Where one catalogue is shown: the document, as A2UI v0.9 writes catalogues. */
+            /** @description The catalog as an A2UI v0.9 document. Only in responses for a single catalog. */
             document?: {
                 [key: string]: unknown;
             };
-            /** @description Its catalogId, by which surfaces and clients name it. */
+            /** @description The catalogId that surfaces and clients use. */
             id: string;
-            /** @description What it is called here. */
+            /** @description Name of the catalog on this instance. */
             name: string;
-            /** @description Why it is not used, where it is not. */
+            /** @description Why the catalog is not used. */
             problem?: string;
             title?: string;
             /**
              * Format: date-time
-             * @description Of one that was registered.
+             * @description When the catalog was last registered. Absent for built-in catalogs.
              */
             updated_at?: string;
-            /** @description Where its document is served, to everybody. */
+            /** @description Public URL of the catalog's document. */
             url: string;
         };
         Condition: {
@@ -3597,9 +3648,10 @@ export interface components {
             created_at: string;
             declared?: string;
             disabled?: boolean;
-            /** @description The credential of the agent. It is not shown again. */
+            exposure?: string;
+            /** @description The agent's key. It is not shown again. */
             key: string;
-            /** @description The id of the agent's key. */
+            /** @description ID of the agent's key. */
             key_id: string;
             limits?: components["schemas"]["Limits"];
             name: string;
@@ -3614,7 +3666,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
-            /** @description Tools that its grants name and that it cannot call all the same, with the reasons. Only its owner and admins see them. */
+            /** @description Allowed tools that the agent still cannot call, with the reasons. Shown only to its owner and admins. */
             withheld?: components["schemas"]["WithheldTool"][] | null;
         };
         CreatedKey: {
@@ -3626,7 +3678,7 @@ export interface components {
             /** Format: date-time */
             former_until?: string;
             id: string;
-            /** @description The credential itself. It is not shown again. */
+            /** @description The key itself. It is not shown again. */
             key: string;
             /** Format: date-time */
             last_used_at?: string;
@@ -3645,7 +3697,7 @@ export interface components {
             name: string;
         };
         DecideInputBody: {
-            /** @description Of the suggestions that were looked at. One that was decided on, or that made room for another, is not found, and nothing is done. */
+            /** @description IDs of the reviewed suggestions. If one of them was already decided or replaced, the response is 404 and nothing is changed. */
             ids: string[];
         };
         Delivery: {
@@ -3655,7 +3707,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description That ended.
+             * @description Number of completed attempts.
              */
             attempts: number;
             /** Format: date-time */
@@ -3663,32 +3715,32 @@ export interface components {
             dedupe_key?: string;
             /** Format: date-time */
             ended_at?: string;
-            /** @description What shares fate with it: the server, agent or address that is called. */
+            /** @description The called server, agent or address. Deliveries to the same endpoint share a breaker. */
             endpoint: string;
-            /** @description Of the last attempt. */
+            /** @description Error of the last attempt. */
             error?: string;
             event?: string;
             event_type?: string;
-            /** @description Why it is held: by hand, or an attempt's kind of error. */
+            /** @description Why the delivery is held: manually, or the error code of an attempt. */
             held?: string;
             id: string;
-            /** @description Of those with the same key one is delivered at a time, in order. */
+            /** @description Ordering key: of all deliveries with the same key, one at a time is delivered, in order. */
             key?: string;
             /**
              * Format: date-time
-             * @description When it is attempted next, unless it waits behind another.
+             * @description Time of the next attempt. The delivery can also wait for an earlier delivery.
              */
             next_at?: string;
-            /** @description Arguments, errors and answers were left out: admins alone read them. */
+            /** @description Whether arguments, errors and responses were left out, because only admins can read them. */
             restricted?: boolean;
             source?: string;
             /** @enum {string} */
             state: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
             tool: string;
-            /** @description The attempts, first first. */
+            /** @description Attempts, oldest first. */
             tried?: components["schemas"]["DeliveryAttempt"][];
             trigger?: string;
-            /** @description Of the file that goes along, where one does; with the attempts. */
+            /** @description Verification of the attached file, if there is one. Only together with the attempts. */
             verification?: components["schemas"]["Verification"];
         };
         DeliveryAttempt: {
@@ -3709,37 +3761,37 @@ export interface components {
         };
         DeliveryChangeBody: {
             /**
-             * @description hold keeps deliveries from being attempted, release lets them go on, drop ends them, replay makes them again under the ids that they have.
+             * @description hold stops attempts, release resumes them, drop ends the deliveries, and replay delivers again under the same IDs.
              * @enum {string}
              */
             action: "hold" | "release" | "drop" | "replay";
-            /** @description Those that concern this agent. */
+            /** @description Deliveries that concern this agent. */
             agent?: string;
-            /** @description Say how many there are, and change nothing. More than 10000 are changed in several calls. */
+            /** @description Return the number of deliveries without changing them. More than 10000 deliveries require several requests. */
             dry_run?: boolean;
-            /** @description Those to this endpoint. */
+            /** @description Deliveries to this endpoint. */
             endpoint?: string;
-            /** @description Those of this event. */
+            /** @description Deliveries of this event. */
             event?: string;
-            /** @description These deliveries. */
+            /** @description IDs of the deliveries. */
             ids?: string[];
             /**
              * Format: date-time
-             * @description Those made at this time or later.
+             * @description Deliveries made at this time or later.
              */
             since?: string;
             /**
-             * @description Those in this state.
+             * @description Deliveries in this state.
              * @enum {string}
              */
             state?: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
-            /** @description Those of this tool. */
+            /** @description Deliveries to this tool. */
             tool?: string;
-            /** @description Those of this trigger. */
+            /** @description Deliveries of this trigger. */
             trigger?: string;
             /**
              * Format: date-time
-             * @description Those made before this time.
+             * @description Deliveries made before this time.
              */
             until?: string;
         };
@@ -3774,7 +3826,7 @@ export interface components {
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             duration_ns?: number;
             /** @enum {string} */
@@ -3829,26 +3881,26 @@ export interface components {
             where: string;
         };
         Exported: {
-            /** @description The file. */
+            /** @description Text of the file. */
             text: string;
-            /** @description Variables that stand in it for sealed credentials, which nobody knows: set them where it is applied. */
+            /** @description Variables that replace stored credentials in the file, because credentials are never exported. Set them where you apply the file. */
             variables: components["schemas"]["Variable"][];
         };
         ExportedPack: {
-            /** @description What it asks for, in the place of credentials. */
+            /** @description Questions that replace the credentials. */
             questions: components["schemas"]["Question"][];
-            /** @description The file, in YAML. */
+            /** @description Text of the pack, in YAML. */
             text: string;
         };
         Fault: {
             /**
-             * @description Which part of the request; arguments are those of a tool.
+             * @description Invalid part of the request; arguments are the arguments of a tool.
              * @enum {string}
              */
             in: "path" | "query" | "body" | "arguments";
-            /** @description What is wrong with it. */
+            /** @description Why the value is invalid. */
             message: string;
-            /** @description JSON pointer into that part; empty for the whole. */
+            /** @description JSON pointer to the invalid value in that part; empty for the whole part. */
             pointer: string;
         };
         FieldChange: {
@@ -3858,24 +3910,24 @@ export interface components {
         };
         FileProblem: {
             message: string;
-            /** @description Name, line and column, or the setting's other source. */
+            /** @description Name, line and column, or another source of the setting. */
             where?: string;
         };
         FileState: {
-            /** @description When it was last put into force, RFC 3339. */
+            /** @description When the file last took effect, in RFC 3339. */
             loaded_at?: string;
             /**
              * Format: int64
-             * @description How often it was put into force.
+             * @description How often the file took effect.
              */
             loads: number;
-            /** @description What the file says is in force, but for settings that wait for a restart. */
+            /** @description Whether the file is in effect, except for settings that require a restart. */
             ok: boolean;
-            /** @description Absent where the instance was started without a file. */
+            /** @description Path of the settings file. Absent if the instance was started without a file. */
             path?: string;
-            /** @description Why it is not, or not all of it. */
+            /** @description Why the file, or a part of it, is not in effect. */
             problems?: components["schemas"]["FileProblem"][];
-            /** @description Settings that the file has changed and that take effect at the next start. */
+            /** @description Changed settings that take effect at the next start. */
             restart?: string[];
         };
         FindAgentInputBody: {
@@ -3885,29 +3937,29 @@ export interface components {
         FinishLoginBody: {
             /**
              * Format: password
-             * @description What the beginning of the login gave.
+             * @description The login value of the response that started the login.
              */
             login: string;
             /**
              * Format: password
-             * @description The whole address that the browser was sent to.
+             * @description The complete URL that the browser returned to.
              */
             url: string;
         };
         ImportDocumentBody: {
-            /** @description Take over what may make callers fail too: tools and arguments that are gone, arguments that have to be given, another host, less authentication. */
+            /** @description Apply changes that can break callers: removed tools or arguments, new required arguments, another host, weaker authentication. */
             accept_breaking?: boolean;
-            /** @description Take over a document that yields no tool. */
+            /** @description Apply a document that yields no tool. */
             allow_empty?: boolean;
-            /** @description The text. Absent, and without document_url, it is fetched from where it came from. */
+            /** @description Text of the document. If document and document_url are both absent, the document is fetched from its source again. */
             document?: string;
-            /** @description Where it is from now on. */
+            /** @description New source URL of the document. */
             document_url?: string;
-            /** @description Say what would change, and change nothing. */
+            /** @description Return the changes without making them. */
             dry_run?: boolean;
         };
         Imported: {
-            /** @description The server is made of the document now. */
+            /** @description Whether the server now uses the document. */
             applied: boolean;
             auth: components["schemas"]["APIAuth"][];
             base_url?: string;
@@ -3938,25 +3990,25 @@ export interface components {
         JournalState: {
             /**
              * Format: int64
-             * @description The last record that the database has.
+             * @description Number of the last record in the database.
              */
             copied: number;
             /**
              * Format: int64
-             * @description Records that the database does not have yet.
+             * @description Number of records that the database does not have yet.
              */
             lag: number;
-            /** @description Records are being written; where the replica does not run, nothing is known to be wrong. */
+            /** @description Whether records are being written. If the replica does not run, whether no problem is known. */
             ok: boolean;
             problems?: string[];
             /**
              * Format: int64
-             * @description The last record, where the replica runs.
+             * @description Number of the last record, if the replica runs.
              */
             records?: number;
-            /** @description The name of the replica that writes it. */
+            /** @description Name of the replica that writes the journal. */
             replica: string;
-            /** @description The replica runs, and said how its journal is doing. */
+            /** @description Whether the replica runs and reported the state of its journal. */
             writing: boolean;
         };
         Key: {
@@ -3993,22 +4045,22 @@ export interface components {
             why?: string;
         };
         LaneNameBody: {
-            /** @description The endpoint, as a delivery names it. */
+            /** @description The endpoint, as named by the field endpoint of a delivery. */
             endpoint: string;
         };
         LeaseState: {
             /**
              * Format: int64
-             * @description Grows whenever another takes it.
+             * @description Fencing token; it increases each time another replica takes the lease.
              */
             fence: number;
             /**
              * Format: int64
-             * @description For how long, unless it is renewed.
+             * @description Time until the lease expires unless it is renewed, in milliseconds.
              */
             left_ms: number;
             name: string;
-            /** @description The id of the process; absent where nobody has it now. */
+            /** @description ID of the process that holds the lease. Absent if no replica holds it. */
             replica?: string;
         };
         LeftOut: {
@@ -4016,13 +4068,13 @@ export interface components {
             tool: string;
         };
         LimitPatchBody: {
-            /** @description Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was. */
+            /** @description Tiers, and tools as server/tool, whose limits are removed. Built-in tiers return to their defaults. */
             remove?: string[];
-            /** @description By the tier's name. Limits that are absent stay as they are; 0 takes one away. */
+            /** @description Limits by tier. Absent limits stay unchanged; 0 removes a limit. */
             tiers?: {
                 [key: string]: components["schemas"]["LimitsPatch"];
             };
-            /** @description By server/tool. Limits that are absent stay as they are; 0 takes one away. */
+            /** @description Limits by server/tool. Absent limits stay unchanged; 0 removes a limit. */
             tools?: {
                 [key: string]: components["schemas"]["LimitsPatch"];
             };
@@ -4036,10 +4088,10 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Absent where the limits are those that every instance has.
+             * @description When the limits were changed. Absent if they are the defaults.
              */
             updated_at?: string;
-            /** @description Who changed them last, where that is known. */
+            /** @description Who last changed the limits, if known. */
             updated_by?: string;
         };
         Limits: {
@@ -4070,6 +4122,16 @@ export interface components {
             /** Format: double */
             per_second?: number;
         };
+        Line: {
+            /** @description The first key of the series: a server, an agent, a user, an issuer or an entry point. */
+            first: string;
+            /** @description The numbers of each step that had calls. */
+            points?: components["schemas"]["Point"][] | null;
+            /** @description The second key: a tool, or the subject of a caller. */
+            second?: string;
+            /** @description The numbers of the whole period. */
+            total: components["schemas"]["Numbers"];
+        };
         Login: {
             /** Format: date-time */
             created_at: string;
@@ -4084,17 +4146,17 @@ export interface components {
             user: string;
         };
         LoginStart: {
-            /** @description Where the browser comes back to: absent for this instance, or a program on the person's own machine, http://127.0.0.1:PORT/path. */
+            /** @description URL that the browser returns to. By default, a URL of this instance. For a program on the user's machine: http://127.0.0.1:PORT/path. */
             redirect_uri?: string;
-            /** @description Of a server with credentials per-user: the server's own login, which its lists are read with. */
+            /** @description Use the shared login, which lists the tools of a server with credentials per-user. */
             shared?: boolean;
         };
         LoginStarted: {
-            /** @description What the person opens. */
+            /** @description URL that the user opens in a browser. */
             authorization_url: string;
             /** Format: date-time */
             expires_at: string;
-            /** @description Has to be brought back with the address that the browser was sent to. It is secret. */
+            /** @description Secret state of the login. Send it with the URL that the browser returned to. */
             login: string;
             redirect_uri: string;
         };
@@ -4110,21 +4172,21 @@ export interface components {
             where?: components["schemas"]["Condition"][];
         };
         Me: {
-            /** @description The agent that it is, by name. */
+            /** @description Name of the agent, if the caller is an agent. */
             agent?: string;
-            /** @description Who vouches: agent, user, key for a service, local for the operator's socket, or an identity provider. */
+            /** @description Issuer of the identity: agent, user, key for a service, local for the operator's socket, or an identity provider. */
             issuer: string;
-            /** @description The key that was shown, by id. */
+            /** @description ID of the key that authenticated the request. */
             key?: string;
-            /** @description The browser's login, by id. */
+            /** @description ID of the browser login. */
             login?: string;
             name?: string;
-            /** @description Absent where the caller is no user. */
+            /** @description The user. Absent if the caller is not a user. */
             person?: components["schemas"]["User"];
             scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
             subject: string;
             tenant: string;
-            /** @description The user that it is or acts for, by id. */
+            /** @description ID of the user that the caller is or acts for. */
             user?: string;
         };
         Member: {
@@ -4133,11 +4195,11 @@ export interface components {
             user?: string;
         };
         MemberBody: {
-            /** @description An agent, by name. Its owner brings it into a room, or an admin. */
+            /** @description Name of an agent. Only its owner or an admin can add it to a room. */
             agent?: string;
-            /** @description Ignored, so that a room can be sent back as it was read. */
+            /** @description Ignored; accepted so that you can send a room back as you read it. */
             name?: string;
-            /** @description Or a user, by id or name. */
+            /** @description ID or name of a user, instead of agent. */
             user?: string;
         };
         Message: {
@@ -4188,23 +4250,23 @@ export interface components {
             updated_by?: string;
         };
         ModelBody: {
-            /** @description Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card. */
+            /** @description Base URL of the model. If absent or empty, the provider's own service. With a2a, the URL of the agent or of its agent card. */
             base_url?: string;
             /**
              * Format: password
-             * @description The key for it. It is stored encrypted, and no route answers it.
+             * @description API key of the model. It is stored encrypted and never returned.
              */
             key?: string;
             /**
-             * @description How it is spoken to: anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere, which takes a model's place.
+             * @description Protocol of the model: anthropic, openai (chat completions, which many providers support) or a2a (a remote agent instead of a model).
              * @enum {string}
              */
             kind?: "anthropic" | "openai" | "a2a";
-            /** @description What the other side calls it; absent with a2a. */
+            /** @description Name of the model at the provider. Absent with a2a. */
             model?: string;
         };
         ModelTest: {
-            /** @description What it said, or why it said nothing. */
+            /** @description Response of the model, or why it did not respond. */
             detail: string;
             /** Format: int64 */
             duration_ms: number;
@@ -4212,278 +4274,350 @@ export interface components {
         };
         MyCredential: {
             auth?: components["schemas"]["Auth"];
-            /** @description You have entered some. */
+            /** @description Whether the caller has entered credentials. */
             entered: boolean;
             headers?: {
                 [key: string]: string;
             };
-            /** @description Why they cannot be used; enter them again. */
+            /** @description Why the credentials cannot be used. Enter them again. */
             problem?: string;
             server: string;
             /** Format: date-time */
             updated_at?: string;
-            /** @description The server is called with the credentials of each user. */
+            /** @description Whether the server is called with the credentials of each user. */
             wanted: boolean;
         };
         MyPasswordBody: {
             /**
              * Format: password
-             * @description The password until now; needed where there is one.
+             * @description Current password. Required if a password is set.
              */
             current?: string;
             /**
              * Format: password
-             * @description 12 characters or more. Only its hash is kept.
+             * @description New password, at least 12 characters. Only its hash is stored.
              */
             password: string;
         };
         MySourcesBody: {
             /**
-             * @description Whose tools the default endpoint shows, beside the built-in ones.
+             * @description Owners whose tools the default endpoint shows, in addition to the built-in tools.
              * @enum {string}
              */
             sources: "auto-generated" | "bring-your-own" | "both";
         };
         NewAgentBody: {
-            /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
+            /** @description What the agent answers with: the name of a model, or rules. null removes the brain. */
             brain?: components["schemas"]["Brain"];
-            /** @description Whether no endpoint accepts its keys. */
+            /** @description Whether all endpoints reject the agent's keys. */
             disabled?: boolean;
-            /** @description In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away. */
+            /**
+             * @description How endpoints that join servers list the agent's tools to MCP clients: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). If empty, the servers and the setting exposure decide.
+             * @enum {string}
+             */
+            exposure?: "" | "auto" | "all" | "search";
+            /** @description Limits that replace the limits of the tier. Absent members stay unchanged, 0 removes a limit, and null removes all of them. */
             limits?: components["schemas"]["LimitsPatch"];
-            /** @description A lower-case letter, then up to 31 lower-case letters, digits or hyphens. */
+            /** @description Lower-case letter, followed by up to 31 lower-case letters, digits or hyphens. */
             name: string;
-            /** @description What it may get: server/prompt or server/*. */
+            /** @description Prompts that the agent may get: server/prompt or server/*. */
             prompts?: string[];
-            /** @description Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain. */
+            /** @description Whether other agents can reach the agent by A2A, at /a2a/{name}. Requires a brain. */
             published?: boolean;
-            /** @description What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it. */
+            /** @description Resources that the agent may read: server/uri, server/template or server/*. A ui:// page is included with each tool that names it. */
             resources?: string[];
-            /** @description The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General. */
+            /** @description The kind of work that the agent does. It is offered the tools of this role and the tools for all roles. By default, a new agent has the role General. */
             role?: string;
-            /** @description How much it may do; absent or empty for its owner's. */
+            /** @description Tier that sets the agent's limits. If absent or empty, the tier of its owner applies. */
             tier?: string;
             title?: string;
-            /** @description What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too. */
+            /** @description Tools that the agent may call: server/tool, or server/* for all current and future tools of the server. Exposed names (server__tool) are accepted too. */
             tools?: string[];
         };
         NewEventBody: {
-            /** @description Whom it concerns: the order of one agent's events is kept. */
+            /** @description Agent that the event concerns. Events of one agent stay in order. */
             agent?: string;
             data?: {
                 [key: string]: unknown;
             };
-            /** @description Of a source's events with the same key one is taken. Absent: each is. */
+            /** @description Deduplication key: of all events of a source with the same key, only the first is accepted. If absent, every event is accepted. */
             dedupe_key?: string;
-            /** @description Where it comes from, in the sender's words; absent: api. An agent's is always agent:NAME. */
+            /** @description Source of the event, as named by the sender. By default api. For an agent, it is always agent:NAME. */
             source?: string;
-            /** @description What happened. */
+            /** @description Type of the event. */
             type: string;
         };
         NewKeyBody: {
-            /** @description The agent whose key it is, by name. */
+            /** @description Name of the agent that owns the key. */
             agent?: string;
             /**
              * Format: date-time
-             * @description When the key stops working; absent for never, or, if the caller's own key expires, for when that does. No later than that.
+             * @description When the key expires. If absent, the key expires with the caller's own key, or never. It must not be later than the expiry of the caller's own key.
              */
             expires_at?: string;
-            /** @description What the key is for. */
+            /** @description Purpose of the key. */
             name: string;
-            /** @description What the key may do; nothing that the caller's own credential may not. */
+            /** @description Scopes of the key. The caller's own credential must have all of them. */
             scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
-            /** @description The user whose key it is, by name or id. What their role has not, the key has not either. */
+            /** @description ID or name of the user who owns the key. The user's role limits the key's scopes. */
             user?: string;
         };
         NewModelBody: {
-            /** @description Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card. */
+            /** @description Base URL of the model. If absent or empty, the provider's own service. With a2a, the URL of the agent or of its agent card. */
             base_url?: string;
             /**
              * Format: password
-             * @description The key for it. It is stored encrypted, and no route answers it.
+             * @description API key of the model. It is stored encrypted and never returned.
              */
             key?: string;
             /**
-             * @description How it is spoken to: anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere, which takes a model's place.
+             * @description Protocol of the model: anthropic, openai (chat completions, which many providers support) or a2a (a remote agent instead of a model).
              * @enum {string}
              */
             kind?: "anthropic" | "openai" | "a2a";
-            /** @description What the other side calls it; absent with a2a. */
+            /** @description Name of the model at the provider. Absent with a2a. */
             model?: string;
-            /** @description A lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens. */
+            /** @description Lower-case letter, followed by up to 31 lower-case letters, digits, dots or hyphens. */
             name: string;
         };
         NewPasswordBody: {
             /**
              * Format: password
-             * @description 12 characters or more. Only its hash is kept.
+             * @description New password, at least 12 characters. Only its hash is stored.
              */
             password: string;
         };
         NewSecretBody: {
             /**
              * Format: password
-             * @description The secret itself. It is stored encrypted, and no route answers it.
+             * @description Value of the secret. It is stored encrypted and never returned.
              */
             value: string;
         };
         NewServerBody: {
-            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            /** @description Add the server although its document yields no tool. Only for auto-generated servers. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
+            /** @description Base URL of the API. By default taken from the documentation. Only for auto-generated servers. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
             /**
-             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
             /** @description Working directory of a command. */
             cwd?: string;
-            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            /** @description Text of the API's documentation, in OpenAPI, GraphQL or another format. Only for auto-generated servers. */
             document?: string;
-            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            /** @description URL of the API's documentation, instead of document. Only for auto-generated servers. */
             document_url?: string;
             /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
+             * @description How the tools are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). By default auto. Only for auto-generated servers.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
+            /** @description Format of the API's documentation: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default detected. Only for auto-generated servers. */
             format?: string;
-            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
              * @enum {string}
              */
             home?: "each" | "one";
-            /** @description A lower-case letter, then up to 31 lower-case letters, digits or hyphens. */
+            /** @description Lower-case letter, followed by up to 31 lower-case letters, digits or hyphens. */
             id: string;
-            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
+            /** @description Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
-             * @description bring-your-own, an MCP server, or auto-generated, made of an API's documentation; absent: what the other members say.
+             * @description Mode: bring-your-own (an MCP server) or auto-generated (made from an API's documentation). If absent, it is derived from the other members.
              * @enum {string}
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
-             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
+             * @description Mutations of a GraphQL API that become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
+             * @description Minutes between checks of the URL for a changed document; 0 means never. Only for auto-generated servers.
              */
             poll_minutes?: number;
-            /** @description Only who added it sees it. */
+            /** @description Whether only the user who added the server can see it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
+             * @description Maximum number of requests per second to the API of a generated server. 0 is no limit.
              */
             rate?: number;
             title?: string;
             /**
-             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
              * @enum {string}
              */
             views?: "on" | "off";
         };
         NewSourceBody: {
-            /** @description Where the agent is that an event concerns, such as data.agent_id. */
+            /** @description Path of the agent in the message, such as data.agent_id. */
             agent_field?: string;
             disabled?: boolean;
-            /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
+            /** @description Header of the signature, with the style hmac. By default X-Signature-256. */
             header?: string;
-            /** @description A lower-case letter, then up to 62 lower-case letters, digits or hyphens. Messages are posted to the path that the answer names. */
+            /** @description Lower-case letter, followed by up to 62 lower-case letters, digits or hyphens. The response has the path that messages are posted to. */
             id: string;
-            /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
+            /** @description Name of the list or stream, with the styles redis and redis-stream. By default action_jobs. */
             key?: string;
             /**
              * Format: password
-             * @description What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0.
+             * @description Secret that signs messages. With the styles redis and redis-stream, the address redis://user:password@host:6379/0.
              */
             secret?: string;
             /** @enum {string} */
             style: "standard" | "github" | "stripe" | "hmac" | "redis" | "redis-stream";
             title?: string;
-            /** @description Where an event's type is, such as data.kind; absent: the style's own place. */
+            /** @description Path of the event's type in the message, such as data.kind. By default set by the style. */
             type_field?: string;
         };
         NewTenantBody: {
-            /** @description A lower-case letter, then lower-case letters, digits or hyphens. */
+            /** @description Lower-case letter, followed by lower-case letters, digits or hyphens. */
             id: string;
-            /** @description For people; absent for the id. */
+            /** @description Display name. By default the ID. */
             name?: string;
         };
         NewTriggerBody: {
-            /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
+            /** @description Call that the trigger makes: a tool by its name at the server, and exactly one of server, agent and resolve. The template is JSON in which {{data.name}} inserts a value of the event. */
             action?: components["schemas"]["Action"];
             disabled?: boolean;
-            /** @description Which events it is for; absent in a new one: all. */
+            /** @description Events that the trigger matches. By default, a new trigger matches all events. */
             match?: components["schemas"]["Match"];
-            /** @description A lower-case letter, then up to 62 lower-case letters, digits or hyphens. */
+            /** @description Lower-case letter, followed by up to 62 lower-case letters, digits or hyphens. */
             name: string;
             title?: string;
         };
         NewUserBody: {
-            /** @description To sign in with, such as an e-mail address. */
+            /** @description Name to sign in with, such as an e-mail address. */
             name: string;
             /**
-             * @description What the user may do; absent for viewer.
+             * @description Role of the user. By default viewer.
              * @enum {string}
              */
             role?: "admin" | "developer" | "viewer";
             /**
-             * @description Whose tools the user's default endpoint shows; absent for both.
+             * @description Owners whose tools the user's default endpoint shows. By default both.
              * @enum {string}
              */
             sources?: "auto-generated" | "bring-your-own" | "both";
-            /** @description How much the user may do; absent for free. */
+            /** @description Tier that sets the user's limits. By default free. */
             tier?: string;
+        };
+        Numbers: {
+            /**
+             * Format: int64
+             * @description Bytes of parameters.
+             */
+            bytes_in: number;
+            /**
+             * Format: int64
+             * @description Bytes of results.
+             */
+            bytes_out: number;
+            /**
+             * Format: int64
+             * @description All calls that ended or were rejected.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Calls that the client canceled, or whose request for input was not answered.
+             */
+            canceled: number;
+            /**
+             * Format: int64
+             * @description Calls that were denied.
+             */
+            denied: number;
+            /**
+             * Format: int64
+             * @description Total duration of the calls, in microseconds.
+             */
+            duration_us: number;
+            /**
+             * Format: int64
+             * @description Calls that ran and failed.
+             */
+            errors: number;
+            /**
+             * Format: int64
+             * @description Calls with invalid arguments or an unknown name.
+             */
+            invalid: number;
+            /**
+             * Format: int64
+             * @description Calls over a limit.
+             */
+            limited: number;
+            /**
+             * Format: int64
+             * @description p50 of the duration of calls that ran, in microseconds.
+             */
+            p50_us: number;
+            /**
+             * Format: int64
+             * @description p95 of the duration of calls that ran, in microseconds.
+             */
+            p95_us: number;
+            /**
+             * Format: int64
+             * @description p99 of the duration of calls that ran, in microseconds.
+             */
+            p99_us: number;
+            /**
+             * Format: int64
+             * @description Calls that exceeded a time limit.
+             */
+            timeouts: number;
         };
         Offer: {
             prompts: {
@@ -4498,55 +4632,55 @@ export interface components {
         };
         Override: {
             /**
-             * @description How long a call of the tool may run without a sign of the server, in place of the server's call_timeout.
+             * @description Maximum time of a call of the tool without a response or progress notification, instead of the server's limit.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call of the tool may run in total, in place of the server's call_timeout_max.
+             * @description Maximum total time of a call of the tool, instead of the server's limit.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description In place of its own description. */
+            /** @description Description that clients see instead of the tool's own. */
             description?: string;
-            /** @description Nobody sees the tool or can call it. */
+            /** @description Hide the tool from all callers. */
             hide?: boolean;
-            /** @description In place of its own name. */
+            /** @description Name that clients see instead of the tool's own. */
             name?: string;
-            /** @description The tool changes nothing: its calls need no approval and may be repeated. */
+            /** @description Mark the tool as read-only: its calls need no approval and can be retried. */
             read_only?: boolean;
         };
         PackChoice: {
-            /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
+            /** @description Answers by the names of the questions. The answer to a secret question can be a reference: env:NAME, file:/path or cmd:program. */
             answers?: {
                 [key: string]: string;
             };
-            /** @description Or the text of one, in YAML or JSON. */
+            /** @description Text of a pack in YAML or JSON, instead of pack. */
             file?: string;
-            /** @description What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them. */
+            /** @description New names of servers and agents, by their names in the pack. If a server and an agent share a name, the name means the agent; server/NAME and agent/NAME are explicit. */
             names?: {
                 [key: string]: string;
             };
-            /** @description The id of one that comes with the program. */
+            /** @description ID of a pack that comes with Junctor. */
             pack?: string;
         };
         PackPlan: {
             agents: components["schemas"]["PlannedAgent"][];
-            /** @description Where its maker tells more of it. */
+            /** @description URL with more information from the maker. */
             homepage?: string;
             id: string;
-            /** @description The questions that still want an answer. Where it belongs stands an example. */
+            /** @description Questions that require an answer. Until then, the plan shows an example in its place. */
             missing: string[];
-            /** @description Programs that must be on the machine of the instance. */
+            /** @description Programs that must be installed on the instance's machine. */
             needs?: string[];
             /**
-             * @description When it needs a network: never, to be fetched once, or always. Absent: not said.
+             * @description When the pack requires a network: none (never), install (only to download) or always. Absent if unknown.
              * @enum {string}
              */
             network?: "none" | "install" | "always";
             questions?: components["schemas"]["Question"][];
             servers: components["schemas"]["PlannedServer"][];
-            /** @description What one gets, in a sentence. */
+            /** @description One sentence that describes what the pack adds. */
             summary: string;
             tags?: string[];
             title: string;
@@ -4554,251 +4688,323 @@ export interface components {
         };
         PageAgent: {
             items: components["schemas"]["Agent"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageAgentEndpoint: {
             items: components["schemas"]["AgentEndpoint"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageAgentTools: {
             items: components["schemas"]["AgentTools"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageApp: {
             items: components["schemas"]["App"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageCall: {
             items: components["schemas"]["Call"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageCallApproval: {
             items: components["schemas"]["CallApproval"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageChainAgent: {
             items: components["schemas"]["ChainAgent"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageChainEvent: {
             items: components["schemas"]["ChainEvent"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageChainStatus: {
             items: components["schemas"]["ChainStatus"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageComponentCatalog: {
             items: components["schemas"]["ComponentCatalog"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageConsent: {
             items: components["schemas"]["Consent"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageDelivery: {
             items: components["schemas"]["Delivery"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageEntry: {
             items: components["schemas"]["Entry"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageEvent: {
             items: components["schemas"]["Event"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageKey: {
             items: components["schemas"]["Key"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageLane: {
             items: components["schemas"]["Lane"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageLogin: {
             items: components["schemas"]["Login"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageMessage: {
             items: components["schemas"]["Message"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageModel: {
             items: components["schemas"]["Model"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageMyCredential: {
             items: components["schemas"]["MyCredential"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PagePackPlan: {
             items: components["schemas"]["PackPlan"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageRoleInfo: {
             items: components["schemas"]["RoleInfo"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageRoom: {
             items: components["schemas"]["Room"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageSchedule: {
             items: components["schemas"]["Schedule"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageSecretInfo: {
             items: components["schemas"]["SecretInfo"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageServer: {
             items: components["schemas"]["Server"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageServerHealth: {
             items: components["schemas"]["ServerHealth"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageSetting: {
             items: components["schemas"]["Setting"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageSource: {
             items: components["schemas"]["Source"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageTenant: {
             items: components["schemas"]["Tenant"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageTime: {
             items: string[];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageTool: {
             items: components["schemas"]["Tool"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageToolChange: {
             items: components["schemas"]["ToolChange"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageToolSuggestion: {
             items: components["schemas"]["ToolSuggestion"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageTrace: {
             items: components["schemas"]["Trace"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageTrigger: {
             items: components["schemas"]["Trigger"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageUsage: {
             items: components["schemas"]["Usage"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageUser: {
             items: components["schemas"]["User"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageView: {
             items: components["schemas"]["View"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageViewEntry: {
             items: components["schemas"]["ViewEntry"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageViewMail: {
             items: components["schemas"]["ViewMail"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PageViewTool: {
             items: components["schemas"]["ViewTool"][];
-            /** @description Send it as cursor to get the next page; absent on the last. */
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
         };
         PlannedAgent: {
-            /** @description What it would be called here. */
+            /** @description ID on this instance. */
             name: string;
-            /** @description What the pack calls it. */
+            /** @description Name in the pack. */
             pack: string;
             role: string;
-            /** @description There is one of that name already. */
+            /** @description Whether an agent with this name exists. */
             taken?: boolean;
             tools: string[];
         };
         PlannedServer: {
             /** @enum {string} */
             auth?: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
-            /** @description What would be run, word by word. */
+            /** @description Command that would be run, one word per item. */
             command?: string[];
             cwd?: string;
-            /** @description Of one that is made of a document: where that is, or text for one that is in the pack. */
+            /** @description Source of the document, if the server is auto-generated: a URL, or text for a document inside the pack. */
             document?: string;
-            /** @description The names of its variables. */
+            /** @description Names of the environment variables. */
             env?: string[];
-            /** @description The names of its headers. */
+            /** @description Names of the headers. */
             headers?: string[];
-            /** @description What it would be called here. */
+            /** @description ID on this instance. */
             id: string;
-            /** @description What the pack calls it. */
+            /** @description Name in the pack. */
             name: string;
-            /** @description Rules of an agent name its tools, so it keeps its id. */
+            /** @description Whether rules of an agent name the server's tools, so that its ID cannot be changed. */
             named?: boolean;
-            /** @description There is a server of that id already that leads to the same place: it stays as it is, and is used. */
+            /** @description Whether a server with this ID and the same target exists. It stays unchanged, and the pack uses it. */
             present?: boolean;
-            /** @description There is another server of that id already. */
+            /** @description Whether a different server with this ID exists. */
             taken?: boolean;
             title?: string;
             /** @enum {string} */
             transport: "http" | "sse" | "stdio";
-            /** @description Of one that is made of a document, where the API is called; absent: where the document says. */
+            /** @description URL of the API, if the server is auto-generated. If absent, the document decides. */
             url?: string;
+        };
+        Point: {
+            /**
+             * Format: int64
+             * @description Bytes of parameters.
+             */
+            bytes_in: number;
+            /**
+             * Format: int64
+             * @description Bytes of results.
+             */
+            bytes_out: number;
+            /**
+             * Format: int64
+             * @description All calls that ended or were rejected.
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Calls that the client canceled, or whose request for input was not answered.
+             */
+            canceled: number;
+            /**
+             * Format: int64
+             * @description Calls that were denied.
+             */
+            denied: number;
+            /**
+             * Format: int64
+             * @description Total duration of the calls, in microseconds.
+             */
+            duration_us: number;
+            /**
+             * Format: int64
+             * @description Calls that ran and failed.
+             */
+            errors: number;
+            /**
+             * Format: int64
+             * @description Calls with invalid arguments or an unknown name.
+             */
+            invalid: number;
+            /**
+             * Format: int64
+             * @description Calls over a limit.
+             */
+            limited: number;
+            /**
+             * Format: int64
+             * @description p50 of the duration of calls that ran, in microseconds.
+             */
+            p50_us: number;
+            /**
+             * Format: int64
+             * @description p95 of the duration of calls that ran, in microseconds.
+             */
+            p95_us: number;
+            /**
+             * Format: int64
+             * @description p99 of the duration of calls that ran, in microseconds.
+             */
+            p99_us: number;
+            /**
+             * Format: date-time
+             * @description Start of the step.
+             */
+            time: string;
+            /**
+             * Format: int64
+             * @description Calls that exceeded a time limit.
+             */
+            timeouts: number;
         };
         Probe: {
             called?: string;
@@ -4812,176 +5018,176 @@ export interface components {
             tools?: string[];
         };
         ProbeServerBody: {
-            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            /** @description Add the server although its document yields no tool. Only for auto-generated servers. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
+            /** @description Base URL of the API. By default taken from the documentation. Only for auto-generated servers. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
             /**
-             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
             /** @description Working directory of a command. */
             cwd?: string;
-            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            /** @description Text of the API's documentation, in OpenAPI, GraphQL or another format. Only for auto-generated servers. */
             document?: string;
-            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            /** @description URL of the API's documentation, instead of document. Only for auto-generated servers. */
             document_url?: string;
             /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
+             * @description How the tools are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). By default auto. Only for auto-generated servers.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
+            /** @description Format of the API's documentation: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default detected. Only for auto-generated servers. */
             format?: string;
-            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
              * @enum {string}
              */
             home?: "each" | "one";
-            /** @description What it would be called, for messages. */
+            /** @description ID for messages; nothing is stored. */
             id?: string;
-            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
+            /** @description Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
-             * @description bring-your-own, which it is where it is absent.
+             * @description Mode of the server. By default bring-your-own.
              * @enum {string}
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
-             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
+             * @description Mutations of a GraphQL API that become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
+             * @description Minutes between checks of the URL for a changed document; 0 means never. Only for auto-generated servers.
              */
             poll_minutes?: number;
-            /** @description Only who added it sees it. */
+            /** @description Whether only the user who added the server can see it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
+             * @description Maximum number of requests per second to the API of a generated server. 0 is no limit.
              */
             rate?: number;
             title?: string;
             /**
-             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
              * @enum {string}
              */
             views?: "on" | "off";
         };
         Problem: {
-            /** @description With the code precondition: who changed it last, where that is known. */
+            /** @description Who last changed the object, if known. Only with the code precondition. */
             changed_by?: string;
             /**
-             * @description What kind of thing went wrong; stable, for programs.
+             * @description Stable error code for programs.
              * @enum {string}
              */
             code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
-            /** @description With the code precondition: what is stored now, as a GET answers it. The header ETag names its version. */
+            /** @description The stored version, as a GET returns it. The header ETag names the version. Only with the code precondition. */
             current?: unknown;
-            /** @description What went wrong, where, and what to do; for people. */
+            /** @description What failed, where, and what to do, for people. */
             detail: string;
-            /** @description Every part of the request that is wrong. */
+            /** @description All invalid parts of the request. */
             errors?: components["schemas"]["Fault"][];
-            /** @description What to do about it. */
+            /** @description How to fix it. */
             hint?: string;
-            /** @description With the code limited: which limit, and when it is whole again. */
+            /** @description The exceeded limit and when it resets. Only with the code limited. */
             limit?: components["schemas"]["Allowance"];
             /**
              * Format: int64
-             * @description The HTTP status.
+             * @description HTTP status code.
              */
             status: number;
-            /** @description Of a server that could not be reached: the step that broke, of address, tls, http, authentication, protocol and list. */
+            /** @description The step that failed, if a server could not be reached: address, tls, http, authentication, protocol or list. */
             step?: string;
-            /** @description The meaning of the status. */
+            /** @description Meaning of the HTTP status. */
             title: string;
-            /** @description Always about:blank: code says what kind of problem it is. */
+            /** @description Always about:blank; code identifies the kind of problem. */
             type: string;
         };
         PutComponentCatalogBody: {
-            /** @description A catalogue of A2UI v0.9: catalogId, components by their names with JSON Schemas of their properties, and fallbacks. Without catalogId its id is the address where it is served. */
+            /** @description Catalog of A2UI v0.9: catalogId, components by name with the JSON Schemas of their properties, and fallbacks. If catalogId is absent, the URL that serves the catalog becomes its ID. */
             document: {
                 [key: string]: unknown;
             };
         };
         PutCredentialBody: {
             auth?: components["schemas"]["AuthBody"];
-            /** @description Sent with every request of yours. */
+            /** @description Headers of every request that is made with your credentials. */
             headers?: {
                 [key: string]: string;
             };
         };
         Question: {
-            /** @description What it is for. */
+            /** @description Purpose of the answer. */
             about?: string;
-            /** @description The answer where none is given. */
+            /** @description Answer that is used if none is given. */
             default?: string;
-            /** @description The variable that pack add reads where no answer is given, for a pack that comes with the program. */
+            /** @description Environment variable that pack add reads if no answer is given. Only in built-in packs. */
             env?: string;
             example?: string;
             name: string;
-            /** @description Without an answer, what it would have been in is left out. */
+            /** @description Whether the answer can be absent. If it is, every value that uses it is left out. */
             optional?: boolean;
-            /** @description The answer is sealed, and never shown again. */
+            /** @description Whether the answer is encrypted and never shown again. */
             secret?: boolean;
             title: string;
-            /** @description Where to get the answer: an address, or words. */
+            /** @description Where to get the answer: a URL or an instruction. */
             where?: string;
         };
         RemovedUser: {
-            /** @description Agents that the caller owns now. Their keys work on: rotate those that the user knew. */
+            /** @description Agents that the caller now owns. Their keys remain valid: rotate the keys that the user knows. */
             agents: string[];
-            /** @description Servers that the user alone saw; they are gone, with their credentials. */
+            /** @description Private servers of the user that were removed with their credentials. */
             removed_servers: string[];
-            /** @description Servers that the caller owns now. */
+            /** @description Servers that the caller now owns. */
             servers: string[];
             /** @description The user's id. */
             user: string;
@@ -4989,36 +5195,36 @@ export interface components {
         ReplicaState: {
             /**
              * Format: int64
-             * @description How far its clock is ahead of the asked process's.
+             * @description Offset of the replica's clock from the clock of the responding replica, in milliseconds; positive if it is ahead.
              */
             clock_ms: number;
-            /** @description Of this run. */
+            /** @description ID of the process; new at each start. */
             id: string;
-            /** @description Of its data directory, and so of its journal. */
+            /** @description Name of the data directory and of its journal. */
             name: string;
-            /** @description Why it did not. */
+            /** @description Why the replica is unreachable. */
             problem?: string;
-            /** @description It answered the asked process. */
+            /** @description Whether the replica responded to the replica that sent this response. */
             reachable: boolean;
             /**
-             * @description The Redis that limits are shared through; absent where it uses none.
+             * @description State of the Redis that shares limits. Absent if no Redis is used.
              * @enum {string}
              */
             redis?: "ok" | "away";
-            /** @description The name of the key that it seals with. */
+            /** @description Name of the key that encrypts new secrets. */
             seal_key?: string;
-            /** @description The names of all keys that it opens with. */
+            /** @description Names of all keys that can decrypt secrets. */
             seal_keys?: string[];
-            /** @description It is the replica that answers. */
+            /** @description Whether this replica sent the response. */
             self: boolean;
             /**
              * Format: int64
-             * @description Since when it was not seen, by the clock of the database.
+             * @description Time since the replica was last seen, in milliseconds of the database's clock.
              */
             silent_ms: number;
             /** Format: date-time */
             started_at: string;
-            /** @description Where the others reach it; absent where nobody knows. */
+            /** @description URL at which the other replicas reach it. Absent if unknown. */
             url?: string;
             version: string;
         };
@@ -5038,13 +5244,13 @@ export interface components {
         RewindChainInputBody: {
             /**
              * Format: int64
-             * @description The last block that counts as read. The blocks above it are read again.
+             * @description Last block to keep as read. Blocks after it are read again.
              */
             to: number;
         };
         RoleInfo: {
             name: string;
-            /** @description The tenant added it; the others are always there. */
+            /** @description Whether the tenant added the role. Other roles are built in. */
             own?: boolean;
         };
         Room: {
@@ -5066,42 +5272,42 @@ export interface components {
         };
         RoomBody: {
             /**
-             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
+             * @description Approvals of calls. With ask, a user approves each call of a tool that is not read-only. By default, a new room has ask.
              * @enum {string}
              */
             approvals?: "ask" | "never";
             /**
              * Format: int64
-             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
+             * @description Maximum number of times that agents can pass the floor after a message. By default, a new room has 3.
              */
             max_rounds?: number;
-            /** @description Agents speak in this order. The creator of a room is always a member. */
+            /** @description Members of the room. Agents answer in this order. The creator of a room is always a member. */
             members?: components["schemas"]["MemberBody"][];
             name?: string;
             /**
-             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
+             * @description Who answers a message without an @ mention: addressed (nobody), router (the agent that fits best), round-robin (the next agent) or all (each agent in order). By default, a new room has router.
              * @enum {string}
              */
             policy?: "addressed" | "router" | "round-robin" | "all";
         };
         RoomPatchBody: {
             /**
-             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
+             * @description Approvals of calls. With ask, a user approves each call of a tool that is not read-only. By default, a new room has ask.
              * @enum {string}
              */
             approvals?: "ask" | "never";
-            /** @description End the permanent approvals, so that agents ask again. */
+            /** @description Revoke the permanent approvals, so that agents ask again. */
             forget?: boolean;
             /**
              * Format: int64
-             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
+             * @description Maximum number of times that agents can pass the floor after a message. By default, a new room has 3.
              */
             max_rounds?: number;
-            /** @description Agents speak in this order. The creator of a room is always a member. */
+            /** @description Members of the room. Agents answer in this order. The creator of a room is always a member. */
             members?: components["schemas"]["MemberBody"][];
             name?: string;
             /**
-             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
+             * @description Who answers a message without an @ mention: addressed (nobody), router (the agent that fits best), round-robin (the next agent) or all (each agent in order). By default, a new room has router.
              * @enum {string}
              */
             policy?: "addressed" | "router" | "round-robin" | "all";
@@ -5124,7 +5330,7 @@ export interface components {
         RotationBody: {
             /**
              * Format: int64
-             * @description How long the former token works on.
+             * @description How long the previous token stays valid, in seconds.
              */
             grace_seconds?: number;
         };
@@ -5138,26 +5344,26 @@ export interface components {
             unused?: string[];
         };
         Run: {
-            /** @description The arguments of a tool or prompt. */
+            /** @description Arguments of the tool or prompt. */
             arguments?: {
                 [key: string]: unknown;
             };
-            /** @description To go on with a run that asked for input: an answer for each of its inputRequests. */
+            /** @description Responses to the inputRequests of the previous run, by their names. */
             input_responses?: {
                 [key: string]: unknown;
             };
             /**
-             * @description tool where it is absent, resource or prompt.
+             * @description Kind of the call: tool, resource or prompt. By default tool.
              * @enum {string}
              */
             kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
-            /** @description The exposed name of a tool or prompt, or the exposed URI of a resource. */
+            /** @description Exposed name of a tool or prompt, or exposed URI of a resource. */
             name: string;
-            /** @description The requestState of the run that asked. */
+            /** @description The requestState of the previous run. */
             request_state?: string;
-            /** @description The server; then name is the server's own. */
+            /** @description ID of the server. If set, name is the name at the server. */
             server?: string;
-            /** @description Which version of the tool; absent for the default. */
+            /** @description Version of the tool. By default, the tool's default version. */
             version?: string;
         };
         SampleEvent: {
@@ -5165,7 +5371,7 @@ export interface components {
             data?: {
                 [key: string]: unknown;
             };
-            /** @description An event that was taken; the other members are not read then. */
+            /** @description ID of a stored event. If set, the other members are ignored. */
             id?: string;
             source?: string;
             type?: string;
@@ -5192,17 +5398,17 @@ export interface components {
             updated_by?: string;
         };
         ScheduleBody: {
-            /** @description Whom the events concern. */
+            /** @description Agent that the created events concern. */
             agent?: string;
-            /** @description Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly. */
+            /** @description Minute, hour, day, month and weekday, such as 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly or @yearly. */
             cron: string;
             data?: {
                 [key: string]: unknown;
             };
             disabled?: boolean;
-            /** @description Such as Europe/Berlin; absent: UTC. */
+            /** @description Time zone, such as Europe/Berlin. By default UTC. */
             timezone?: string;
-            /** @description Of the events that it makes. */
+            /** @description Type of the created events. */
             type: string;
         };
         SecretInfo: {
@@ -5215,26 +5421,26 @@ export interface components {
         };
         Server: {
             api?: components["schemas"]["API"];
-            /** @description How Junctor authenticates itself to the server. */
+            /** @description Authentication of Junctor at the server. */
             auth?: components["schemas"]["Auth"];
-            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
             /**
-             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
             command?: string[];
             /** Format: date-time */
             created_at: string;
             /**
-             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
@@ -5246,30 +5452,30 @@ export interface components {
             env?: {
                 [key: string]: string;
             };
-            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
              * @enum {string}
              */
             home?: "each" | "one";
             id: string;
             /**
-             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             last_error?: string;
             /**
              * Format: int64
-             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -5280,107 +5486,107 @@ export interface components {
             state: "active" | "inactive" | "error";
             title?: string;
             /**
-             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
-            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
              * @enum {string}
              */
             views?: "on" | "off";
         };
         ServerDetail: {
             api?: components["schemas"]["API"];
-            /** @description How Junctor authenticates itself to the server. */
+            /** @description Authentication of Junctor at the server. */
             auth?: components["schemas"]["Auth"];
-            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
             /**
-             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
             command?: string[];
             /** Format: date-time */
             created_at: string;
             /**
-             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
             /** @description Working directory of a command. */
             cwd?: string;
             declared?: string;
-            /** @description Of a bring-your-own server that is switched on. */
+            /** @description Diagnostics of an enabled bring-your-own server. */
             diagnostics?: components["schemas"]["ServerStatus"];
             discovered?: string;
             /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
-            /** @description Of the protocol it speaks: modern or legacy; absent before it has answered. */
+            /** @description Protocol era of the server: modern or legacy. Absent until the server has responded. */
             era?: string;
-            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
              * @enum {string}
              */
             home?: "each" | "one";
             id: string;
             /**
-             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             last_error?: string;
             /**
              * Format: int64
-             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             owner?: string;
             private?: boolean;
-            /** @description Tools that the server lists and that are left out, or shown to clients in another form than the server defines; at most 100. */
+            /** @description Tools that are left out or shown to clients in another form than the server defines; at most 100. */
             problems?: components["schemas"]["ToolProblem"][];
             restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
             title?: string;
-            /** @description The names of its tools, as it calls them. */
+            /** @description Names of the tools at the server. */
             tools?: string[];
             /**
-             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
             updated_by?: string;
-            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
              * @enum {string}
              */
             views?: "on" | "off";
@@ -5388,28 +5594,28 @@ export interface components {
         ServerHealth: {
             /**
              * Format: date-time
-             * @description When its stored credentials were entered, or the login was made.
+             * @description When the stored credentials were entered, or the login was made.
              */
             credentials_at?: string;
-            /** @description What to do about it. */
+            /** @description How to fix it. */
             fix?: string;
-            /** @description Of a server that users log in to: the caller's login with credentials per-user, otherwise the shared one. */
+            /** @description Login state of a server that users log in to: the caller's login with credentials per-user, otherwise the shared login. */
             login?: string;
-            /** @description References of its connection that cannot be read now, such as env:TOKEN: variables that are not set and files that are not there. */
+            /** @description References of the connection that cannot be read, such as env:TOKEN: unset variables and missing files. */
             missing?: string[];
-            /** @description What is broken. */
+            /** @description What is wrong. */
             problem?: string;
             server: string;
             /** @enum {string} */
             state: "ok" | "unknown" | "broken" | "off";
             /**
              * Format: int64
-             * @description What the definitions of these tools cost a model in a list of all of them, as an estimate.
+             * @description Estimated number of tokens that the definitions of these tools use in a model's context.
              */
             tokens: number;
             /**
              * Format: int64
-             * @description The tools that the caller sees.
+             * @description Number of tools that the caller sees.
              */
             tools: number;
         };
@@ -5428,104 +5634,104 @@ export interface components {
             user?: string;
         };
         ServerPatchBody: {
-            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            /** @description Add the server although its document yields no tool. Only for auto-generated servers. */
             allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
-            /** @description Of an auto-generated server: where the API is called. By default where its documentation says. */
+            /** @description Base URL of the API. By default taken from the documentation. Only for auto-generated servers. */
             base_url?: string;
-            /** @description Whether the annotations of its tools count: tools with readOnlyHint are then used without approval, and tools with readOnlyHint or idempotentHint are called again after a failure. Only the operator or an admin can set it. By default off. */
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
             believe_annotations?: boolean;
             /**
-             * @description How long a call may run without a sign of the server, such as 5m. Progress notifications restart it. By default --call-timeout of the instance.
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
              * @example 5m
              */
             call_timeout?: string;
             /**
-             * @description How long a call may run in total, also with progress, such as 1h. By default --call-timeout-max of the instance.
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
              * @example 5m
              */
             call_timeout_max?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. Only the operator can set it, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; sent back, *** keeps the stored words. */
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
             command?: string[];
             /**
-             * @description Whose credentials calls are made with: shared (those of the server) or per-user (those of each user; the server's own are for its lists only).
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
              * @enum {string}
              */
             credentials?: "shared" | "per-user";
             /** @description Working directory of a command. */
             cwd?: string;
-            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            /** @description Text of the API's documentation, in OpenAPI, GraphQL or another format. Only for auto-generated servers. */
             document?: string;
-            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            /** @description URL of the API's documentation, instead of document. Only for auto-generated servers. */
             document_url?: string;
             /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
             env?: {
                 [key: string]: string;
             };
             /**
-             * @description Of an auto-generated server, how its tools are listed: all (every tool), search (three tools, which find, describe and call the others) or auto (search above 128 tools or 256 KB). By default auto.
+             * @description How the tools are listed: all (every tool), search (three tools that find, describe and call the others) or auto (search above 128 tools or 256 KB, unless the client has its own tool search). By default auto. Only for auto-generated servers.
              * @enum {string}
              */
             exposure?: "auto" | "all" | "search";
-            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default the format is detected. */
+            /** @description Format of the API's documentation: openapi, graphql, postman, har, curl, api-blueprint, markdown or html. By default detected. Only for auto-generated servers. */
             format?: string;
-            /** @description Headers to send with every request. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
             headers?: {
                 [key: string]: string;
             };
             /**
-             * @description Where a command runs, of several replicas: each, or one, to which the others forward calls. By default each.
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
              * @enum {string}
              */
             home?: "each" | "one";
-            /** @description Of an auto-generated server, which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! in front, which do not. The first rule that fits decides. By default all but deprecated ones. */
+            /** @description Rule that selects the operations that become tools of a generated server: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression; a leading ! excludes them. The first rule that matches decides. By default all but deprecated ones. */
             include?: string[];
             /**
-             * @description Who shares a connection to the server: shared (everybody), session (one for each client) or user (one for each key).
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
              * @enum {string}
              */
             isolation?: "shared" | "session" | "user";
             /**
              * Format: int64
-             * @description Connections, or processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
              */
             max_sessions?: number;
             /**
-             * @description Of a GraphQL API, which mutations become tools: none, explicit (those that include names) or all. By default none.
+             * @description Mutations of a GraphQL API that become tools: none, explicit (those that include names) or all. By default none.
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's own name: hide it, show it under another name or description, give it time limits of its own, or say that it changes nothing (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
             /**
              * Format: int64
-             * @description Of an auto-generated server: after how many minutes to look again whether the document at document_url has changed. 0 is never.
+             * @description Minutes between checks of the URL for a changed document; 0 means never. Only for auto-generated servers.
              */
             poll_minutes?: number;
-            /** @description Only who added it sees it. */
+            /** @description Whether only the user who added the server can see it. */
             private?: boolean;
             /**
              * Format: double
-             * @description Of an auto-generated server: the most requests per second that the API receives. 0 is no limit.
+             * @description Maximum number of requests per second to the API of a generated server. 0 is no limit.
              */
             rate?: number;
             /**
-             * @description Switch the server on or off.
+             * @description Enable or disable the server.
              * @enum {string}
              */
             state?: "active" | "inactive";
             title?: string;
             /**
-             * @description How the server is spoken to: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http with a url, and stdio with a command.
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
              * @enum {string}
              */
             transport?: "http" | "sse" | "stdio";
-            /** @description Address of the server, with http and sse. Its query is stored encrypted, like a credential. */
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
             url?: string;
             /**
-             * @description Whether tools without an App get a generated App view, which draws their results: on or off. By default on; for built-in servers off.
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
              * @enum {string}
              */
             views?: "on" | "off";
@@ -5566,7 +5772,7 @@ export interface components {
         SignInLink: {
             /** Format: date-time */
             expires_at: string;
-            /** @description To be opened in a browser. Whoever has it is let in. */
+            /** @description Sign-in URL to open in a browser. Anyone who has it can sign in. */
             url: string;
         };
         Source: {
@@ -5588,22 +5794,22 @@ export interface components {
             updated_by?: string;
         };
         SourcePatchBody: {
-            /** @description Where the agent is that an event concerns, such as data.agent_id. */
+            /** @description Path of the agent in the message, such as data.agent_id. */
             agent_field?: string;
-            /** @description The former secret does not count any more. */
+            /** @description Reject the previous secret immediately. */
             at_once?: boolean;
             disabled?: boolean;
-            /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
+            /** @description Header of the signature, with the style hmac. By default X-Signature-256. */
             header?: string;
-            /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
+            /** @description Name of the list or stream, with the styles redis and redis-stream. By default action_jobs. */
             key?: string;
             /**
              * Format: password
-             * @description What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0.
+             * @description Secret that signs messages. With the styles redis and redis-stream, the address redis://user:password@host:6379/0.
              */
             secret?: string;
             title?: string;
-            /** @description Where an event's type is, such as data.kind; absent: the style's own place. */
+            /** @description Path of the event's type in the message, such as data.kind. By default set by the style. */
             type_field?: string;
         };
         StoredDocument: {
@@ -5620,7 +5826,7 @@ export interface components {
             origin: string;
             reference?: string;
             signed: boolean;
-            /** @description The secret that deliveries are signed with, where it was made just now. It is not shown again. */
+            /** @description New secret that signs deliveries. It is not shown again. */
             signing_secret?: string;
             suspended?: string;
             /** @enum {string} */
@@ -5631,18 +5837,18 @@ export interface components {
             url: string;
         };
         Suggest: {
-            /** @description Which model is asked; absent: the only one. */
+            /** @description Name of the model. Can be absent if there is only one. */
             model?: string;
-            /** @description By the server's own names; absent: all that it offers, up to 400. */
+            /** @description Tools by their names at the server. If absent, all tools, at most 400. */
             tools?: string[];
         };
         Suggested: {
-            /** @description New ones. What it suggested for tools that are good as they are is not among them. */
+            /** @description New suggestions. Suggestions that equal the current state are left out. */
             items: components["schemas"]["ToolSuggestion"][];
-            /** @description What it said and what cannot be, the first 50. */
+            /** @description Invalid suggestions of the model, at most 50. */
             left_out: components["schemas"]["LeftOut"][];
             model: string;
-            /** @description Tokens. */
+            /** @description Tokens that the model used. */
             usage: components["schemas"]["TurnUsage"];
         };
         Surface: {
@@ -5665,33 +5871,33 @@ export interface components {
             text?: string;
         };
         SurfaceError: {
-            /** @description What kind of thing, such as UNKNOWN_COMPONENT. */
+            /** @description Error code, such as UNKNOWN_COMPONENT. */
             code?: string;
-            /** @description What, in words. */
+            /** @description Description of the error. */
             message: string;
-            /** @description Where in the surface, as a JSON pointer. */
+            /** @description JSON pointer to the error in the surface. */
             path?: string;
-            /** @description Of which surface. */
+            /** @description ID of the surface. */
             surfaceId: string;
         };
         Taken: {
-            /** @description The calls that it leads to, by id. Those that wait for more events have none yet. */
+            /** @description IDs of the deliveries that the event causes. Deliveries that wait for more events have no ID yet. */
             deliveries: string[];
-            /** @description It had been taken before; nothing was done again. */
+            /** @description Whether the event was accepted before; a duplicate causes no deliveries. */
             duplicate?: boolean;
-            /** @description Why triggers that are for it could make no call of it. */
+            /** @description Why matching triggers could not make a call from the event. */
             faults?: string[];
-            /** @description The event's id; where it was sent before, that of the first. */
+            /** @description ID of the event; if it is a duplicate, the ID of the first event. */
             id: string;
         };
         Talk: {
-            /** @description What was done on a surface that the agent showed, beside message or instead of it. */
+            /** @description User action on a surface that the agent showed, together with message or instead of it. */
             action?: components["schemas"]["SurfaceAction"];
-            /** @description What is said. It comes after messages, where both are given. */
+            /** @description Message to the agent. If messages is set too, this message is appended to it. */
             message?: string;
-            /** @description The story so far, as former answers have it: send theirs again to go on. */
+            /** @description Conversation so far. To continue a conversation, send the messages of the earlier responses again. */
             messages?: components["schemas"]["TurnMessage"][] | null;
-            /** @description Answer with events as they happen, and a TurnEnd as the last of them. */
+            /** @description Stream the response as events; the last event is a TurnEnd. */
             stream?: boolean;
         };
         Tenant: {
@@ -5703,17 +5909,17 @@ export interface components {
         Timing: {
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             admitted_ns?: number;
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             answered_ns?: number;
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             connected_ns?: number;
             failed?: components["schemas"]["Attempt"][] | null;
@@ -5745,11 +5951,11 @@ export interface components {
             visibility?: string[];
         };
         ToolCallBody: {
-            /** @description The tool's arguments; its input_schema says which. */
+            /** @description Arguments of the tool, as its input_schema defines them. */
             arguments?: {
                 [key: string]: unknown;
             };
-            /** @description Which version of the tool; absent for the default. */
+            /** @description Version of the tool. By default, the tool's default version. */
             version?: string;
         };
         ToolChange: {
@@ -5782,21 +5988,21 @@ export interface components {
         };
         ToolProblem: {
             /**
-             * @description What became of it: left_out: nobody sees it; changed: members that break the MCP specification were taken out; older_clients: clients of protocol versions before 2026-07-28 see another form.
+             * @description Effect on the tool. left_out: hidden from all clients. changed: members that violate the MCP specification were removed. older_clients: clients of protocol versions before 2026-07-28 receive another form.
              * @enum {string}
              */
             effect: "left_out" | "changed" | "older_clients";
-            /** @description Why, and what was changed. */
+            /** @description Reason for the effect, and what was changed. */
             reason: string;
-            /** @description The tool's name, as the server calls it. */
+            /** @description The tool's name at the server. */
             tool: string;
         };
         ToolRoles: {
             category?: string;
-            /** @description Which agents it is offered to; none leaves that to the rules. */
+            /** @description Roles of the agents that the tool is offered to. If empty, the rules decide. */
             roles?: string[];
             server: string;
-            /** @description The server's own name of it. */
+            /** @description The tool's name at the server. */
             tool: string;
         };
         ToolSuggestion: {
@@ -5826,9 +6032,9 @@ export interface components {
             tool: string;
         };
         ToolTagBody: {
-            /** @description Absent for the first role, or what the rules say. */
+            /** @description Category of the tool. If absent, the first role, or else the rules decide. */
             category?: string;
-            /** @description Which agents it is offered to; absent or empty leaves that to the rules. */
+            /** @description Roles of the agents that the tool is offered to. If absent or empty, the rules decide. */
             roles?: string[] | null;
         };
         Trace: {
@@ -5873,36 +6079,36 @@ export interface components {
             updated_by?: string;
         };
         TriggerBody: {
-            /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
+            /** @description Call that the trigger makes: a tool by its name at the server, and exactly one of server, agent and resolve. The template is JSON in which {{data.name}} inserts a value of the event. */
             action?: components["schemas"]["Action"];
             disabled?: boolean;
-            /** @description Which events it is for; absent in a new one: all. */
+            /** @description Events that the trigger matches. By default, a new trigger matches all events. */
             match?: components["schemas"]["Match"];
             title?: string;
         };
         TriggerTrial: {
-            /** @description What the tool would be called with. */
+            /** @description Arguments of the tool call. */
             arguments?: {
                 [key: string]: unknown;
             };
-            /** @description Where the arguments break the tool's schema. */
+            /** @description Violations of the tool's schema in the arguments. */
             breaks?: components["schemas"]["Violation"][];
-            /** @description Why no call can be made of the event. */
+            /** @description Why no call can be made from the event. */
             fault?: string;
-            /** @description Whether the trigger is for the event. */
+            /** @description Whether the trigger matches the event. */
             matches: boolean;
-            /** @description Whether the tool is known, so that the arguments were held against its schema. */
+            /** @description Whether the tool is known and the arguments were validated against its schema. */
             tool: boolean;
         };
         TriggerTryBody: {
-            /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
+            /** @description Call that the trigger makes: a tool by its name at the server, and exactly one of server, agent and resolve. The template is JSON in which {{data.name}} inserts a value of the event. */
             action?: components["schemas"]["Action"];
             disabled?: boolean;
-            /** @description What to try it with. */
+            /** @description Event to test the trigger with. */
             event: components["schemas"]["SampleEvent"];
-            /** @description Which events it is for; absent in a new one: all. */
+            /** @description Events that the trigger matches. By default, a new trigger matches all events. */
             match?: components["schemas"]["Match"];
-            /** @description A trigger that there is; or describe one, as a new one is. */
+            /** @description Name of an existing trigger. If absent, the other members describe a new trigger. */
             name?: string;
             title?: string;
         };
@@ -5917,24 +6123,24 @@ export interface components {
         TurnEnd: {
             /**
              * Format: int64
-             * @description How many calls were made.
+             * @description Number of calls that the turn made.
              */
             calls: number;
-            /** @description What came to the story. */
+            /** @description Messages that the turn added to the conversation. */
             messages: components["schemas"]["TurnMessage"][];
             /**
-             * @description limit: it stopped at one of its limits; go on by sending the story again.
+             * @description How the turn ended. With limit, it reached one of its limits; send the conversation again to continue.
              * @enum {string}
              */
             outcome: "done" | "limit" | "cancelled" | "failed";
             reason?: string;
-            /** @description Interface that it shows, of each id the last. */
+            /** @description Surfaces that the agent shows; the last version for each ID. */
             surfaces?: components["schemas"]["Surface"][];
-            /** @description Its last words. */
+            /** @description Final text of the agent. */
             text: string;
             /**
              * Format: int64
-             * @description How often the model was asked.
+             * @description Number of requests to the model.
              */
             turns: number;
             usage: components["schemas"]["TurnUsage"];
@@ -5942,27 +6148,27 @@ export interface components {
         TurnLimits: {
             /**
              * Format: int64
-             * @description How long one call may take, beside the limits of the tool, its server or the instance; unless it is given, those apply alone
+             * @description Maximum duration of one call in seconds, in addition to the limits of the tool, server and instance; by default only those apply
              */
             call_seconds?: number;
             /**
              * Format: int64
-             * @description How many tools it may call; 16 unless it is given
+             * @description Maximum number of calls; 16 by default
              */
             calls?: number;
             /**
              * Format: int64
-             * @description How long all of it may take; 600 unless it is given
+             * @description Maximum total duration in seconds; 600 by default
              */
             seconds?: number;
             /**
              * Format: int64
-             * @description How many tokens it may use in all; 200000 unless it is given
+             * @description Maximum total number of tokens; 200000 by default
              */
             tokens?: number;
             /**
              * Format: int64
-             * @description How often the model may be asked; 8 unless it is given
+             * @description Maximum number of requests to the model; 8 by default
              */
             turns?: number;
         };
@@ -6010,7 +6216,7 @@ export interface components {
             day?: string;
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             duration_ns: number;
             /** @enum {string} */
@@ -6021,17 +6227,17 @@ export interface components {
             name?: string;
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             p50_ns: number;
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             p95_ns: number;
             /**
              * Format: int64
-             * @description Nanoseconds.
+             * @description Duration in nanoseconds.
              */
             p99_ns: number;
             /** Format: int64 */
@@ -6056,7 +6262,7 @@ export interface components {
             updated_by?: string;
         };
         UserPatchBody: {
-            /** @description Whether the user's keys and logins open nothing. */
+            /** @description Whether the user's keys and logins are rejected. */
             disabled?: boolean;
             name?: string;
             /** @enum {string} */
@@ -6070,17 +6276,17 @@ export interface components {
             places: string[];
         };
         Verification: {
-            /** @description That the file must have, as the event says. */
+            /** @description Hash of the file that the event requires. */
             hash?: string;
-            /** @description What proved it: cid, its content identifier; keccak, the hash; cid+keccak, both; inline, it stands on the chain itself. */
+            /** @description What verified the file: cid (its content identifier), keccak (the hash), cid+keccak (both) or inline (stored on the chain itself). */
             proof?: string;
             /**
-             * @description pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it, because nothing proves it; missing: the call was made without it, because it could not be fetched; refused: it is not the one that was meant, and nothing was sent.
+             * @description Result of the verification. pending: not fetched yet, will be retried. proved: verified. unproved: sent without proof, which the trigger allows. left_out: the call was made without the file, because nothing proves it. missing: the call was made without the file, because it could not be fetched. refused: the file is a different one, and nothing was sent.
              * @enum {string}
              */
             state: "pending" | "proved" | "unproved" | "left_out" | "missing" | "refused";
             uri: string;
-            /** @description Why it is refused, left out, missing or not had yet. */
+            /** @description Why the file is refused, left out, missing or not fetched yet. */
             why?: string;
         };
         Version: {
@@ -6157,34 +6363,34 @@ export interface components {
             message: string;
         };
         ViewInputBody: {
-            /** @description Act as this agent: its owner and admins may. */
+            /** @description Agent to act as. Allowed for its owner and admins. */
             agent?: string;
-            /** @description The call whose result is shown, as the records know it. */
+            /** @description ID of the call whose result the App view shows. */
             call?: string;
-            /** @description Read the page anew from its server, whatever is kept of it. */
+            /** @description Read the page from its server again, bypassing the cache. */
             fresh?: boolean;
             /**
-             * @description opaque where the browser does not find the View's own name.
+             * @description Isolation of the App view. Use opaque if the browser cannot resolve the App view's own host name.
              * @enum {string}
              */
             isolation?: "origin" | "opaque";
-            /** @description Another page of the server than the tool's, where the tool's result names one. */
+            /** @description Another page of the same server that the tool's result names. */
             resource?: string;
-            /** @description The server; then tool is the server's own name. */
+            /** @description ID of the server. If set, tool is the name at the server. */
             server?: string;
-            /** @description The tool whose App is to be shown: its exposed name, or with server its own. */
+            /** @description Tool whose App is opened: its exposed name, or its name at the server if server is set. */
             tool: string;
         };
         ViewLogBody: {
             entries: components["schemas"]["ViewLogEntry"][];
         };
         ViewLogEntry: {
-            /** @description More of it; what has more than 16 KiB is left out. */
+            /** @description Details of the entry. Details above 16 KiB are left out. */
             detail?: {
                 [key: string]: unknown;
             };
             /**
-             * @description What happened.
+             * @description Type of the event.
              * @enum {string}
              */
             kind: "sent" | "received" | "blocked" | "violation" | "note";
@@ -6201,9 +6407,9 @@ export interface components {
             view: string;
         };
         ViewRPCBody: {
-            /** @description What the View asks for, such as tools/call. */
+            /** @description MCP method that the App view requests, such as tools/call. */
             method: string;
-            /** @description As MCP has them, under the server's own names. */
+            /** @description Parameters as defined by MCP, with names and URIs of the server. */
             params?: {
                 [key: string]: unknown;
             };
@@ -6215,7 +6421,7 @@ export interface components {
             };
         };
         ViewToolCallBody: {
-            /** @description A JSON object. */
+            /** @description Arguments as a JSON object. */
             arguments?: {
                 [key: string]: unknown;
             };
@@ -6225,26 +6431,26 @@ export interface components {
             pointer: string;
         };
         Whoami: {
-            /** @description The agent that it is, by name. */
+            /** @description Name of the agent, if the caller is an agent. */
             agent?: string;
-            /** @description Who vouches: agent, user, key for a service, local for the operator's socket, or an identity provider. */
+            /** @description Issuer of the identity: agent, user, key for a service, local for the operator's socket, or an identity provider. */
             issuer: string;
-            /** @description The key that was shown, by id. */
+            /** @description ID of the key that authenticated the request. */
             key?: string;
-            /** @description The browser's login, by id. */
+            /** @description ID of the browser login. */
             login?: string;
             name?: string;
             scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
             subject: string;
             tenant: string;
-            /** @description The user that it is or acts for, by id. */
+            /** @description ID of the user that the caller is or acts for. */
             user?: string;
         };
         WithheldTool: {
-            /** @description What withholds it, and what to do if something can be done. */
+            /** @description Why the tool is withheld and, if possible, how to fix it. */
             reason: string;
             server: string;
-            /** @description The name at the server; * for all its tools. */
+            /** @description The tool's name at the server; * means all tools of the server. */
             tool: string;
         };
     };
@@ -6259,7 +6465,7 @@ export interface operations {
     "list-agent-tokens": {
         parameters: {
             query?: {
-                /** @description Only this agent's. */
+                /** @description Only endpoints of this agent. */
                 agent?: string;
             };
             header?: never;
@@ -6292,11 +6498,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The agent, as events name it. */
+                /** @description The agent, as named in events. */
                 agent: string;
             };
             cookie?: never;
@@ -6331,12 +6537,12 @@ export interface operations {
     "delete-agent-token": {
         parameters: {
             query?: {
-                /** @description Which of the agent's endpoints, where there are several. */
+                /** @description URL of the endpoint, if the agent has several. */
                 url?: string;
             };
             header?: never;
             path: {
-                /** @description The agent, as events name it. */
+                /** @description The agent, as named in events. */
                 agent: string;
             };
             cookie?: never;
@@ -6492,7 +6698,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -6664,7 +6870,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The exposed name of the App's tool: server__name. */
+                /** @description Exposed name of the App's tool: server__name. */
                 name: string;
             };
             cookie?: never;
@@ -6696,7 +6902,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The exposed name of the App's tool: server__name. */
+                /** @description Exposed name of the App's tool: server__name. */
                 name: string;
             };
             cookie?: never;
@@ -6732,7 +6938,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The exposed name of the App's tool: server__name. */
+                /** @description Exposed name of the App's tool: server__name. */
                 name: string;
             };
             cookie?: never;
@@ -6760,7 +6966,7 @@ export interface operations {
     "export-journal": {
         parameters: {
             query?: {
-                /** @description Only records since this time. */
+                /** @description Only records at this time or later. */
                 since?: string;
                 /** @description Only records before this time. */
                 until?: string;
@@ -6771,7 +6977,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An object a line: the hash, and the exact record that it is of; the last line is the signed head. An answer that is cut off in the middle is not whole: the connection ends without saying so. */
+            /** @description One JSON object per line: the hash and the exact record that it covers. The last line is the signed head. If the export fails, the connection is aborted: the response is then incomplete. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6800,7 +7006,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: progress (records, bytes, total) now and then, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first record that does not hold. Closing the stream ends it. */
+            /** @description Events: progress (records, bytes, total) at intervals, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first invalid record. Closing the stream cancels the verification. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6823,27 +7029,27 @@ export interface operations {
     "list-calls": {
         parameters: {
             query?: {
-                /** @description Only calls of this tool: its exposed name, or the server's own. */
+                /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */
                 server?: string;
-                /** @description Only calls by this user or for them, by agents of theirs too: an id or a name. */
+                /** @description Only calls by this user, or by agents on the user's behalf. A user's ID or name. */
                 user?: string;
-                /** @description Only calls by this agent, or by somebody who acted as it. */
+                /** @description Only calls by this agent, or by users who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
+                /** @description Only calls by this caller: the ID or name of a user or of a service's key, or the name of an agent. */
                 caller?: string;
-                /** @description Only calls that came in through this entry point. */
+                /** @description Only calls from this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
-                /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
+                /** @description Only calls that started at this time or later. For sums: from the day of this time, in UTC. */
                 since?: string;
-                /** @description Only calls that this View made, by its id. */
+                /** @description Only calls that this App view made, by its ID. */
                 view?: string;
-                /** @description Only calls that ended so. */
+                /** @description Only calls with this status. */
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
-                /** @description At most this many. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description The next of the page before. */
+                /** @description The value of next from the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -6875,31 +7081,31 @@ export interface operations {
     "export-calls": {
         parameters: {
             query?: {
-                /** @description Only calls of this tool: its exposed name, or the server's own. */
+                /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */
                 server?: string;
-                /** @description Only calls by this user or for them, by agents of theirs too: an id or a name. */
+                /** @description Only calls by this user, or by agents on the user's behalf. A user's ID or name. */
                 user?: string;
-                /** @description Only calls by this agent, or by somebody who acted as it. */
+                /** @description Only calls by this agent, or by users who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
+                /** @description Only calls by this caller: the ID or name of a user or of a service's key, or the name of an agent. */
                 caller?: string;
-                /** @description Only calls that came in through this entry point. */
+                /** @description Only calls from this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
-                /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
+                /** @description Only calls that started at this time or later. For sums: from the day of this time, in UTC. */
                 since?: string;
-                /** @description Only calls that this View made, by its id. */
+                /** @description Only calls that this App view made, by its ID. */
                 view?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
-                /** @description Only calls that ended so. */
+                /** @description Only calls with this status. */
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
                 /** @description Only calls that started before this time. */
                 until?: string;
-                /** @description Only calls that have this text in parameters, result or reason. */
+                /** @description Only calls with this text in their parameters, result or reason. */
                 text?: string;
-                /** @description An object a line, or comma-separated values under a heading. */
+                /** @description Format: one JSON object per line, or comma-separated values with a header line. */
                 format?: "jsonl" | "csv";
             };
             header?: never;
@@ -6908,7 +7114,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All calls that match. An answer that is cut off in the middle is not whole: the connection ends without saying so. */
+            /** @description All matching calls. If the export fails, the connection is aborted: the response is then incomplete. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6932,33 +7138,33 @@ export interface operations {
     "list-history": {
         parameters: {
             query?: {
-                /** @description Only calls of this tool: its exposed name, or the server's own. */
+                /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */
                 server?: string;
-                /** @description Only calls by this user or for them, by agents of theirs too: an id or a name. */
+                /** @description Only calls by this user, or by agents on the user's behalf. A user's ID or name. */
                 user?: string;
-                /** @description Only calls by this agent, or by somebody who acted as it. */
+                /** @description Only calls by this agent, or by users who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
+                /** @description Only calls by this caller: the ID or name of a user or of a service's key, or the name of an agent. */
                 caller?: string;
-                /** @description Only calls that came in through this entry point. */
+                /** @description Only calls from this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
-                /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
+                /** @description Only calls that started at this time or later. For sums: from the day of this time, in UTC. */
                 since?: string;
-                /** @description Only calls that this View made, by its id. */
+                /** @description Only calls that this App view made, by its ID. */
                 view?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
-                /** @description Only calls that ended so. */
+                /** @description Only calls with this status. */
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
                 /** @description Only calls that started before this time. */
                 until?: string;
-                /** @description Only calls that have this text in parameters, result or reason. */
+                /** @description Only calls with this text in their parameters, result or reason. */
                 text?: string;
-                /** @description At most this many. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description The next of the page before. */
+                /** @description The value of next from the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -6990,19 +7196,19 @@ export interface operations {
     "tail-calls": {
         parameters: {
             query?: {
-                /** @description Only calls of this tool: its exposed name, or the server's own. */
+                /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */
                 server?: string;
-                /** @description Only calls by this user or for them, by agents of theirs too: an id or a name. */
+                /** @description Only calls by this user, or by agents on the user's behalf. A user's ID or name. */
                 user?: string;
-                /** @description Only calls by this agent, or by somebody who acted as it. */
+                /** @description Only calls by this agent, or by users who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
+                /** @description Only calls by this caller: the ID or name of a user or of a service's key, or the name of an agent. */
                 caller?: string;
-                /** @description Only calls that came in through this entry point. */
+                /** @description Only calls from this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
-                /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
+                /** @description Only calls that started at this time or later. For sums: from the day of this time, in UTC. */
                 since?: string;
             };
             header?: never;
@@ -7011,7 +7217,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events named calls, each a TailPart, for as long as the caller may see them. */
+            /** @description Events named calls, each with a TailPart. The stream ends when the caller may no longer read calls. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7036,7 +7242,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The call's id, the first 6 characters or more of it if no other id begins so, or last for the newest call. */
+                /** @description The call's ID, a unique prefix of at least 6 characters, or last for the newest call. */
                 id: string;
             };
             cookie?: never;
@@ -7161,9 +7367,9 @@ export interface operations {
                 chain?: string;
                 /** @description Only events about this agent, as eip155:CHAIN:REGISTRY/ID. */
                 agent?: string;
-                /** @description Only events in this state. */
+                /** @description Only events with this state. */
                 state?: "seen" | "counted" | "orphaned";
-                /** @description At most this many. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -7197,7 +7403,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The chain's name. */
+                /** @description Name of the chain. */
                 name: string;
             };
             cookie?: never;
@@ -7289,7 +7495,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The name of the catalogue. */
+                /** @description Name of the catalog. */
                 name: string;
             };
             cookie?: never;
@@ -7321,11 +7527,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The name of the catalogue. */
+                /** @description Name of the catalog. */
                 name: string;
             };
             cookie?: never;
@@ -7362,7 +7568,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The name of the catalogue. */
+                /** @description Name of the catalog. */
                 name: string;
             };
             cookie?: never;
@@ -7454,23 +7660,23 @@ export interface operations {
             query?: {
                 /** @description Only deliveries in this state. */
                 state?: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
-                /** @description Only those of this event, by id. */
+                /** @description Only deliveries of this event, by ID. */
                 event?: string;
-                /** @description Only those of this trigger, by name. */
+                /** @description Only deliveries of this trigger, by name. */
                 trigger?: string;
-                /** @description Only those that concern this agent. */
+                /** @description Only deliveries that concern this agent. */
                 agent?: string;
-                /** @description Only those of this tool. */
+                /** @description Only deliveries to this tool. */
                 tool?: string;
-                /** @description Only those to this endpoint, as a delivery names it. */
+                /** @description Only deliveries to this endpoint, as named by the field endpoint of a delivery. */
                 endpoint?: string;
-                /** @description Only those made at this time or later. */
+                /** @description Only deliveries made at this time or later. */
                 since?: string;
-                /** @description Only those made before this time. */
+                /** @description Only deliveries made before this time. */
                 until?: string;
-                /** @description How many at most. */
+                /** @description Maximum number of items. */
                 limit?: number;
-                /** @description next of the page before. */
+                /** @description The value of next from the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -7664,10 +7870,10 @@ export interface operations {
                 type?: string;
                 /** @description Only events that concern this agent. */
                 agent?: string;
-                /** @description Only events that were taken at this time or later. */
+                /** @description Only events that were accepted at this time or later. */
                 since?: string;
                 limit?: number;
-                /** @description The next of the page before. */
+                /** @description The value of next from the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -7892,7 +8098,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The key's id, or its name if no other live key has it. */
+                /** @description The key's ID, or its name if no other active key has that name. */
                 id: string;
             };
             cookie?: never;
@@ -7922,7 +8128,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The key's id, or its name if no other live key has it. */
+                /** @description The key's ID, or its name if no other active key has that name. */
                 id: string;
             };
             cookie?: never;
@@ -7987,7 +8193,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path?: never;
@@ -8175,7 +8381,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path?: never;
@@ -8195,6 +8401,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-metrics": {
+        parameters: {
+            query?: {
+                /** @description Dimension of the series. */
+                by?: "all" | "server" | "tool" | "agent" | "user" | "caller" | "entry_point" | "agent_tool" | "user_tool";
+                /** @description Only series with one of these first keys: servers, agents, users, issuers of callers, or entry points. */
+                first?: string[];
+                /** @description Only series with this second key: a tool; for agent_tool and user_tool a server and a tool as server/tool; the subject of a caller. */
+                second?: string;
+                /** @description Start of the period. By default one hour before to. */
+                from?: string;
+                /** @description End of the period. By default now. */
+                to?: string;
+                /** @description Length of a point, such as 1m, 5m, 1h or 24h. By default chosen from the period. Sums are kept per minute for 2 days, per hour for 90 days, and per day permanently. */
+                step?: string;
+                /** @description Maximum number of series; those with the most calls are returned. */
+                limit?: number;
+                /** @description Whether to return the points of each series in addition to its total. */
+                points?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answer"];
                 };
             };
             /** @description Error */
@@ -8338,7 +8590,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -8502,11 +8754,11 @@ export interface operations {
     "export-pack": {
         parameters: {
             query?: {
-                /** @description Servers that are to be in it; absent with agent: all that were brought. */
+                /** @description Servers to export. If server and agent are both absent, all added servers. */
                 server?: string[];
-                /** @description Agents that are to be in it. */
+                /** @description Agents to export. */
                 agent?: string[];
-                /** @description What the pack is called. */
+                /** @description ID of the pack. */
                 id?: string;
                 title?: string;
                 summary?: string;
@@ -8604,7 +8856,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The role. */
+                /** @description Name of the role. */
                 name: string;
             };
             cookie?: never;
@@ -8636,7 +8888,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The role. */
+                /** @description Name of the role. */
                 name: string;
             };
             cookie?: never;
@@ -8792,7 +9044,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -8874,7 +9126,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The room, as Markdown, or with format json as JSON. */
+            /** @description The room as Markdown, or as JSON with format=json. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8897,9 +9149,9 @@ export interface operations {
     "list-messages": {
         parameters: {
             query?: {
-                /** @description Only messages before this one, by id. */
+                /** @description Only messages before the message with this ID. */
                 before?: string;
-                /** @description How many at most. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -8985,7 +9237,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Events of AG-UI 1.0. The body is its RunAgentInput, of which the last message counts, or resume; forwardedProps.agent picks who answers. The run goes on when the stream is closed. */
+            /** @description Events of AG-UI 1.0. The body is a RunAgentInput: only its last message, or resume, is used; forwardedProps.agent selects the agent that answers. The run continues if the stream is closed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9040,11 +9292,11 @@ export interface operations {
     "search-messages": {
         parameters: {
             query?: {
-                /** @description Text to find in messages and in results of tools; case does not matter. */
+                /** @description Text to find in messages and tool results, ignoring case. */
                 q?: string;
-                /** @description Only messages before this one, by id. */
+                /** @description Only messages before the message with this ID. */
                 before?: string;
-                /** @description How many at most. */
+                /** @description Maximum number of items. */
                 limit?: number;
             };
             header?: never;
@@ -9088,7 +9340,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events of AG-UI 1.0, of every run: of one that goes on from its beginning, then as they happen, for as long as the caller is in the room. */
+            /** @description Events of AG-UI 1.0 from all runs. A current run is streamed from its beginning. The stream ends when the caller is no longer a member. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9153,7 +9405,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Events: progress and log as MCP has them, then one result (RunResult) or error (Problem). Closing the stream cancels the run. */
+            /** @description Events: progress and log as defined by MCP, then one result (RunResult) or error (Problem). Closing the stream cancels the run. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9205,9 +9457,9 @@ export interface operations {
     "list-schedule-times": {
         parameters: {
             query?: {
-                /** @description As a schedule has it. */
+                /** @description Cron expression, in the form that schedules use. */
                 cron?: string;
-                /** @description Such as Europe/Berlin; absent: UTC. */
+                /** @description Time zone, such as Europe/Berlin. By default UTC. */
                 timezone?: string;
                 limit?: number;
             };
@@ -9241,7 +9493,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -9373,7 +9625,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the secret belongs to, such as a server's id. */
+                /** @description Owner of the secret, such as a server's ID. */
                 owner: string;
                 /** @description The secret's name. */
                 name: string;
@@ -9407,7 +9659,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the secret belongs to, such as a server's id. */
+                /** @description Owner of the secret, such as a server's ID. */
                 owner: string;
                 /** @description The secret's name. */
                 name: string;
@@ -9445,7 +9697,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the secret belongs to, such as a server's id. */
+                /** @description Owner of the secret, such as a server's ID. */
                 owner: string;
                 /** @description The secret's name. */
                 name: string;
@@ -9647,7 +9899,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Events: step (ProbeStep) for each that has passed, then one result (APIPreview) or error (Problem). */
+            /** @description Events: step (ProbeStep) for each completed step, then one result (APIPreview) or error (Problem). */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9713,7 +9965,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Events: step (ProbeStep) for each that has passed, then one result (Probe) or error (Problem). */
+            /** @description Events: step (ProbeStep) for each completed step, then one result (Probe) or error (Problem). */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9800,7 +10052,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -10071,7 +10323,7 @@ export interface operations {
     "get-server-login": {
         parameters: {
             query?: {
-                /** @description Of a server with credentials per-user: the server's own login. */
+                /** @description Use the shared login of a server with credentials per-user. */
                 shared?: boolean;
             };
             header?: never;
@@ -10142,7 +10394,7 @@ export interface operations {
     "delete-server-login": {
         parameters: {
             query?: {
-                /** @description Of a server with credentials per-user: the server's own login. */
+                /** @description Use the shared login of a server with credentials per-user. */
                 shared?: boolean;
             };
             header?: never;
@@ -10396,7 +10648,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Events: step (ProbeStep) for each that has passed, then one result (Suggested) or error (Problem). */
+            /** @description Events: step (ProbeStep) for each completed step, then one result (Suggested) or error (Problem). */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10460,7 +10712,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: step (ProbeStep) for each that has passed, then one result (Probe) or error (Problem). */
+            /** @description Events: step (ProbeStep) for each completed step, then one result (Probe) or error (Problem). */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10732,7 +10984,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -10867,9 +11119,9 @@ export interface operations {
             query?: {
                 /** @description Only the tools of this server. */
                 server?: string;
-                /** @description Only tools that have every word of this text in their name, title or description. */
+                /** @description Only tools with all words of this text in their name, title or description. */
                 q?: string;
-                /** @description Only tools for this role, and those for all. */
+                /** @description Only tools for this role and tools for all roles. */
                 role?: string;
             };
             header?: never;
@@ -10901,9 +11153,9 @@ export interface operations {
     "list-tool-changes": {
         parameters: {
             query?: {
-                /** @description Only changes of this server's tools. */
+                /** @description Only changes to tools of this server. */
                 server?: string;
-                /** @description Only changes of this tool, by its exposed name. */
+                /** @description Only changes to this tool, by its exposed name. */
                 tool?: string;
                 limit?: number;
             };
@@ -11017,7 +11269,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -11278,7 +11530,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -11317,23 +11569,23 @@ export interface operations {
     "get-usage": {
         parameters: {
             query?: {
-                /** @description Only calls of this tool: its exposed name, or the server's own. */
+                /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */
                 server?: string;
-                /** @description Only calls by this user or for them, by agents of theirs too: an id or a name. */
+                /** @description Only calls by this user, or by agents on the user's behalf. A user's ID or name. */
                 user?: string;
-                /** @description Only calls by this agent, or by somebody who acted as it. */
+                /** @description Only calls by this agent, or by users who acted as it. */
                 agent?: string;
-                /** @description Only calls by this caller: a user or the key of a service, by id or name, or an agent, by name. */
+                /** @description Only calls by this caller: the ID or name of a user or of a service's key, or the name of an agent. */
                 caller?: string;
-                /** @description Only calls that came in through this entry point. */
+                /** @description Only calls from this entry point. */
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
-                /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
+                /** @description Only calls that started at this time or later. For sums: from the day of this time, in UTC. */
                 since?: string;
-                /** @description What is summed up. */
+                /** @description Dimension of the sums. */
                 by?: "tool" | "server" | "user" | "agent" | "caller" | "entry_point" | "day";
-                /** @description To the day of this time, in UTC. */
+                /** @description Only calls up to and including the day of this time, in UTC. */
                 until?: string;
             };
             header?: never;
@@ -11495,7 +11747,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                /** @description ETag of the version that you read: its updated_at in double quotes. If it was changed since, the response is 412 and nothing is stored. If absent, the change applies to any stored version. */
                 "If-Match"?: string;
             };
             path: {
@@ -11691,9 +11943,9 @@ export interface operations {
     "view-mail": {
         parameters: {
             query?: {
-                /** @description Only what came after the entry with this seq. */
+                /** @description Only entries after the entry with this seq. */
                 after?: number;
-                /** @description How many seconds to wait for the first. */
+                /** @description Maximum time to wait for the first entry, in seconds. */
                 wait?: number;
             };
             header?: never;
@@ -11725,12 +11977,12 @@ export interface operations {
     "get-view": {
         parameters: {
             query?: {
-                /** @description Read the page again, to see whether the server has another by now. */
+                /** @description Read the page again to check whether the server changed it. */
                 check?: boolean;
             };
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
             };
             cookie?: never;
@@ -11762,7 +12014,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
             };
             cookie?: never;
@@ -11792,9 +12044,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
-                /** @description What was asked, by the ask of the mail. */
+                /** @description The ask of the entry that the App view answers. */
                 ask: string;
             };
             cookie?: never;
@@ -11826,12 +12078,12 @@ export interface operations {
     "get-view-log": {
         parameters: {
             query?: {
-                /** @description Only what came after the entry with this seq. */
+                /** @description Only entries after the entry with this seq. */
                 after?: number;
             };
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
             };
             cookie?: never;
@@ -11863,7 +12115,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
             };
             cookie?: never;
@@ -11897,7 +12149,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
             };
             cookie?: never;
@@ -11933,7 +12185,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
             };
             cookie?: never;
@@ -11965,9 +12217,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The View's id. */
+                /** @description ID of the App view. */
                 id: string;
-                /** @description The tool, as the View calls it. */
+                /** @description The tool's name in the App view. */
                 tool: string;
             };
             cookie?: never;
