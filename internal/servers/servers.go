@@ -135,7 +135,7 @@ func (s *Registry) isVisible(p *junctor.Principal, row *junctor.Server) bool {
 func (s *Registry) VisibleServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.o.Store.For(p.Tenant).Server(ctx, id)
 	if err == nil && !s.isVisible(p, &row) {
-		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "there is no server %q", id)
+		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "unknown server %q", id)
 	}
 	return row, err
 }

@@ -182,7 +182,7 @@ func (t *Tenant) leaveRooms(ctx context.Context, tx *sql.Tx, kind, member string
 // roomNotFound is the error for a room that the tenant does not have. It is the same as
 // for a room that the caller is not in.
 func roomNotFound(id string) error {
-	return notFound("the room %q does not exist, or you are not a member; junctor room ls lists your rooms", id)
+	return notFound("unknown room %q, or you are not a member; junctor room ls lists your rooms", id)
 }
 
 // scanRoom reads the columns of roomColumns. fillMembers reads the members.

@@ -68,7 +68,7 @@ func (w *Worker) List(ctx context.Context, tenant junctor.TenantID, f queue.Filt
 func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (Delivery, error) {
 	j, err := w.o.Queue.Get(ctx, tenant, id)
 	if err == nil && j.Queue != Deliveries || junctor.CodeOf(err) == junctor.CodeNotFound {
-		return Delivery{}, junctor.Errorf(junctor.CodeNotFound, "there is no delivery %q; junctor delivery ls shows them", id)
+		return Delivery{}, junctor.Errorf(junctor.CodeNotFound, "unknown delivery %q; junctor delivery ls lists the deliveries", id)
 	}
 	if err != nil {
 		return Delivery{}, err

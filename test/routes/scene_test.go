@@ -197,7 +197,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 	case "model":
 		return s.add("POST", "/models", fmt.Sprintf(`{"name":%q,"kind":"openai","model":%q,"base_url":%q}`, s.name(), within, s.peer)).Name
 	case "catalog":
-		name := "catalog"
+		name := "fleet"
 		if fresh {
 			name = s.name()
 		}

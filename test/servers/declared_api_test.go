@@ -192,7 +192,7 @@ func TestAPIsAreExportedAndApplied(t *testing.T) {
 	if got := toolsOf(t, two, "pets"); !slices.Equal(got, []string{"felines", "wolves"}) {
 		t.Errorf("%v", got)
 	}
-	if got := apply(two, "servers:\n  pets: {url: 'https://x'}\n", true); !strings.Contains(got, `"action":"conflict"`) || !strings.Contains(got, "is auto-generated, and one that is bring-your-own is wanted") {
+	if got := apply(two, "servers:\n  pets: {url: 'https://x'}\n", true); !strings.Contains(got, `"action":"conflict"`) || !strings.Contains(got, "is auto-generated, and the change requires one that is bring-your-own") {
 		t.Errorf("%s", got)
 	}
 	if got := apply(two, "servers: {}\n", false); strings.Count(got, `"action":"remove"`) != 2 || len(toolsOf(t, two, "pets")) != 0 {

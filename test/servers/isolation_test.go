@@ -200,7 +200,7 @@ func TestIsolationIsStored(t *testing.T) {
 		wg.Go(func() {
 			r := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks__ask","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`,
 				"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: asks__ask", "Accept: application/json, text/event-stream")
-			if !strings.Contains(r.Body, "several calls are under way") {
+			if !strings.Contains(r.Body, "several calls are in progress") {
 				t.Errorf("asked one of two: %s", r.Body)
 			}
 		})
@@ -208,7 +208,7 @@ func TestIsolationIsStored(t *testing.T) {
 	wg.Wait()
 	isolated := func() bool {
 		body := i.Do(t, "GET", "/api/v1/servers/asks", "").Body
-		return strings.Contains(body, `"isolation":"session"`) && strings.Contains(body, `"isolation_reason":"it asked`)
+		return strings.Contains(body, `"isolation":"session"`) && strings.Contains(body, `"isolation_reason":"it sent its client a request`)
 	}
 	poll.Until(t, "isolation", time.Minute, isolated)
 	i.Stop()

@@ -88,7 +88,7 @@ func (r *rig) pushes(urls []string) int {
 		switch {
 		case strings.Contains(a.Body, `"completed"`):
 			wait = append(wait, id)
-		case !strings.Contains(a.Body, "url is an http or https address"):
+		case !strings.Contains(a.Body, "url must be an http or https URL"):
 			r.t.Errorf("%s: %d %s", url, a.Status, a.Body)
 		}
 	}

@@ -368,10 +368,10 @@ func TestMissing(t *testing.T) {
 	heard := r.up.calls.Load()
 	for _, era := range program.Eras() {
 		for key, want := range map[string][]string{
-			bob:              {at, "junctor server credential set notes", "of your own"},
+			bob:              {at, "junctor server credential set notes", "with your own credentials"},
 			agent.Key:        {at, "the agent his"},
 			orphan.Key:       {"the agent nobodys"},
-			testkit.AdminKey: {"belongs to none"},
+			testkit.AdminKey: {"belongs to no user"},
 		} {
 			a := call(t, program.NewCaller(t, era, r.URL, key), "bob-1")
 			if a.OK || a.Status != http.StatusOK || !strings.Contains(a.Body, `"code":"unauthenticated"`) {
