@@ -51,7 +51,7 @@ func commandGroups() []commandGroup {
 			{[]string{"key", "consent", "limit"}, "Manage keys, OAuth consents and limits"},
 		}},
 		{"observe", "Observe", []helpLine{
-			{[]string{"stats", "usage"}, "Show rates, errors, latencies and sums of calls"},
+			{[]string{"stats", "usage"}, "Show rates, errors and sums of calls"},
 			{[]string{"call", "audit"}, "Show calls and the journal"},
 		}},
 		{"events", "Events", []helpLine{
