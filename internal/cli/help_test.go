@@ -175,7 +175,7 @@ func TestArgumentErrors(t *testing.T) {
 		{[]string{"tool", "call", "x", "--arg", "a=1", "--json", "{}"}, "error: --arg and --json exclude each other\n"},
 		{[]string{"call", "ls", "--limit", "x"}, `error: --limit "x": must be a whole number`},
 		{[]string{"server", "set", "x", "--isolation", "nope"}, `error: --isolation "nope": use shared, session or user`},
-		{[]string{"server", "set", "x", "--call-timeout", "10"}, `error: --call-timeout "10" is no duration; write it with a unit`},
+		{[]string{"server", "set", "x", "--call-timeout", "10"}, `error: --call-timeout "10" is not a valid duration; use a unit`},
 		{[]string{"help", "tol"}, `error: junctor has no command "tol"; did you mean tool?`},
 	} {
 		code, _, stderr := main(t, []string{"HOME=" + t.TempDir()}, tt.args...)
@@ -195,7 +195,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		{"server set", "an admin set overrides.echo.read_only for it", "an admin set --read-only echo for it"},
 		{"server add", "believe_annotations is set by the operator", "--believe-annotations is set by the operator"},
 		{"agent set", "the request is not valid: expected number >= 0 (body/limits/per_second)", "the request is not valid: expected number >= 0 (--per-second)"},
-		{"agent set", "burst requires per_second", "burst goes with --per-second, which is not set"},
+		{"agent set", "burst requires per_second", "burst requires --per-second"},
 		{"server add", "isolation: unknown", "--isolation: unknown"},
 		{"tool call", "the tool demo__some_tool needs an_argument", "the tool demo__some_tool needs an_argument"},
 		{"key create", "expires_at is later than 2030", "--expires is later than 2030"},

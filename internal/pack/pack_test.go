@@ -71,7 +71,7 @@ func TestFill(t *testing.T) {
 	for what, c := range map[string]struct{ answers, names map[string]string }{
 		"has no question":        {answers: map[string]string{"hots": "x"}},
 		"no server or agent":     {names: map[string]string{"note": "x"}},
-		"not a server id":        {names: map[string]string{"notes": "No"}},
+		"not a valid server id":  {names: map[string]string{"notes": "No"}},
 		"of a masked credential": {answers: map[string]string{"token": "***"}},
 	} {
 		if _, err := p.Fill(c.answers, c.names); err == nil || !strings.Contains(err.Error(), what) {

@@ -93,7 +93,7 @@ func TestProviderRefused(t *testing.T) {
 		"no state":           {func(p *idp) { p.query = func(q url.Values) { q.Del("state") } }, 403, "started in another browser"},
 		"no code":            {func(p *idp) { p.query = func(q url.Values) { q.Del("code") } }, 403, "has no code"},
 		"the person said no": {func(p *idp) { p.query = func(q url.Values) { q.Set("error", "access_denied"); q.Del("code") } }, 403, "access_denied"},
-		"unverified address": {func(p *idp) { p.person["email_verified"] = false }, 403, "not made sure"},
+		"unverified address": {func(p *idp) { p.person["email_verified"] = false }, 403, "has not verified your e-mail address"},
 		"another domain":     {func(p *idp) { p.person["email"] = "ann@evil.example" }, 403, "domain"},
 		"a subdomain":        {func(p *idp) { p.person["email"] = "ann@x.example.com" }, 403, "domain"},
 		"a likeness":         {func(p *idp) { p.person["email"] = "ann@example.com@evil.example" }, 403, "domain"},
@@ -214,7 +214,7 @@ func TestProviderLinks(t *testing.T) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 	}
-	refused("There is no user ann@example.com here")
+	refused("The user ann@example.com does not exist")
 	if r := i.Do(t, "POST", "/api/v1/users", `{"name":"ann@example.com","role":"viewer"}`, acme); r.Status != 201 {
 		t.Fatal(r.Body)
 	}
@@ -225,16 +225,16 @@ func TestProviderLinks(t *testing.T) {
 	}
 	// The address was given to somebody else since.
 	p.set(func(p *idp) { p.person["sub"] = "2" })
-	refused("who is not you")
+	refused("does not identify you as that user")
 	// Nor is an address that nobody made sure of anybody's.
 	p.set(func(p *idp) { p.person["sub"], p.person["email_verified"] = "3", false })
-	refused("not made sure")
+	refused("has not verified your e-mail address")
 	// Somebody who is switched off stays out.
 	p.set(func(p *idp) { p.person["sub"], p.person["email_verified"] = "1", true })
 	if r := i.Do(t, "PATCH", "/api/v1/users/ann@example.com", `{"disabled":true}`, acme); r.Status != 200 {
 		t.Fatal(r.Body)
 	}
-	refused("switched off")
+	refused("Your account is disabled")
 }
 
 func TestProviderUnreachable(t *testing.T) {

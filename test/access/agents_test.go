@@ -412,7 +412,7 @@ func TestWhatAnAgentCannotBe(t *testing.T) {
 		`{"name":"y","role":"Cook"}`:                        "unknown role",
 		`{"name":"y","role":""}`:                            "role",
 		`{"name":"y","tier":"gold"}`:                        "free, pro, unlimited",
-		`{"name":"y","limits":{"per_day":-1}}`:              "below zero",
+		`{"name":"y","limits":{"per_day":-1}}`:              "must not be negative",
 		`{"name":"y","tools":["alpha"]}`:                    "unknown tool",
 		`{"name":"y","tools":["alpha/"]}`:                   "server/name",
 		`{"name":"y","tools":["alpha/uno"]}`:                "did you mean one",

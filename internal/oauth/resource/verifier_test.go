@@ -256,7 +256,7 @@ func TestOnlySomePeople(t *testing.T) {
 	a := oauthserver.Start(t)
 	i := start(t, a, testkit.Settings{"oauth-users": "link", "oauth-domains": ""})
 	text := mint(t, a, i, nil)
-	if r := echo(t, i, "/mcp", text); r.Status != http.StatusForbidden || !strings.Contains(r.Body, "There is no user ann@example.com here") {
+	if r := echo(t, i, "/mcp", text); r.Status != http.StatusForbidden || !strings.Contains(r.Body, "The user ann@example.com does not exist") {
 		t.Errorf("nobody: %d %s", r.Status, r.Body)
 	}
 	if r := i.Do(t, http.MethodPost, "/api/v1/users", `{"name":"ann@example.com","role":"developer"}`); r.Status != http.StatusCreated {

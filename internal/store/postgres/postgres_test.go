@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 	}{
 		newer:  {junctor.CodeConflict, "newer Junctor"},
 		absent: {junctor.CodeUnavailable, "no database of that name"},
-		"postgres://someone:canary@127.0.0.1:1/x?connect_timeout=2": {junctor.CodeUnavailable, "cannot be reached"},
+		"postgres://someone:canary@127.0.0.1:1/x?connect_timeout=2": {junctor.CodeUnavailable, "is unreachable"},
 		"postgres://someone:canary@127.0.0.1:port/x":                {junctor.CodeInvalid, "postgres://user:password@host"},
 		"mysql://someone:canary@127.0.0.1/x":                        {junctor.CodeInvalid, "postgres://user:password@host"},
 	} {
