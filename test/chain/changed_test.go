@@ -86,7 +86,7 @@ func TestEachChangedByteIsFound(t *testing.T) {
 			what := fmt.Sprintf("%s, block %d", shape, i)
 			r.gateway.spoilBlock(block)
 			told := tell(42, uri, erc8004.Word{})
-			says(what, 42, "not what its identifier says")
+			says(what, 42, "does not match its identifier")
 			if len(a.got()) != told {
 				t.Errorf("%s: it was delivered", what)
 			}
@@ -126,7 +126,7 @@ func TestEachChangedByteIsFound(t *testing.T) {
 			e.emit(t, identityRegistry, metadataSet, 43, "look", "look", "anew")
 		}
 		told := tell(43, "", erc8004.Word{})
-		says(what, 43, "registration", "not what its identifier says")
+		says(what, 43, "registration", "does not match its identifier")
 		if len(a.got()) != told {
 			t.Errorf("%s: it was delivered", what)
 		}

@@ -112,7 +112,7 @@ func TestDiscoveredEndpointsAreServers(t *testing.T) {
 	tell()
 	poll.Until(t, "it is held", patience, func() bool {
 		return slices.ContainsFunc(r.deliveries(t, 42), func(d map[string]any) bool {
-			return d["state"] == "held" && strings.Contains(fmt.Sprint(d["error"]), "switched off")
+			return d["state"] == "held" && strings.Contains(fmt.Sprint(d["error"]), "is disabled")
 		})
 	})
 	is("it stays off", map[string]string{"id": id, "state": "inactive"})

@@ -67,7 +67,7 @@ func TestGrants(t *testing.T) {
 					Verdict, Remedy string
 				}
 			}
-			if err := json.Unmarshal([]byte(shown), &traces); err != nil || len(traces.Items) < 2 || traces.Items[0].OK || !strings.Contains(traces.Items[0].Remedy, "check the subject") {
+			if err := json.Unmarshal([]byte(shown), &traces); err != nil || len(traces.Items) < 2 || traces.Items[0].OK || !strings.Contains(traces.Items[0].Remedy, "check subject") {
 				t.Errorf("the trace: %v %+v", err, traces)
 			}
 
