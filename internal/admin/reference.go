@@ -161,7 +161,7 @@ func resolveSchema(doc *huma.OpenAPI, s *huma.Schema) *huma.Schema {
 // fieldsOf gives the members of an object type, the required ones first.
 func fieldsOf(doc *huma.OpenAPI, s *huma.Schema) []apiField {
 	s = resolveSchema(doc, s)
-	var fields []apiField
+	fields := make([]apiField, 0, len(s.Properties))
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
 		fields = append(fields, apiField{Name: name, Type: typeNameOf(p), Required: slices.Contains(s.Required, name), Description: p.Description})

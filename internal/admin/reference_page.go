@@ -73,8 +73,9 @@ type textPart struct {
 
 // splitCode splits a text at its backquotes.
 func splitCode(text string) []textPart {
-	var parts []textPart
-	for i, s := range strings.Split(text, "`") {
+	pieces := strings.Split(text, "`")
+	parts := make([]textPart, 0, len(pieces))
+	for i, s := range pieces {
 		parts = append(parts, textPart{s, i%2 == 1})
 	}
 	return parts

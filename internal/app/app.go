@@ -201,7 +201,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openJournal(ctx); err != nil {
 		return err
 	}
-	if err := a.openSeries(); err != nil {
+	if err := a.openSeries(); err != nil { //nolint:contextcheck // its goroutines live until Close, not until ctx ends
 		return err
 	}
 	if err := a.openReplicas(); err != nil {

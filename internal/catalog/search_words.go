@@ -69,10 +69,10 @@ func newSearchWords() *searchWords {
 	for _, stem := range stemWords(actionNouns) {
 		w.nouns[stem] = true
 	}
-	for _, word := range strings.Fields(weakWords) {
+	for word := range strings.FieldsSeq(weakWords) {
 		w.weak[word] = true
 	}
-	for _, word := range strings.Fields(fillerWords) {
+	for word := range strings.FieldsSeq(fillerWords) {
 		w.fillers[word] = true
 	}
 	for line := range strings.Lines(synonymGroups) {

@@ -282,13 +282,13 @@ func wrapText(text string, width int) string {
 		}
 		line = ""
 	}
-	for _, source := range strings.Split(text, "\n") {
+	for source := range strings.SplitSeq(text, "\n") {
 		if source == "" || strings.HasPrefix(source, " ") {
 			flush()
 			out = append(out, source)
 			continue
 		}
-		for _, word := range strings.Fields(source) {
+		for word := range strings.FieldsSeq(source) {
 			switch {
 			case line == "":
 				line = word

@@ -80,7 +80,7 @@ func TestHelpSettings(t *testing.T) {
 	if code != exitOK {
 		t.Errorf("exit %d", code)
 	}
-	for _, line := range strings.Split(stdout, "\n") {
+	for line := range strings.SplitSeq(stdout, "\n") {
 		if utf8.RuneCountInString(line) > helpWidth && strings.Contains(strings.TrimSpace(line), " ") {
 			t.Errorf("wider than %d: %q", helpWidth, line)
 		}

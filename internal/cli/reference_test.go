@@ -168,7 +168,7 @@ func markdownCell(s string) string {
 func markdownText(s string) string {
 	var out []string
 	inBlock := false
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		if indented := strings.HasPrefix(line, "  "); indented != inBlock {
 			fence := "```"
 			if indented {
@@ -193,7 +193,7 @@ func TestExamplesParse(t *testing.T) {
 	t.Parallel()
 	count := 0
 	walkCommands((&cli{}).newRootCommand(), func(cmd *cobra.Command) {
-		for _, line := range strings.Split(cmd.Example, "\n") {
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
 			for _, words := range junctorCommands(line) {
 				count++
 				if err := parseExample(words); err != nil {

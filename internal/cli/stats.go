@@ -123,6 +123,7 @@ func statsLabel(by series.Dimension, line *series.Line, names *callerNames) stri
 		}
 	case series.ByUser, series.ByUserTool:
 		first = names.user(first)
+	default:
 	}
 	return cmp.Or(strings.Trim(first+"/"+line.Second, "/"), "-")
 }

@@ -175,7 +175,7 @@ func (r *StreamStore) appendEvent(commands [][]any, key string, s *gateway.Store
 	}
 	commands = append(commands, set)
 	if len(s.Delete) > 0 {
-		remove := []any{"HDEL", key}
+		remove := append(make([]any, 0, 2+len(s.Delete)), "HDEL", key)
 		for _, n := range s.Delete {
 			remove = append(remove, n)
 		}

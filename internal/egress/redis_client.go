@@ -172,7 +172,7 @@ func NewRedisScript(source string) RedisScript {
 // Run runs a script by its digest, and sends the script itself only if the Redis does
 // not know it.
 func (c *RedisClient) Run(ctx context.Context, s RedisScript, keys []string, args ...any) (any, error) {
-	tail := []any{len(keys)}
+	tail := append(make([]any, 0, 1+len(keys)+len(args)), len(keys))
 	for _, k := range keys {
 		tail = append(tail, k)
 	}
@@ -257,7 +257,7 @@ func (c *RedisClient) takeIdle(ctx context.Context) (*redisConn, error) {
 			return conn, nil
 		}
 		if unused < redisMaxIdle {
-			if _, err := conn.command(c.deadline(ctx, 0), "PING"); err == nil {
+			if err := conn.command(c.deadline(ctx, 0), "PING"); err == nil {
 				return conn, nil
 			}
 		}
@@ -288,7 +288,7 @@ func (c *RedisClient) open(ctx context.Context) (*redisConn, error) {
 		setup = append(setup, []any{"SELECT", c.options.Database})
 	}
 	for _, command := range setup {
-		if _, err := conn.command(end, command...); err != nil {
+		if err := conn.command(end, command...); err != nil {
 			_ = conn.Close()
 			return nil, redisConnError(c.options.Address, err)
 		}

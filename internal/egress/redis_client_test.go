@@ -351,7 +351,7 @@ func TestRedisTimeouts(t *testing.T) {
 	_, err = c.Do(t.Context(), "PING")
 	code(err, junctor.CodeTimeout)
 	_ = c.Close()
-	s.Listener.Close()
+	s.Close()
 	_, err = NewRedisClient(RedisOptions{Address: s.Addr().String()}).Do(t.Context(), "PING")
 	code(err, junctor.CodeUnreachable)
 }

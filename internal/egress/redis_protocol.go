@@ -62,17 +62,17 @@ func newRedisConn(conn net.Conn) *redisConn {
 // Close closes the connection.
 func (c *redisConn) Close() error { return c.conn.Close() }
 
-// command sends one command. An error that the Redis returned is an error.
-func (c *redisConn) command(deadline time.Time, args ...any) (any, error) {
+// command sends one command whose reply says only whether it worked.
+func (c *redisConn) command(deadline time.Time, args ...any) error {
 	request, err := appendRedisCommands(nil, [][]any{args})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	replies, err := c.exchange(request, 1, deadline)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return replies[0], firstRedisError(replies)
+	return firstRedisError(replies)
 }
 
 // exchange sends a request and reads n replies. After an error the connection cannot be

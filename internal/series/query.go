@@ -129,7 +129,8 @@ func chooseStep(period, least time.Duration) time.Duration {
 			return step
 		}
 	}
-	return max(day, (period/wantPoints/day+1)*day)
+	days := int64(period/wantPoints/day) + 1
+	return time.Duration(days) * day
 }
 
 // Read answers a query.

@@ -22,6 +22,7 @@ func (k knownServers) KnownServers(context.Context, *junctor.Principal) (map[str
 func TestWhoMayReadSeries(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		c := newClock()
 		r := newReplica(t, db, "one", c)
 		for range 300 {
@@ -81,6 +82,7 @@ func TestWhoMayReadSeries(t *testing.T) {
 func TestStepsOfAQuery(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 		const day = 24 * time.Hour
 		for _, tt := range []struct {

@@ -86,7 +86,7 @@ type replica struct {
 
 func newReplica(t *testing.T, db store.Database, name string, c *clock) *replica {
 	t.Helper()
-	r := &replica{t: t, db: db, name: name, dir: filepath.Join(t.TempDir(), "journal"), clock: c, rand: rand.New(rand.NewPCG(1, uint64(len(name))))} //nolint:gosec // a test
+	r := &replica{t: t, db: db, name: name, dir: filepath.Join(t.TempDir(), "journal"), clock: c, rand: rand.New(rand.NewPCG(1, uint64(len(name))))}
 	r.start()
 	t.Cleanup(func() { r.stop(true) })
 	return r
@@ -294,6 +294,7 @@ func compareNumbers(t *testing.T, what string, got *series.Numbers, want *expect
 func TestNumbersAreThoseOfTheJournal(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		c := newClock()
 		one, two := newReplica(t, db, "one", c), newReplica(t, db, "two", c)
 		for round := range 6 {
@@ -329,6 +330,7 @@ func TestNumbersAreThoseOfTheJournal(t *testing.T) {
 func TestFollowerFarBehind(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		c := newClock()
 		r := newReplica(t, db, "one", c)
 		r.flush() // it follows from here on

@@ -147,7 +147,7 @@ func addCounts(ctx context.Context, tx *sql.Tx, dialect store.Dialect, list stri
 }
 
 func countsQuery(dialect store.Dialect) string {
-	var add []string
+	add := make([]string, 0, len(columns()))
 	for _, c := range columns() {
 		add = append(add, c+" = series."+c+" + excluded."+c)
 	}

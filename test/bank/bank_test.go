@@ -259,7 +259,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	fails(`an agent "bank" already exists; choose another name for this one in names (--as bank=NAME)`, "pack", "add", "bank")
-	fails(`there is another server "map" already`, "pack", "add", "bank", "--as", "bank=branch", "--answer", "map_server_url=http://127.0.0.1:1/mcp")
+	fails(`another server "map" already exists`, "pack", "add", "bank", "--as", "bank=branch", "--answer", "map_server_url=http://127.0.0.1:1/mcp")
 	fails("the server bank cannot be renamed", "pack", "add", "bank", "--as", "server/bank=other")
 	if out := run("pack", "add", "bank", "--as", "bank=branch", "--yes"); !strings.Contains(out, "bank is here already, and is used as it is") || !strings.Contains(out, "added the agent branch") {
 		t.Errorf("beside the demo's: %s", out)

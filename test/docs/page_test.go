@@ -82,7 +82,7 @@ func (p *page) serve(documented, actual string) {
 // script puts a program into the PATH of the page.
 func (p *page) script(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(p.bin, name), []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(p.bin, name), []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -41,7 +41,7 @@ func TestSpelling(t *testing.T) {
 	if len(used) < 2000 {
 		t.Fatalf("found %d words: the search is broken", len(used))
 	}
-	wrong := misspellings()
+	wrong := misspellings(t)
 	for _, word := range sortedNames(used) {
 		if right := wrong[word]; right != "" {
 			t.Errorf("%s: %q is spelled %q", used[word], word, right)
@@ -78,7 +78,7 @@ func TestSpellingPlanted(t *testing.T) {
 	if want := `README.md:3: spell "gatway" right, or add it to ` + knownFile; len(problems) != 1 || problems[0] != want {
 		t.Errorf("got %q, want %q", problems, want)
 	}
-	wrong := misspellings()
+	wrong := misspellings(t)
 	for mistake, right := range wrong {
 		if wrong[right] != "" {
 			t.Errorf("%q, for %q, is a mistake, too", right, mistake)
@@ -131,29 +131,14 @@ func (f wordFinder) find(line string) (words []string) {
 }
 
 // misspellings returns common mistakes, which -update does not make known.
-func misspellings() map[string]string {
+func misspellings(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "misspellings.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := map[string]string{}
-	for pair := range strings.FieldsSeq(`
-		accesible:accessible accomodate:accommodate accross:across acheive:achieve adress:address agressive:aggressive allways:always
-		anwser:answer apparant:apparent arguement:argument assignement:assignment asynchonous:asynchronous authentification:authentication
-		availabe:available availible:available becuase:because befor:before begining:beginning beleive:believe calender:calendar
-		comand:command commited:committed commiting:committing compatability:compatibility compatable:compatible concious:conscious
-		connexion:connection consistant:consistent containes:contains correclty:correctly curent:current defaut:default
-		definately:definitely dependancy:dependency dependant:dependent depricated:deprecated descripion:description diferent:different
-		dissapear:disappear documention:documentation doesnt:doesn't dont:don't embarass:embarrass enviroment:environment
-		exceded:exceeded existance:existence expresion:expression familar:familiar fullfil:fulfill grammer:grammar gaurantee:guarantee
-		garantee:guarantee happend:happened immediatly:immediately independant:independent infomation:information initalize:initialize
-		isnt:isn't judgement:judgment lenght:length libary:library maintainance:maintenance managment:management neccessary:necessary
-		necesary:necessary noticable:noticeable occassion:occasion occured:occurred occurence:occurrence ocurred:occurred
-		overriden:overridden paramater:parameter parametre:parameter particulary:particularly perfomance:performance permision:permission
-		persistant:persistent preceeding:preceding prefered:preferred priviledge:privilege proccess:process publically:publicly
-		recieve:receive recieved:received recomend:recommend refered:referred refering:referring relevent:relevant remaning:remaining
-		reponse:response repsonse:response requirment:requirement responsability:responsibility retreive:retrieve scheduel:schedule
-		secruity:security sepcific:specific seperate:separate seperated:separated sevice:service similiar:similar spefic:specific
-		sucess:success succesful:successful successfull:successful sucessful:successful supress:suppress suprise:surprise
-		syncronous:synchronous teh:the thier:their threshhold:threshold throught:through tommorow:tomorrow transfered:transferred
-		truely:truly unavaliable:unavailable unecessary:unnecessary unneccessary:unnecessary untill:until usefull:useful
-		usally:usually vaild:valid visable:visible wether:whether wich:which writen:written wont:won't cant:can't`) {
+	for pair := range strings.FieldsSeq(string(text)) {
 		wrong, right, _ := strings.Cut(pair, ":")
 		list[wrong] = right
 	}

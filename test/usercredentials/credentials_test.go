@@ -386,7 +386,7 @@ func TestMissing(t *testing.T) {
 	}
 	// An admin at the endpoint of an agent is that admin still.
 	as := r.Do(t, "POST", "/mcp/a/his/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes__tag","arguments":{"nonce":"bob-2"}}}`)
-	if !strings.Contains(as.Body, "unauthenticated") || !strings.Contains(as.Body, "this key belongs to none") {
+	if !strings.Contains(as.Body, "unauthenticated") || !strings.Contains(as.Body, "this key belongs to no user") {
 		t.Errorf("the admin key as an agent: %s", as.Body)
 	}
 	rest := r.Do(t, "POST", "/api/v1/tools/notes__tag/call", `{"arguments":{"nonce":"bob-3"}}`, "Authorization: Bearer "+bob)
