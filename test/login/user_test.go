@@ -104,7 +104,7 @@ func TestNobodyActsAsAnother(t *testing.T) {
 						r := o.Do(t, "POST", "/mcp/request", plainCall, key)
 						// On a busy machine all tokens may end again between a renewal and
 						// its use. Then the call fails, as it should, and the user repeats it.
-						for try := 0; try < 5 && strings.Contains(r.Body, "refuses a token that"); try++ {
+						for try := 0; try < 5 && strings.Contains(r.Body, "rejects a token that"); try++ {
 							r = o.Do(t, "POST", "/mcp/request", plainCall, key)
 						}
 						if !strings.Contains(r.Body, want) {
