@@ -115,7 +115,7 @@ func StartOn(t testing.TB, way Way, l net.Listener) *Server {
 	s.URL, s.Addr = hs.URL, hs.Listener.Addr().String()
 	t.Cleanup(func() {
 		close(gone)
-		_ = hs.Config.Close() // first, and streams too: a session waits for the requests that it has
+		_ = hs.Config.Close()            // first, and streams too: a session waits for the requests that it has
 		for ss := range sdk.Sessions() { // those whose end did not reach the server
 			_ = ss.Close()
 		}
