@@ -75,7 +75,7 @@ func (c *cli) statsCommand() *cobra.Command {
 func (c *cli) fetchStats(cmd *cobra.Command, by string, period time.Duration, limit int) (r statsReport, err error) {
 	now := time.Now()
 	query := url.Values{
-		"from": {now.Add(-period).Format(time.RFC3339)}, "to": {now.Format(time.RFC3339)}, "points": {"false"}, "by": {string(series.ByAll)},
+		"from": {now.Add(-period).Format(time.RFC3339)}, "to": {now.Format(time.RFC3339Nano)}, "points": {"false"}, "by": {string(series.ByAll)},
 	}
 	if err := c.requestAPI(cmd, http.MethodGet, "/metrics?"+query.Encode(), nil, &r.All); err != nil {
 		return r, err

@@ -110,7 +110,9 @@ func planQuery(q *Query, now time.Time) (plan, error) {
 		p.stored = kept
 	}
 	p.from = q.From.Unix() / p.step * p.step
-	p.to = (q.To.Unix() + p.step - 1) / p.step * p.step
+	// A period that ends within the first second of a step has that step, too.
+	end := q.To.Add(time.Second - time.Nanosecond).Unix()
+	p.to = (end + p.step - 1) / p.step * p.step
 	if n := (p.to - p.from) / p.step; q.Points && n > MaxPoints {
 		return plan{}, junctor.Errorf(junctor.CodeInvalid, "step %s gives %d points for this period; at most %d are possible, so use a longer step", step, n, MaxPoints)
 	}

@@ -118,3 +118,21 @@ func TestStepsOfAQuery(t *testing.T) {
 		}
 	})
 }
+
+// A period that ends within the first second of a minute has the calls of that second.
+func TestPeriodEndsInTheFirstSecond(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
+		c := newClock()
+		c.add(59*time.Second + 100*time.Millisecond) // 03:03:00.1
+		r := newReplica(t, db, "one", c)
+		r.call()
+		c.add(100 * time.Millisecond)
+		r.flush()
+		got, err := series.Read(t.Context(), db, junctor.DefaultTenant, series.Query{By: series.ByAll, From: c.Now().Add(-time.Hour), To: c.Now(), Limit: 1}, c.Now())
+		if err != nil || got.Count != 1 || got.Series[0].Total.Calls != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
