@@ -6,11 +6,13 @@
 #   tools/flaky.sh internal/guard test/a2a these packages
 #   RUNS=5 OFTEN=50 JOBS=3 tools/flaky.sh  other numbers
 #   tools/flaky.sh table                   the counts so far
+#   tools/flaky.sh list                    the same, as lines for docs/reference/proofs.md
 #
 # It goes round: one run of each package, then the next round, so that each run has
 # other tests as its load. Counts add up in .cache/flaky.tsv (package, runs, failed
-# runs, failed tests), so you can stop it and it goes on where it was. Remove the line
-# of a package after a fix. It fails if any run failed.
+# runs, failed tests), so you can stop it and it goes on where it was. Without that file
+# it goes on from the lines in docs/reference/proofs.md. Remove the line of a package
+# after a fix. It fails if any run failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 counts=.cache/flaky.tsv
@@ -22,7 +24,9 @@ export CI=true JUNCTOR_TEST_NODE="$PWD/.cache/node" JUNCTOR_TEST_BINARY="$PWD/bi
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath"
 export RAPID_CHECKS="${RAPID_CHECKS:-30}"
 mkdir -p .cache bin/test
-touch "$counts"
+if [[ ! -e $counts ]]; then
+	sed -nE '/^<!-- flaky -->$/,/^<!-- end -->$/ s/^- `([^`]+)`: ([0-9]+) runs, ([0-9]+) failed(: (.*))?$/\1\t\2\t\3\t\5/p' docs/reference/proofs.md >"$counts"
+fi
 
 print_table() {
 	sort "$counts" | awk -F'\t' '
@@ -30,10 +34,17 @@ print_table() {
 		{printf "%-28s %6d %6d  %s\n", $1, $2, $3, $4; runs += $2; failed += $3}
 		END {printf "%-28s %6d %6d\n", "total", runs, failed; exit failed > 0}'
 }
-if [[ ${1:-} == table ]]; then
+print_list() { sort "$counts" | awk -F'\t' '{printf "- `%s`: %d runs, %d failed%s\n", $1, $2, $3, ($4 == "") ? "" : ": " $4}'; }
+case ${1:-} in
+table)
 	print_table
 	exit
-fi
+	;;
+list)
+	print_list
+	exit
+	;;
+esac
 
 binaries=$(mktemp -d)
 trap 'rm -rf "$binaries"' EXIT

@@ -44,6 +44,7 @@ chapters() {
 		Allocations: allocations
 		Build: build
 		Mutation tests: mutate
+		Repeated tests: flaky
 		Fuzzing: $(fuzzed | paste -sd' ')
 		Benchmark: bench
 	END
@@ -150,6 +151,12 @@ run() {
 	mutate) # it mutates the code for the tests of `make test`, not the long tests; a stopped run continues if the code is the same
 		(cd tools && go build -o ../.cache/bin/mutate ./mutate) &&
 			env -u JUNCTOR_LONG -u JUNCTOR_PROVE .cache/bin/mutate -summary -results ".cache/mutate-$(code_digest).tsv"
+		;;
+	flaky) # it repeats the tests of `make test`; RUNS=0 only writes the counts so far
+		local odd=0
+		env -u JUNCTOR_LONG -u JUNCTOR_PROVE tools/flaky.sh >"$log" || odd=$?
+		tools/flaky.sh list
+		return "$odd"
 		;;
 	fuzz-*)
 		local dir
