@@ -45,7 +45,7 @@ func (sh *Shelf) Search(p *junctor.Principal, scope Scope, query string, most in
 		return nil
 	}
 	ix := sh.index()
-	visible, count, length := sh.searchable(ix, p, scope)
+	visible, count, length := sh.listSearchable(ix, p, scope)
 	if count == 0 {
 		return nil
 	}
@@ -73,9 +73,9 @@ func (sh *Shelf) Search(p *junctor.Principal, scope Scope, query string, most in
 	return found[:min(len(found), most)]
 }
 
-// searchable returns which tools of the index p sees in a scope, how many they
+// listSearchable returns which tools of the index p sees in a scope, how many they
 // are, and their mean length.
-func (sh *Shelf) searchable(ix *searchIndex, p *junctor.Principal, scope Scope) (visible []bool, count int, length float64) {
+func (sh *Shelf) listSearchable(ix *searchIndex, p *junctor.Principal, scope Scope) (visible []bool, count int, length float64) {
 	visible = make([]bool, len(ix.tools))
 	for i := range ix.tools {
 		t := &ix.tools[i]
@@ -148,7 +148,7 @@ func (q *searchQuery) scoreTool(t *indexedTool, n int, hits [][]float32, length 
 	}
 	score *= met / all // matching every word once beats matching half of them often
 	name, title := &t.terms.name, &t.terms.title
-	share := max(q.coverage(name), q.coverage(title))
+	share := max(q.measureCoverage(name), q.measureCoverage(title))
 	score *= minHeadline + share*share
 	if q.hasHead(name.head) || q.hasHead(title.head) {
 		score *= headFactor
@@ -163,8 +163,8 @@ func (q *searchQuery) scoreTool(t *indexedTool, n int, hits [][]float32, length 
 	return score
 }
 
-// coverage returns the share of a headline's subject that the query has.
-func (q *searchQuery) coverage(h *headline) float64 {
+// measureCoverage returns the share of a headline's subject that the query has.
+func (q *searchQuery) measureCoverage(h *headline) float64 {
 	met, all := 0.0, 0.0
 	for _, w := range h.subject {
 		all += w.weight
@@ -214,7 +214,7 @@ func (q *searchQuery) actionFactor(t *toolTerms) float64 {
 		factor = 1
 	case titled&q.actions != 0:
 		factor = titleActionFactor
-	case (named|titled)&q.actions.groups() != 0:
+	case (named|titled)&q.actions.withGroups() != 0:
 		factor = groupFactor
 	case named|titled == 0:
 		factor = unknownFactor

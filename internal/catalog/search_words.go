@@ -26,8 +26,8 @@ const (
 	actionsRemoving = actionDelete | actionStop
 )
 
-// groups returns all actions of the groups that a has actions of.
-func (a action) groups() action {
+// withGroups returns all actions of the groups that a has actions of.
+func (a action) withGroups() action {
 	var all action
 	for _, group := range []action{actionsReading, actionsWriting, actionsRemoving} {
 		if a&group != 0 {

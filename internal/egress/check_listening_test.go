@@ -2,6 +2,8 @@ package egress
 
 import (
 	"net"
+	"os"
+	"runtime"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -13,6 +15,9 @@ func TestCheckListening(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.2:0") // not where localhost leads
 	if err != nil {
+		if os.Getenv("CI") != "" && runtime.GOOS == "linux" {
+			t.Fatal(err)
+		}
 		t.Skip("this machine has no second loopback address: ", err)
 	}
 	defer l.Close()

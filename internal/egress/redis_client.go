@@ -119,7 +119,7 @@ func (c *RedisClient) Do(ctx context.Context, command ...any) (any, error) {
 
 // DoBlocking is Do for a command that waits in the Redis for up to the given time.
 func (c *RedisClient) DoBlocking(ctx context.Context, wait time.Duration, command ...any) (any, error) {
-	replies, err := c.exchange(ctx, wait, [][]any{command})
+	replies, err := c.exchangeCommands(ctx, wait, [][]any{command})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (c *RedisClient) DoBlocking(ctx context.Context, wait time.Duration, comman
 // Pipeline sends several commands at once and returns their replies, and the first error
 // among them.
 func (c *RedisClient) Pipeline(ctx context.Context, commands [][]any) ([]any, error) {
-	replies, err := c.exchange(ctx, 0, commands)
+	replies, err := c.exchangeCommands(ctx, 0, commands)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (c *RedisClient) Transaction(ctx context.Context, commands [][]any) ([]any,
 	all := make([][]any, 0, len(commands)+2)
 	all = append(all, []any{"MULTI"})
 	all = append(append(all, commands...), []any{"EXEC"})
-	replies, err := c.exchange(ctx, 0, all)
+	replies, err := c.exchangeCommands(ctx, 0, all)
 	if err != nil {
 		return nil, err
 	}
@@ -184,26 +184,26 @@ func (c *RedisClient) Run(ctx context.Context, s RedisScript, keys []string, arg
 	return reply, err
 }
 
-// exchange sends commands on one connection and reads their replies.
-func (c *RedisClient) exchange(ctx context.Context, wait time.Duration, commands [][]any) ([]any, error) {
+// exchangeCommands sends commands on one connection and reads their replies.
+func (c *RedisClient) exchangeCommands(ctx context.Context, wait time.Duration, commands [][]any) ([]any, error) {
 	request, err := appendRedisCommands(nil, commands)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := c.acquire(ctx)
+	conn, err := c.acquireConn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	replies, err := conn.exchange(request, len(commands), c.deadline(ctx, wait))
-	c.release(conn, err)
+	replies, err := conn.exchangeRequest(request, len(commands), c.requestDeadline(ctx, wait))
+	c.releaseConn(conn, err)
 	if err != nil {
 		return nil, redisConnError(c.options.Address, err)
 	}
 	return replies, nil
 }
 
-// deadline is when a command must be answered that may wait in the Redis.
-func (c *RedisClient) deadline(ctx context.Context, wait time.Duration) time.Time {
+// requestDeadline is when a command must be answered that may wait in the Redis.
+func (c *RedisClient) requestDeadline(ctx context.Context, wait time.Duration) time.Time {
 	at := time.Now().Add(c.options.Timeout + wait)
 	if end, ok := ctx.Deadline(); ok && end.Before(at) {
 		return end
@@ -211,8 +211,8 @@ func (c *RedisClient) deadline(ctx context.Context, wait time.Duration) time.Tim
 	return at
 }
 
-// acquire returns a connection, an idle one if there is any that works.
-func (c *RedisClient) acquire(ctx context.Context) (*redisConn, error) {
+// acquireConn returns a connection, an idle one if there is any that works.
+func (c *RedisClient) acquireConn(ctx context.Context) (*redisConn, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
@@ -227,7 +227,7 @@ func (c *RedisClient) acquire(ctx context.Context) (*redisConn, error) {
 	}
 	conn, err := c.takeIdle(ctx)
 	if conn == nil && err == nil {
-		conn, err = c.open(ctx)
+		conn, err = c.openConn(ctx)
 	}
 	if err != nil {
 		<-c.places
@@ -257,7 +257,7 @@ func (c *RedisClient) takeIdle(ctx context.Context) (*redisConn, error) {
 			return conn, nil
 		}
 		if unused < redisMaxIdle {
-			if err := conn.command(c.deadline(ctx, 0), "PING"); err == nil {
+			if err := conn.sendCommand(c.requestDeadline(ctx, 0), "PING"); err == nil {
 				return conn, nil
 			}
 		}
@@ -267,9 +267,9 @@ func (c *RedisClient) takeIdle(ctx context.Context) (*redisConn, error) {
 	}
 }
 
-// open opens a connection and signs in.
-func (c *RedisClient) open(ctx context.Context) (*redisConn, error) {
-	end := c.deadline(ctx, 0)
+// openConn opens a connection and signs in.
+func (c *RedisClient) openConn(ctx context.Context) (*redisConn, error) {
+	end := c.requestDeadline(ctx, 0)
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	netConn, err := c.options.Dial(ctx, c.options.Address, c.options.Secure)
@@ -288,7 +288,7 @@ func (c *RedisClient) open(ctx context.Context) (*redisConn, error) {
 		setup = append(setup, []any{"SELECT", c.options.Database})
 	}
 	for _, command := range setup {
-		if err := conn.command(end, command...); err != nil {
+		if err := conn.sendCommand(end, command...); err != nil {
 			_ = conn.Close()
 			return nil, redisConnError(c.options.Address, err)
 		}
@@ -296,8 +296,8 @@ func (c *RedisClient) open(ctx context.Context) (*redisConn, error) {
 	return conn, nil
 }
 
-// release returns a connection after a command; err is that of the connection.
-func (c *RedisClient) release(conn *redisConn, err error) {
+// releaseConn returns a connection after a command; err is that of the connection.
+func (c *RedisClient) releaseConn(conn *redisConn, err error) {
 	defer func() { <-c.places }()
 	if err != nil {
 		_ = conn.Close()

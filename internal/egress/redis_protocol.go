@@ -62,22 +62,22 @@ func newRedisConn(conn net.Conn) *redisConn {
 // Close closes the connection.
 func (c *redisConn) Close() error { return c.conn.Close() }
 
-// command sends one command whose reply says only whether it worked.
-func (c *redisConn) command(deadline time.Time, args ...any) error {
+// sendCommand sends one command whose reply says only whether it worked.
+func (c *redisConn) sendCommand(deadline time.Time, args ...any) error {
 	request, err := appendRedisCommands(nil, [][]any{args})
 	if err != nil {
 		return err
 	}
-	replies, err := c.exchange(request, 1, deadline)
+	replies, err := c.exchangeRequest(request, 1, deadline)
 	if err != nil {
 		return err
 	}
 	return firstRedisError(replies)
 }
 
-// exchange sends a request and reads n replies. After an error the connection cannot be
+// exchangeRequest sends a request and reads n replies. After an error the connection cannot be
 // used any more.
-func (c *redisConn) exchange(request []byte, n int, deadline time.Time) ([]any, error) {
+func (c *redisConn) exchangeRequest(request []byte, n int, deadline time.Time) ([]any, error) {
 	if err := c.conn.SetDeadline(deadline); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (d *apiClient) streamEvents(ctx context.Context, r apiRequest) iter.Seq2[wi
 	return func(yield func(wire.Event, error) bool) {
 		exchange, cancel := context.WithCancel(ctx)
 		defer cancel()
-		resp, err := d.send(exchange, r) //nolint:bodyclose // closeBody does
+		resp, err := d.sendRequest(exchange, r) //nolint:bodyclose // closeBody does
 		if err != nil {
 			yield(wire.Event{}, err)
 			return
@@ -72,9 +72,9 @@ func (d *apiClient) streamEvents(ctx context.Context, r apiRequest) iter.Seq2[wi
 	}
 }
 
-// send sends a request and returns the response if it can be an event stream. The
+// sendRequest sends a request and returns the response if it can be an event stream. The
 // caller closes its body.
-func (d *apiClient) send(ctx context.Context, r apiRequest) (*http.Response, error) {
+func (d *apiClient) sendRequest(ctx context.Context, r apiRequest) (*http.Response, error) {
 	body, err := json.Marshal(r.body)
 	if err != nil {
 		return nil, &agent.ProviderError{Cause: err, Message: "the request to " + r.url.Host + " cannot be encoded: " + d.cleanText(err.Error())}
