@@ -346,7 +346,7 @@ func (c *cli) tryDatabase(ctx context.Context, cfg *config.Config) (journal []st
 		return nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "junctor.db")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, instance.CheckJournalHasDatabase(ctx, cfg)
 	}
 	err = c.withInstance(ctx, cfg, func(a *app.App) error {
 		journal = a.JournalProblems()
