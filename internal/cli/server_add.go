@@ -360,11 +360,11 @@ func (c *cli) serverAdd() *cobra.Command {
 				return err
 			}
 			if !c.wantsJSON() {
-				next := "junctor tool ls --server " + added.ID + " lists its tools"
-				if s.LogsIn() {
-					next = "sign in to it with: junctor server login " + added.ID // until then it may list none
+				if s.LogsIn() { // until then it may list no tools
+					c.printNote("added %s\nSign in: junctor server login %s", added.ID, added.ID)
+				} else {
+					c.printNote("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
 				}
-				c.printNote("added %s; %s", added.ID, next)
 			}
 			return c.printIfJSON(added)
 		}),
