@@ -5766,6 +5766,8 @@ export interface components {
         };
         Setting: {
             name: string;
+            /** @description Why the secret that the value refers to cannot be read. Absent if it can. */
+            problem?: string;
             source: string;
             value: string;
         };
