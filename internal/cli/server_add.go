@@ -21,6 +21,8 @@ type serverBody struct {
 	junctor.Connection
 	Title   string `json:"title,omitempty"`
 	Private bool   `json:"private,omitempty"`
+	// AllowUnknownTools accepts overrides of tools that the server does not have.
+	AllowUnknownTools bool `json:"allow_unknown_tools,omitempty"`
 	documentBody
 }
 
@@ -362,6 +364,9 @@ func (c *cli) serverAdd() *cobra.Command {
 			if !c.wantsJSON() {
 				if s.LogsIn() { // until then it may list no tools
 					c.printNote("added %s\nSign in: junctor server login %s", added.ID, added.ID)
+					if f.overrides.given() {
+						c.printNote("After that, check the names of the tools that you hide or change: junctor server show %s", added.ID)
+					}
 				} else {
 					c.printNote("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
 				}
