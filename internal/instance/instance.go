@@ -5,7 +5,8 @@
 // Package app opens a running instance with it, and cli calls Backup, Restore and the
 // Verify functions directly. To read the code, begin with instance.go, then
 // secret_store.go (the ring and the vault), journals.go, journal_store.go and verify.go
-// (the journal and its copy) and backup.go.
+// (the journal and its copy), backup.go, and setting_references.go (the secrets that the
+// settings refer to).
 package instance
 
 import (

@@ -19,7 +19,7 @@ type UnreadableSecret struct {
 // FindUnreadableSecrets returns the settings whose secret cannot be read. It runs no
 // command, so a reference cmd: counts as readable.
 func FindUnreadableSecrets(ctx context.Context, cfg *config.Config) []UnreadableSecret {
-	return readAll(ctx, cfg, map[string][]string{"oidc-client-secret": {cfg.OIDC.ClientSecret}})
+	return readReferences(ctx, cfg, map[string][]string{"oidc-client-secret": {cfg.OIDC.ClientSecret}})
 }
 
 // FindUnreadableDeclared is FindUnreadableSecrets for what the settings file declares:
@@ -36,11 +36,11 @@ func FindUnreadableDeclared(ctx context.Context, cfg *config.Config) []Unreadabl
 	for _, s := range declared.Sources {
 		places["sources."+s.ID] = []string{s.Secret()}
 	}
-	return readAll(ctx, cfg, places)
+	return readReferences(ctx, cfg, places)
 }
 
-// readAll reads the references of each place. Texts that are no references are left out.
-func readAll(ctx context.Context, cfg *config.Config, places map[string][]string) (found []UnreadableSecret) {
+// readReferences reads the references of each place. Texts that are no references are left out.
+func readReferences(ctx context.Context, cfg *config.Config, places map[string][]string) (found []UnreadableSecret) {
 	for place, references := range places {
 		for _, reference := range references {
 			if !strings.HasPrefix(reference, junctor.ReferenceEnv) && !strings.HasPrefix(reference, junctor.ReferenceFile) {
