@@ -21,7 +21,8 @@ type Trigger struct {
 }
 
 // Match selects the events of a trigger: all set members must match. In source,
-// type and agent, a star matches any text.
+// type and agent, a star matches any text. A type also matches without the action
+// of a message: issues selects issues.opened, if the data has the action opened.
 type Match struct {
 	Source   string      `json:"source,omitempty"`
 	Type     string      `json:"type,omitempty"`

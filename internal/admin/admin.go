@@ -203,6 +203,8 @@ type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Source string `json:"source"`
+	// Problem is why the secret that the value refers to cannot be read.
+	Problem string `json:"problem,omitempty" doc:"Why the secret that the value refers to cannot be read. Absent if it can."`
 }
 
 // Options holds the parts that the API uses. All but Log and Version are required.

@@ -57,6 +57,9 @@ func (a *api) registerLimitRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "patch-limits", Method: http.MethodPatch, Path: "/limits", Summary: "Change the limits of tiers or tools", Tags: tags,
 	}, func(ctx context.Context, in *limitPatch) (*limitStateResponse, error) {
+		if err := a.checkLimitedTools(ctx, callerOf(ctx), in.Body.Tools); err != nil {
+			return nil, err
+		}
 		state, err := a.Limits.ChangeLimits(ctx, callerOf(ctx), func(now *LimitState) error {
 			if err := in.checkVersion(now.UpdatedAt); err != nil {
 				return err

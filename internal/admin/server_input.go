@@ -18,11 +18,14 @@ type ServerInput struct {
 	Credentials upstreamauth.LiteralSet
 	Document    string // of an auto-generated server, where its text was given
 	AllowEmpty  bool   // of an auto-generated server: its document may yield no tool
+
+	AllowUnknownTools bool // overrides may name tools that the server does not have
 }
 
-// DeclaredInput returns the server that a file declares.
+// DeclaredInput returns the server that a file declares. Whoever applies it may not be its
+// author, so it may name tools that the server has lost.
 func DeclaredInput(s config.Server) ServerInput {
-	in := ServerInput{Server: junctor.Server{ID: s.ID, Mode: junctor.ModeBYO, Title: s.Title, Private: s.Private, State: junctor.StateActive}}
+	in := ServerInput{AllowUnknownTools: true, Server: junctor.Server{ID: s.ID, Mode: junctor.ModeBYO, Title: s.Title, Private: s.Private, State: junctor.StateActive}}
 	if s.Disabled {
 		in.Server.State = junctor.StateInactive
 	}

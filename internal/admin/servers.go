@@ -28,6 +28,9 @@ type newServer struct {
 	Body struct {
 		ID   string       `json:"id" doc:"Lower-case letter, followed by up to 31 lower-case letters, digits or hyphens."`
 		Mode junctor.Mode `json:"mode,omitempty" doc:"Mode: bring-your-own (an MCP server) or auto-generated (made from an API's documentation). If absent, it is derived from the other members."`
+		// AllowUnknownTools is for the entries of MCP clients, whose lists of hidden
+		// tools may be older than the server.
+		AllowUnknownTools bool `json:"allow_unknown_tools,omitempty" doc:"Accept overrides of tools that the server does not have. By default they are an error."`
 		ServerBody
 	}
 }
@@ -181,6 +184,7 @@ func (a *api) createServer(ctx context.Context, in *newServer) (*createdServer, 
 	if err != nil {
 		return nil, err
 	}
+	input.AllowUnknownTools = in.Body.AllowUnknownTools
 	server, err := a.Servers.AddServer(ctx, callerOf(ctx), input)
 	if err != nil {
 		return nil, err

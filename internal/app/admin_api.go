@@ -26,9 +26,13 @@ func (a *App) admin() (*admin.Handler, error) {
 // the setting listen has that port.
 func (a *App) settings() []admin.Setting {
 	values := a.cfg.Values()
+	problems := map[string]string{}
+	for _, u := range instance.FindUnreadableSecrets(context.Background(), a.cfg) { // reads variables and files
+		problems[u.Setting] = u.Problem
+	}
 	out := make([]admin.Setting, len(values))
 	for i, v := range values {
-		out[i] = admin.Setting(v)
+		out[i] = admin.Setting{Name: v.Name, Value: v.Value, Source: v.Source, Problem: problems[v.Name]}
 		if strings.HasSuffix(v.Value, ":0") && v.Name == "listen" && a.Addr() != "" {
 			out[i].Value = a.Addr()
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/instance"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
@@ -116,6 +117,7 @@ func TestReplacedHistoryIsFound(t *testing.T) {
 	callEcho(t, i, 3)
 	i.Stop()
 	other := t.TempDir()
+	storetest.Seed(t, filepath.Join(other, "junctor.db")) // a start creates none beside a journal
 	copyJournal(t, i.Dir, other)
 	for _, file := range []string{"replica", "seal.key"} {
 		b, err := os.ReadFile(filepath.Join(i.Dir, file))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,3 +168,38 @@ func TestLimitsThatAreNotNamedStay(t *testing.T) {
 		t.Errorf("they are not taken away: %s", r.Body)
 	}
 }
+
+// TestNamesOfUnknownToolsAreRefused holds for the API what holds for the command line: limits
+// and overrides of a tool that does not exist would have no effect. Nothing of the request is
+// stored.
+func TestNamesOfUnknownToolsAreRefused(t *testing.T) {
+	t.Parallel()
+	i := testkit.Start(t, testkit.Settings{"allow-commands": "true", "egress-allow": "127.0.0.0/8"})
+	for _, c := range []struct{ method, path, body, want string }{
+		{"PATCH", "/limits", `{"tools":{"demo/ecko":{"per_second":2}}}`, "did you mean echo?"},
+		{"PATCH", "/limits", `{"tools":{"nosuch/echo":{"per_second":2}}}`, `there is no server \"nosuch\"`},
+		{"PATCH", "/limits", `{"tiers":{"free":{"per_day":7}},"tools":{"demo/ecko":{"per_second":2}}}`, "did you mean echo?"},
+		{"POST", "/servers", `{"id":"pets","document":` + strconv.Quote(petsDocument) + `,"overrides":{"getPets":{"hide":true}}}`, `has no tool \"getPets\"; did you mean get_pet`},
+	} {
+		if r := i.Do(t, c.method, "/api/v1"+c.path, c.body); r.Status != http.StatusUnprocessableEntity && r.Status != http.StatusBadRequest || !strings.Contains(r.Body, c.want) {
+			t.Errorf("%s %s %s: %d %s, want %s", c.method, c.path, c.body, r.Status, r.Body, c.want)
+		}
+	}
+	if r := i.Do(t, "GET", "/api/v1/limits", ""); strings.Contains(r.Body, "ecko") || strings.Contains(r.Body, `"per_day":7`) {
+		t.Errorf("a refused change was stored: %s", r.Body)
+	}
+	if r := i.Do(t, "GET", "/api/v1/servers/pets", ""); r.Status != http.StatusNotFound {
+		t.Errorf("a refused server was stored: %d %s", r.Status, r.Body)
+	}
+	accepted := `{"id":"pets","document":` + strconv.Quote(petsDocument) + `,"overrides":{"getPets":{"hide":true}},"allow_unknown_tools":true}`
+	if r := i.Do(t, "POST", "/api/v1/servers", accepted); r.Status != http.StatusCreated {
+		t.Errorf("with allow_unknown_tools: %d %s", r.Status, r.Body)
+	}
+	// Another change of the server keeps the override of the unknown tool.
+	if r := i.Do(t, "PATCH", "/api/v1/servers/pets", `{"title":"Pets"}`); r.Status != http.StatusOK {
+		t.Errorf("a change of the title: %d %s", r.Status, r.Body)
+	}
+}
+
+// petsDocument is a small API with one tool.
+const petsDocument = `{"openapi":"3.0.0","info":{"title":"Pets","version":"1"},"servers":[{"url":"http://127.0.0.1:1"}],"paths":{"/pets/{id}":{"get":{"operationId":"getPet","parameters":[{"name":"id","in":"path","required":true,"schema":{"type":"string"}}],"responses":{"200":{"description":"one"}}}}}}`

@@ -119,8 +119,8 @@ func (c *cli) agentList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List agents", Example: "  junctor agent ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
-			return printList(c, cmd, "/agents", []string{"NAME", "ROLE", "STATE", "TIER", "OWNER", "TOOLS"}, func(a junctor.Agent) []string {
-				return []string{a.Name, string(a.Role), agentState(a), a.Tier, a.Owner, firstLine(joinGrants(a.Tools), 60)}
+			return printNamedList(c, cmd, "/agents", []string{"NAME", "ROLE", "STATE", "TIER", "OWNER", "TOOLS"}, func(a junctor.Agent, names *callerNames) []string {
+				return []string{a.Name, string(a.Role), agentState(a), a.Tier, names.principal(a.Owner), firstLine(joinGrants(a.Tools), 60)}
 			})
 		}),
 	}
@@ -165,6 +165,9 @@ func (c *cli) agentShow() *cobra.Command {
 			}
 			at, err := c.publishedAt(cmd, a.Agent)
 			if err != nil {
+				return err
+			}
+			if a.Owner, err = c.ownerName(cmd, a.Owner); err != nil {
 				return err
 			}
 			return c.printAgent(a, at, tools.Items)

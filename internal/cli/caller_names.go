@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +45,40 @@ func allowDenied(err error) error {
 		return nil
 	}
 	return err
+}
+
+// printNamedList is printList for rows with users and callers, which a table shows by
+// name. JSON keeps the ids.
+func printNamedList[T any](c *cli, cmd *cobra.Command, path string, heading []string, row func(T, *callerNames) []string) error {
+	var names *callerNames
+	if !c.wantsJSON() {
+		var err error
+		if names, err = c.fetchCallerNames(cmd); err != nil {
+			return err
+		}
+	}
+	return printList(c, cmd, path, heading, func(item T) []string { return row(item, names) })
+}
+
+// principal returns the name of a principal with an ID, or the ID if the name is unknown.
+func (n *callerNames) principal(id string) string {
+	issuer, subject, ok := strings.Cut(id, ":")
+	if !ok {
+		return id
+	}
+	return n.caller(issuer, subject)
+}
+
+// ownerName returns the owner of something by name. It asks only if there is an owner.
+func (c *cli) ownerName(cmd *cobra.Command, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	names, err := c.fetchCallerNames(cmd)
+	if err != nil {
+		return "", err
+	}
+	return names.principal(id), nil
 }
 
 // user returns the name of a user, or the id if the name is unknown.

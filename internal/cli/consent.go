@@ -27,12 +27,12 @@ func (c *cli) consentList() *cobra.Command {
 			if user != "" {
 				query = "?" + url.Values{"user": {user}}.Encode()
 			}
-			return printList(c, cmd, "/consents"+query, []string{"ID", "USER", "PROGRAM", "CLIENT", "ENDPOINT", "SCOPES", "CREATED", "LAST USED"}, func(n junctor.Consent) []string {
+			return printNamedList(c, cmd, "/consents"+query, []string{"ID", "USER", "PROGRAM", "CLIENT", "ENDPOINT", "SCOPES", "CREATED", "LAST USED"}, func(n junctor.Consent, names *callerNames) []string {
 				scopes := make([]string, len(n.Scopes))
 				for i, s := range n.Scopes {
 					scopes[i] = string(s)
 				}
-				return []string{n.ID, n.User, n.ClientName, n.Client, n.Resource, strings.Join(scopes, ","), formatTime(n.CreatedAt), formatTime(n.LastUsedAt)}
+				return []string{n.ID, names.user(n.User), n.ClientName, n.Client, n.Resource, strings.Join(scopes, ","), formatTime(n.CreatedAt), formatTime(n.LastUsedAt)}
 			})
 		}),
 	}

@@ -70,7 +70,7 @@ type instanceChecks struct {
 func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the settings, the machine and the running instance", Example: "  junctor doctor --format json", Args: cobra.NoArgs,
-		Long: "Check the settings, the data directory, files, database, port, address, clock and disk, and whether the " +
+		Long: "Check the settings and the secrets that they refer to, the data directory, files, database, port, address, clock and disk, and whether the " +
 			"running instance answers and is exposed safely. If an instance runs, its own settings are checked. With " +
 			"PostgreSQL, all replicas are checked: whether they reach each other, and their versions, clocks, sealing " +
 			"keys, Redis, journals and leases.\n\n" +

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/instance"
 )
 
 // certificateWarning is how long before its end a certificate leads to a
@@ -26,12 +27,15 @@ type exposure struct {
 	settings map[string]string
 	keys     []junctor.Key
 	now      time.Time
+	// unreadable are the secrets that the settings refer to and that the instance
+	// cannot read. Without a running instance, this process has tried.
+	unreadable []instance.UnreadableSecret
 }
 
 // runChecks makes every check of what may be unsafe.
 func (e *exposure) runChecks(dataDir string) []finding {
 	return []finding{
-		e.checkOpen(), e.checkPublicURL(), e.checkCertificate(), e.checkProxy(), e.checkSecretFiles(dataDir), e.checkEgress(), e.checkCommands(), e.checkProfiles(), e.checkAdminKeys(),
+		e.checkOpen(), e.checkPublicURL(), e.checkCertificate(), e.checkProxy(), e.checkSecretFiles(dataDir), e.checkReferences(), e.checkEgress(), e.checkCommands(), e.checkProfiles(), e.checkAdminKeys(),
 	}
 }
 
@@ -167,6 +171,23 @@ func (e *exposure) checkSecretFiles(dataDir string) finding {
 		}
 	}
 	return finding{name, stateOK, fmt.Sprintf("%d key files are this user's alone", checked), ""}
+}
+
+// checkReferences fails if a secret that the settings refer to cannot be read. The
+// instance reads it when it is needed, so users would be the first to notice.
+func (e *exposure) checkReferences() finding {
+	const name = "references"
+	if len(e.unreadable) == 0 {
+		return finding{name, stateOK, "every secret that the settings refer to can be read", ""}
+	}
+	details := make([]string, len(e.unreadable))
+	for i, u := range e.unreadable {
+		details[i] = u.Setting + ": " + u.Problem
+	}
+	return finding{
+		name, stateFail, strings.Join(details, "; "),
+		"set each variable in the environment of the instance and restart it, provide each file there, or change the setting",
+	}
 }
 
 // checkEgress warns about private ranges that users who may add servers can

@@ -311,18 +311,26 @@ func (c *cli) newInstanceChecks(cmd *cobra.Command) (*instanceChecks, finding) {
 // own settings and keys count, because they may differ from those of this
 // command line.
 func loadExposure(ctx context.Context, cfg *config.Config, runs bool) (*exposure, error) {
-	values := listPage[config.Value]{Items: cfg.Values()}
+	var values listPage[admin.Setting]
 	var keys listPage[junctor.Key]
-	if runs {
-		values.Items = nil
+	e := &exposure{settings: map[string]string{}, now: time.Now()}
+	if !runs {
+		for _, v := range cfg.Values() {
+			e.settings[v.Name] = v.Value
+		}
+		e.unreadable = append(instance.FindUnreadableSecrets(ctx, cfg), instance.FindUnreadableDeclared(ctx, cfg)...)
+	} else {
 		client := newLocalClient(cfg.DataDir)
 		if err := errors.Join(client.get(ctx, "/settings", &values), client.get(ctx, "/keys", &keys)); err != nil {
 			return nil, err
 		}
 	}
-	e := &exposure{settings: map[string]string{}, keys: keys.Items, now: time.Now()}
+	e.keys = keys.Items
 	for _, v := range values.Items {
 		e.settings[v.Name] = v.Value
+		if v.Problem != "" {
+			e.unreadable = append(e.unreadable, instance.UnreadableSecret{Setting: v.Name, Problem: v.Problem})
+		}
 	}
 	return e, nil
 }
@@ -346,7 +354,7 @@ func (c *cli) tryDatabase(ctx context.Context, cfg *config.Config) (journal []st
 		return nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "junctor.db")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, instance.CheckJournalHasDatabase(ctx, cfg)
 	}
 	err = c.withInstance(ctx, cfg, func(a *app.App) error {
 		journal = a.JournalProblems()

@@ -144,8 +144,11 @@ func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List keys", Example: "  junctor key ls", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
-			return printList(c, cmd, "/keys", []string{"ID", "NAME", "OWNER", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, func(k junctor.Key) []string {
-				return []string{k.ID, k.Name, keyOwner(k), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), formatTime(k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.LastUsedAt)}
+			if c.wantsJSON() {
+				return c.printNamedKeys(cmd)
+			}
+			return printNamedList(c, cmd, "/keys", []string{"ID", "NAME", "OWNER", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, func(k junctor.Key, names *callerNames) []string {
+				return []string{k.ID, k.Name, keyOwner(k, names), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), formatTime(k.CreatedAt), formatTime(k.ExpiresAt), formatTime(k.LastUsedAt)}
 			})
 		}),
 	}
@@ -153,13 +156,35 @@ func (c *cli) keyList() *cobra.Command {
 	return cmd
 }
 
+// namedKey is a key with the name of its user, whose id it has.
+type namedKey struct {
+	junctor.Key
+	UserName string `json:"user_name,omitempty"`
+}
+
+// printNamedKeys prints the keys as JSON, with the ids and the names of their users.
+func (c *cli) printNamedKeys(cmd *cobra.Command) error {
+	var keys listPage[namedKey]
+	if err := c.requestAPI(cmd, http.MethodGet, "/keys", nil, &keys); err != nil {
+		return err
+	}
+	names, err := c.fetchCallerNames(cmd)
+	if err != nil {
+		return err
+	}
+	for i := range keys.Items {
+		keys.Items[i].UserName = names.users[keys.Items[i].User]
+	}
+	return c.printJSON(keys)
+}
+
 // keyOwner returns the owner of a key; "" for a key of a service.
-func keyOwner(k junctor.Key) string {
+func keyOwner(k junctor.Key, names *callerNames) string {
 	switch {
 	case k.Agent != "":
 		return "agent " + k.Agent
 	case k.User != "":
-		return "user " + k.User
+		return "user " + names.user(k.User)
 	}
 	return ""
 }

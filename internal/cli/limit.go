@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // limitCommand returns the group `junctor limit`: limits of tiers and of tools.
@@ -159,8 +158,8 @@ func (c *cli) changeLimits(cmd *cobra.Command, name string, change *junctor.Limi
 		body = map[string]any{"tiers": map[string]any{name: change}}
 	}
 	var former, policy junctor.LimitPolicy
-	if change != nil {
-		if err := c.checkLimitName(cmd, name, &former); err != nil {
+	if change != nil && !tool {
+		if err := c.requestAPI(cmd, http.MethodGet, "/limits", nil, &former); err != nil {
 			return err
 		}
 	}
@@ -184,27 +183,6 @@ func (c *cli) changeLimits(cmd *cobra.Command, name string, change *junctor.Limi
 	}
 	now := policy.Tiers[name]
 	c.printNote("tier %s%s: %s", name, isNew, describeLimits(&now))
-	return nil
-}
-
-// checkLimitName refuses the limits of a tool that does not exist, and fetches the present
-// limits for the name of a tier. The tools of a server that was never reached are unknown,
-// so any name is accepted there.
-func (c *cli) checkLimitName(cmd *cobra.Command, name string, former *junctor.LimitPolicy) error {
-	id, tool, ok := strings.Cut(name, "/")
-	if !ok {
-		return c.requestAPI(cmd, http.MethodGet, "/limits", nil, former)
-	}
-	var server admin.ServerDetail
-	err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", id), nil, &server)
-	switch {
-	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		return usageErrorf("%s: there is no server %q; junctor server ls lists servers", name, id)
-	case err != nil:
-		return err
-	case len(server.Tools) > 0 && !slices.Contains(server.Tools, tool):
-		return usageErrorf("%s: the server %s has no tool %q; its tools are %s", name, id, tool, strings.Join(server.Tools, ", "))
-	}
 	return nil
 }
 

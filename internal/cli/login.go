@@ -99,8 +99,8 @@ func (c *cli) loginList() *cobra.Command {
 			if user != "" {
 				query = "?" + url.Values{"user": {user}}.Encode()
 			}
-			return printList(c, cmd, "/logins"+query, []string{"ID", "USER", "HOW", "CREATED", "EXPIRES", "LAST USED"}, func(l junctor.Login) []string {
-				return []string{l.ID, l.User, l.How, formatTime(l.CreatedAt), formatTime(l.ExpiresAt), formatTime(l.LastUsedAt)}
+			return printNamedList(c, cmd, "/logins"+query, []string{"ID", "USER", "HOW", "CREATED", "EXPIRES", "LAST USED"}, func(l junctor.Login, names *callerNames) []string {
+				return []string{l.ID, names.user(l.User), l.How, formatTime(l.CreatedAt), formatTime(l.ExpiresAt), formatTime(l.LastUsedAt)}
 			})
 		}),
 	}

@@ -127,6 +127,12 @@ func (c *cli) serverShow() *cobra.Command {
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("servers", args[0]), nil, &s); err != nil {
 				return err
 			}
+			if !c.wantsJSON() {
+				var err error
+				if s.Owner, err = c.ownerName(cmd, s.Owner); err != nil {
+					return err
+				}
+			}
 			return c.printServer(s)
 		}),
 	}

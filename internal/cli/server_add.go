@@ -21,6 +21,8 @@ type serverBody struct {
 	junctor.Connection
 	Title   string `json:"title,omitempty"`
 	Private bool   `json:"private,omitempty"`
+	// AllowUnknownTools accepts overrides of tools that the server does not have.
+	AllowUnknownTools bool `json:"allow_unknown_tools,omitempty"`
 	documentBody
 }
 
@@ -360,11 +362,14 @@ func (c *cli) serverAdd() *cobra.Command {
 				return err
 			}
 			if !c.wantsJSON() {
-				next := "junctor tool ls --server " + added.ID + " lists its tools"
-				if s.LogsIn() {
-					next = "sign in to it with: junctor server login " + added.ID // until then it may list none
+				if s.LogsIn() { // until then it may list no tools
+					c.printNote("added %s\nSign in: junctor server login %s", added.ID, added.ID)
+					if f.overrides.given() {
+						c.printNote("After that, check the names of the tools that you hide or change: junctor server show %s", added.ID)
+					}
+				} else {
+					c.printNote("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
 				}
-				c.printNote("added %s; %s", added.ID, next)
 			}
 			return c.printIfJSON(added)
 		}),

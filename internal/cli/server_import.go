@@ -313,6 +313,7 @@ func entryBody(e clients.Entry) serverBody {
 	if e.Server.Bearer != "" {
 		s.Auth = &junctor.Auth{Type: junctor.AuthBearer, Secret: e.Server.Bearer}
 	}
+	s.AllowUnknownTools = len(e.Server.Hidden) > 0 // the client's list may be older than the server
 	for _, tool := range e.Server.Hidden {
 		if s.Overrides == nil {
 			s.Overrides = map[string]junctor.Override{}

@@ -60,7 +60,7 @@ func (f *triggerFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.file, "file", "", "JSON `file` with title, match and action, in the form of the API")
 	flags.StringVar(&f.title, "title", "", "display name")
 	flags.StringVar(&f.source, "source", "", "only events of this source; * matches any text")
-	flags.StringVar(&f.kind, "type", "", "only events of this type; * matches any text")
+	flags.StringVar(&f.kind, "type", "", "only events of this type, such as issues.opened, or issues for all its actions; * matches any text")
 	flags.StringVar(&f.forAgent, "for-agent", "", "only events that concern this agent")
 	flags.StringSliceVar(&f.tags, "tag", nil, "only events with this tag; repeatable")
 	flags.Float64Var(&f.minValue, "min-value", 0, "only events whose value is at least this")

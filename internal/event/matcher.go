@@ -124,7 +124,10 @@ func newCondition(c junctor.Condition) (condition, error) {
 // matches such a part.
 func (m *Matcher) Matches(e *junctor.Event) bool {
 	// Source, type and agent need no decoding, and rule out most events.
-	if !matchesWildcard(m.match.Source, e.Source) || !matchesWildcard(m.match.Type, e.Type) || !matchesWildcard(m.match.Agent, e.Agent) {
+	if !matchesWildcard(m.match.Source, e.Source) || !matchesWildcard(m.match.Agent, e.Agent) {
+		return false
+	}
+	if !matchesWildcard(m.match.Type, e.Type) && !matchesWithoutAction(m.match.Type, e) {
 		return false
 	}
 	if len(m.match.Tags) == 0 && m.min == nil && m.max == nil && len(m.conditions) == 0 {
@@ -173,6 +176,19 @@ func matchesWildcard(pattern, s string) bool {
 		rest = rest[i+len(p):]
 	}
 	return strings.HasSuffix(rest, pieces[len(pieces)-1])
+}
+
+// matchesWithoutAction reports whether the type of an event is a given type and the action
+// in the event's data. GitHub names its events so: issues stands for issues.opened and all
+// others. The action must be in the data, so that a type that happens to begin in the same
+// way does not match: a trigger for NewFeedback must not receive NewFeedback.retracted.
+func matchesWithoutAction(name string, e *junctor.Event) bool {
+	if name == "" || len(e.Type) <= len(name)+1 || e.Type[:len(name)] != name || e.Type[len(name)] != '.' {
+		return false
+	}
+	var members map[string]json.RawMessage
+	var action string
+	return json.Unmarshal(e.Data, &members) == nil && json.Unmarshal(members["action"], &action) == nil && action == e.Type[len(name)+1:]
 }
 
 // readTags returns the tags in the event's data: of tags, as a list or a text

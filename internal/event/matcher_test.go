@@ -95,6 +95,39 @@ func TestMatchRefusals(t *testing.T) {
 	}
 }
 
+// TestMatchesTypeWithoutAction holds that the name of a GitHub event matches all its
+// actions, and that no other type matches by its beginning.
+func TestMatchesTypeWithoutAction(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		want       bool
+		match      string
+		event      string
+		data       string
+		whatItsFor string
+	}{
+		{true, "issues", "issues.opened", `{"action":"opened"}`, "the event without its action"},
+		{true, "issues.opened", "issues.opened", `{"action":"opened"}`, "the whole type"},
+		{true, "issues.*", "issues.opened", `{"action":"opened"}`, "a star"},
+		{true, "push", "push", `{"ref":"main"}`, "an event without actions"},
+		{false, "issues.closed", "issues.opened", `{"action":"opened"}`, "another action"},
+		{false, "issue", "issues.opened", `{"action":"opened"}`, "the beginning of a name"},
+		{false, "issues.", "issues.opened", `{"action":"opened"}`, "a dot and no action"},
+		{false, "issues", "issues.opened", `{"action":"closed"}`, "an action that the data does not have"},
+		{false, "issues", "issues.opened", `{}`, "no action in the data"},
+		{false, "issues", "issues.opened", `none`, "no JSON"},
+		{false, "NewFeedback", "NewFeedback.retracted", `{"value":1}`, "a retracted event of a chain"},
+	} {
+		m, err := event.NewMatcher(junctor.Match{Type: c.match})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Matches(&junctor.Event{ID: "e", Source: "github", Type: c.event, Data: json.RawMessage(c.data)}); got != c.want {
+			t.Errorf("%s: %q matches %q with %s: %t", c.whatItsFor, c.match, c.event, c.data, got)
+		}
+	}
+}
+
 // Exactly one of <, = and > holds for two numbers, and <=, >= and != follow.
 func TestComparisonsAgree(t *testing.T) {
 	t.Parallel()

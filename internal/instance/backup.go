@@ -23,6 +23,9 @@ import (
 // Backup writes an archive of the instance that the settings name. The instance may
 // run. The archive holds no key files.
 func Backup(ctx context.Context, cfg *config.Config, version string, w io.Writer) (backup.Manifest, error) {
+	if err := CheckJournalHasDatabase(ctx, cfg); err != nil {
+		return backup.Manifest{}, err
+	}
 	dbs, closeAll, err := openRawDatabases(ctx, cfg)
 	if err != nil {
 		return backup.Manifest{}, err

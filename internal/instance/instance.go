@@ -5,7 +5,8 @@
 // Package app opens a running instance with it, and cli calls Backup, Restore and the
 // Verify functions directly. To read the code, begin with instance.go, then
 // secret_store.go (the ring and the vault), journals.go, journal_store.go and verify.go
-// (the journal and its copy) and backup.go.
+// (the journal and its copy), backup.go, and setting_references.go (the secrets that the
+// settings refer to).
 package instance
 
 import (
@@ -19,6 +20,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admission"
+	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -38,12 +40,53 @@ const (
 )
 
 // OpenDatabase opens the database that the settings name, and creates or migrates it
-// if need be. The caller closes it.
+// if need be. The caller closes it. It creates none beside the journal of an instance
+// that has another one: see CheckJournalHasDatabase.
 func OpenDatabase(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+	if err := CheckJournalHasDatabase(ctx, cfg); err != nil {
+		return nil, err
+	}
 	if cfg.DB != nil {
 		return postgres.Open(ctx, cfg.DB.String())
 	}
 	return sqlite.Open(ctx, filepath.Join(cfg.DataDir, "junctor.db"))
+}
+
+// CheckJournalHasDatabase returns an error if the data directory has a journal, but the
+// database that the settings name is not there yet or is empty. A database is always
+// opened before a journal is begun, so such settings forgot the database or name another
+// one. To create it would start an instance without keys, users and servers, and would
+// continue the journal of the other.
+func CheckJournalHasDatabase(ctx context.Context, cfg *config.Config) error {
+	extent, found, err := audit.FindExtent(filepath.Join(cfg.DataDir, JournalDir))
+	if err != nil {
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot read the data directory %s: %w", cfg.DataDir, err)
+	}
+	const fresh = "for a new instance, choose another directory with --data-dir, or move the directories journal and heads out of this one"
+	switch path := missingDatabase(cfg); {
+	case !found:
+		return nil
+	case path != "":
+		return junctor.Errorf(junctor.CodeNotFound, "the data directory %s has the journal of an instance, with %d records, of which %d were copied to its database, but there is no database at %s; "+
+			"if the instance uses PostgreSQL, name its database with --db (or JUNCTOR_DB); if the file was lost, restore a backup into an empty directory with junctor restore; %s", cfg.DataDir, extent.Last, extent.Copied, path, fresh)
+	// A new PostgreSQL database knows nothing. A journal that was never copied may be of
+	// a first start that ended before the tables were created.
+	case cfg.DB == nil || extent.Copied == 0:
+		return nil
+	}
+	raw, err := postgres.Raw(ctx, cfg.DB.String())
+	if err != nil {
+		return err
+	}
+	version, err := raw.Version(ctx)
+	if err = errors.Join(err, raw.Close()); err != nil { //nolint:contextcheck // closing has its own limit: ctx may have ended
+		return err
+	}
+	if version == 0 {
+		return junctor.Errorf(junctor.CodeNotFound, "the data directory %s has the journal of an instance, with %d records, of which %d were copied to its database, but the database that --db names is empty; "+
+			"name the database of the instance, or leave --db out if it uses junctor.db in the data directory; to move an instance to this database, use junctor backup and junctor restore; %s", cfg.DataDir, extent.Last, extent.Copied, fresh)
+	}
+	return nil
 }
 
 // OpenHistory opens the database of the calls' payloads: a second file beside

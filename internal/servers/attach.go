@@ -452,7 +452,10 @@ func (s *Registry) testServer(ctx context.Context, p *junctor.Principal, id stri
 		return junctor.Probe{}, err
 	}
 	defer up.Close()
-	probe, _ := s.probeRoute(ctx, up, up.Connect)
+	probe, err := s.probeRoute(ctx, up, up.Connect)
+	if err == nil && admitted.Row().State != junctor.StateInactive && admitted.Row().Mode == junctor.ModeBYO {
+		_ = s.attachUpstream(ctx, admitted, nil) // what kept it from being attached is over; addStatus shows a new error
+	}
 	return probe, nil
 }
 

@@ -55,6 +55,12 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	if err != nil {
 		return junctor.Server{}, err
 	}
+	if !in.AllowUnknownTools {
+		if err := checkOverridesAt(ctx, &row, nil, up); err != nil {
+			up.Close()
+			return junctor.Server{}, err
+		}
+	}
 	defer s.lockServer(p.Tenant, row.ID)()
 	stored, err := s.storeServer(ctx, p, admitted, in.Credentials, nil)
 	if up != nil && (err != nil || stored.Row().State == junctor.StateInactive) {
@@ -261,6 +267,9 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	}
 	moved := len(entered) > 0 || !sameConnection(&row.Connection, &former.Connection)
 	if !moved {
+		if err := checkOverrideNames(&row, &former, s.knownOwnNames(p, &former)); err != nil {
+			return junctor.Server{}, err
+		}
 		defer s.lockServer(former.Tenant, id)()
 		stored, err := rows.UpdateServer(ctx, admitted)
 		if err != nil {
@@ -274,6 +283,10 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	}
 	up, err := s.probeRow(ctx, admitted.Sealed(""), set) // storeServer seals under a new name
 	if err != nil {
+		return junctor.Server{}, err
+	}
+	if err := checkOverridesAt(ctx, &row, &former, up); err != nil {
+		up.Close()
 		return junctor.Server{}, err
 	}
 	defer s.lockServer(former.Tenant, id)()

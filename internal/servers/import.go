@@ -321,6 +321,11 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 	if err := s.completeRow(&row, made); err != nil {
 		return junctor.Server{}, err
 	}
+	if !in.AllowUnknownTools {
+		if err := checkOverrideNames(&row, nil, importedNames(made)); err != nil {
+			return junctor.Server{}, err
+		}
+	}
 	if admitted, err = s.Judge.Server(ctx, p, row, nil); err != nil { // now including what the document defines
 		return junctor.Server{}, err
 	}

@@ -225,6 +225,10 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set upstream
 		if up, err = k.s.probeRow(ctx, admitted, set); err != nil {
 			return err
 		}
+		if err := checkOverridesAt(ctx, &row, former, up); err != nil {
+			up.Close()
+			return err
+		}
 	}
 	defer k.s.lockServer(k.p.Tenant, row.ID)()
 	var written admission.Server

@@ -132,6 +132,11 @@ func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server
 	if err != nil {
 		return err
 	}
+	if k.file == "" { // the settings file may declare what its document has lost
+		if err := checkOverrideNames(&row, former, importedNames(g.made)); err != nil {
+			return err
+		}
+	}
 	if former != nil && admission.Vouches(&row) && digest(g.stored.Text) != digest(g.got.text) {
 		if err := k.s.Judge.Replacement(ctx, k.p, former); err != nil {
 			return err

@@ -43,11 +43,22 @@ type Report struct {
 }
 
 // Probe opens a new link, without the breaker and the existing sessions, and lists the
-// server. It changes nothing of the Server but the conditional tools. The error is why
-// that failed; the report says at which step and what to do.
+// server. The error is why that failed; the report says at which step and what to do.
+//
+// A failed probe changes nothing of the Server. After a successful one, the state says
+// that the server answers, the breaker is closed, and a server whose last answer was a
+// failure is followed again at once.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
 	fresh := &linkOpener{opts: &s.opts, paramHeaders: s.linkOpener.paramHeaders}
-	return s.runProbe(ctx, fresh, func(_ linkAccess, l link, _ *listedOffer, _ time.Duration) { _ = l.close() })
+	return s.runProbe(ctx, fresh, func(a linkAccess, l link, _ *listedOffer, took time.Duration) {
+		hadFailed := s.State().LastError != ""
+		s.breaker.recordSuccess(a.credentialsDigest)
+		s.recordAnswer(l, took, nil)
+		_ = l.close()
+		if hadFailed {
+			s.wakeUp()
+		}
+	})
 }
 
 // Connect is Probe for a server that nobody has used yet. It keeps the offer for the first

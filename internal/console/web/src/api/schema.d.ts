@@ -4397,6 +4397,8 @@ export interface components {
         NewServerBody: {
             /** @description Add the server although its document yields no tool. Only for auto-generated servers. */
             allow_empty?: boolean;
+            /** @description Accept overrides of tools that the server does not have. By default they are an error. */
+            allow_unknown_tools?: boolean;
             auth?: components["schemas"]["AuthBody"];
             /** @description Base URL of the API. By default taken from the documentation. Only for auto-generated servers. */
             base_url?: string;
@@ -5766,6 +5768,8 @@ export interface components {
         };
         Setting: {
             name: string;
+            /** @description Why the secret that the value refers to cannot be read. Absent if it can. */
+            problem?: string;
             source: string;
             value: string;
         };
