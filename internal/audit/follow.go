@@ -74,10 +74,10 @@ func (f *callFeed) addBatch(batch []*pendingRecord, now time.Time) {
 	}
 }
 
-// take returns all calls after a record, if none of them is missing, and keeps empty in
+// takeCalls returns all calls after a record, if none of them is missing, and keeps empty in
 // their place. If some are missing, it returns false and the number of the record up to
 // which they have to be read from the segments.
-func (f *callFeed) take(empty []EndedCall, after uint64) (calls []EndedCall, upTo uint64, whole bool) {
+func (f *callFeed) takeCalls(empty []EndedCall, after uint64) (calls []EndedCall, upTo uint64, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if after < f.completeAfter {
@@ -127,7 +127,7 @@ func (f *Follower) HalfFull() <-chan struct{} { return f.journal.feed.halfFull }
 func (f *Follower) Next() (calls []EndedCall, upTo uint64, err error) {
 	clear(f.calls)
 	var whole bool
-	if f.calls, upTo, whole = f.journal.feed.take(f.calls[:0], f.seq); whole {
+	if f.calls, upTo, whole = f.journal.feed.takeCalls(f.calls[:0], f.seq); whole {
 		f.tail.close()
 		f.tail, f.seq = nil, upTo
 		return f.calls, f.seq, nil
