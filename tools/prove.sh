@@ -30,6 +30,7 @@ chapters() {
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
+		Numbers over time: series
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
@@ -104,6 +105,7 @@ run() {
 			logged "$log" '[0-9]+ records, [0-9]+ rounds' | sed 's/rounds/kills of a process that only writes records: every confirmed record is there/' &&
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
+	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;

@@ -174,7 +174,7 @@ type Secrets interface {
 	Rotate(ctx context.Context) (seal.RotationResult, error)
 }
 
-// History reads calls with their payloads, and sums over them. access comes from
+// History reads calls with their payloads. access comes from
 // Calls.CallAccess and bounds what a query may show. *history.History implements it.
 type History interface {
 	// Flush waits until all calls that were recorded before are written.
@@ -186,15 +186,15 @@ type History interface {
 	// Export writes all calls that match to w, newest first. An error after the first byte
 	// leaves a part in w.
 	Export(ctx context.Context, w io.Writer, access junctor.CallAccess, f history.Filter, format history.Format) error
-	// Usage returns sums of calls by tool, server, user, agent, caller, entry point or
-	// day.
-	Usage(ctx context.Context, access junctor.CallAccess, f history.UsageFilter, by history.UsageGroup) ([]history.Usage, error)
 }
 
-// Series reads numbers of calls over time. *series.Reader implements it.
+// Series reads numbers of calls over time, and sums of whole days. *series.Reader implements it.
 type Series interface {
 	// Read answers a query as far as the principal may see the series.
 	Read(ctx context.Context, p *junctor.Principal, q series.Query) (series.Answer, error)
+	// Usage returns sums of the calls of whole days by tool, server, user, agent, caller,
+	// entry point or day. access comes from Calls.CallAccess.
+	Usage(ctx context.Context, access junctor.CallAccess, f series.UsageFilter, by series.UsageGroup) ([]series.Usage, error)
 }
 
 // Setting is one effective setting and the source of its value. The function that makes

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/series"
 )
 
 // resolveCallsOf replaces the names in f by what the records have, and refuses what names
@@ -197,7 +197,7 @@ func (a *api) requireRecorded(ctx context.Context, f *CallsOf, what, hint string
 	if err != nil || len(page.Calls) > 0 {
 		return err
 	}
-	usage, err := a.History.Usage(ctx, access, sums.toFilter(), history.ByServer)
+	usage, err := a.Series.Usage(ctx, access, sums.toFilter(), series.UsageByServer)
 	if err != nil || len(usage) > 0 {
 		return err
 	}

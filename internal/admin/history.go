@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/series"
 )
 
 // HistoryFilter selects calls for the list and the export of the history.
@@ -51,9 +52,9 @@ type usageQuery struct {
 	Until time.Time `query:"until" doc:"Only calls up to and including the day of this time, in UTC."`
 }
 
-// toFilter returns the filter of package history for sums, which are kept by day.
-func (q *usageQuery) toFilter() history.UsageFilter {
-	return history.UsageFilter{
+// toFilter returns the filter of package series.
+func (q *usageQuery) toFilter() series.UsageFilter {
+	return series.UsageFilter{
 		Since: q.Since, Until: q.Until, Tool: q.Tool, Server: q.Server, User: q.User, Agent: q.Agent, Caller: q.Caller, EntryPoint: q.EntryPoint,
 	}
 }
@@ -105,7 +106,7 @@ func (a *api) registerHistoryRoutes() {
 	}, a.exportCalls)
 	registerRoute(a, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, server, user, agent, caller, entry_point or day", Tags: []string{"usage"},
-	}, func(ctx context.Context, in *usageQuery) (*pageResponse[history.Usage], error) {
+	}, func(ctx context.Context, in *usageQuery) (*pageResponse[series.Usage], error) {
 		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
@@ -113,7 +114,7 @@ func (a *api) registerHistoryRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		usage, err := a.History.Usage(ctx, access, in.toFilter(), history.UsageGroup(in.By))
+		usage, err := a.Series.Usage(ctx, access, in.toFilter(), series.UsageGroup(in.By))
 		return newPage(usage, ""), err
 	})
 }

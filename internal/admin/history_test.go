@@ -15,14 +15,13 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/series"
 )
 
 // pastCalls notes what it was asked, and has one call.
 type pastCalls struct {
 	written bool // Flush was called: the call "late" is there
 	filter  history.Filter
-	usage   history.UsageFilter
-	by      history.UsageGroup
 	export  func(w io.Writer, format history.Format) error
 }
 
@@ -61,11 +60,6 @@ func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.CallAccess,
 	return p.export(w, format)
 }
 
-func (p *pastCalls) Usage(_ context.Context, _ junctor.CallAccess, f history.UsageFilter, by history.UsageGroup) ([]history.Usage, error) {
-	p.usage, p.by = f, by
-	return []history.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
-}
-
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -102,15 +96,15 @@ func TestHistory(t *testing.T) {
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `"calls":3,"errors":1`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	sums := history.UsageFilter{
+	sums := series.UsageFilter{
 		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
 		Tool: "echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", EntryPoint: junctor.EntryMCP,
 	}
-	if diff := cmp.Diff(sums, w.history.usage); diff != "" || w.history.by != history.ByAgent {
-		t.Errorf("by %s: %s", w.history.by, diff)
+	if diff := cmp.Diff(sums, w.numbers.usage); diff != "" || w.numbers.by != series.UsageByAgent {
+		t.Errorf("by %s: %s", w.numbers.by, diff)
 	}
 	ask(h, "audit:read", "GET", "/usage", "")
-	if w.history.by != history.ByTool || w.history.usage != (history.UsageFilter{}) {
+	if w.numbers.by != series.UsageByTool || w.numbers.usage != (series.UsageFilter{}) {
 		t.Errorf("%+v", w.history)
 	}
 	for _, path := range []string{"/usage?by=moon", "/calls/export?format=xml", "/calls/history?limit=0"} {

@@ -12,11 +12,20 @@ import (
 )
 
 // countedCalls notes what it was asked, and has one series.
-type countedCalls struct{ query series.Query }
+type countedCalls struct {
+	query series.Query
+	usage series.UsageFilter
+	by    series.UsageGroup
+}
+
+func (c *countedCalls) Usage(_ context.Context, _ junctor.CallAccess, f series.UsageFilter, by series.UsageGroup) ([]series.Usage, error) {
+	c.usage, c.by = f, by
+	return []series.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
+}
 
 func (c *countedCalls) Read(_ context.Context, _ *junctor.Principal, q series.Query) (series.Answer, error) {
 	c.query = q
-	return series.Answer{From: q.From, To: q.To, Step: 60, Count: 1, Series: []series.Line{{First: "demo", Total: series.Numbers{Sums: series.Sums{Calls: 3, Errors: 1}, P50: 20}}}}, nil
+	return series.Answer{From: q.From, To: q.To, Step: 60, Count: 1, Series: []series.Series{{First: "demo", Total: series.Numbers{Sums: series.Sums{Calls: 3, Errors: 1}, P50: 20}}}}, nil
 }
 
 func TestMetrics(t *testing.T) {

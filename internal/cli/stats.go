@@ -114,7 +114,7 @@ func (c *cli) printStats(cmd *cobra.Command, by string, period time.Duration, r 
 
 // statsLabel returns what a group is of. Users and callers have the form that usage and the
 // list of calls show; one that has no name any more has its id.
-func statsLabel(by series.Dimension, line *series.Line, names *callerNames) string {
+func statsLabel(by series.Dimension, line *series.Series, names *callerNames) string {
 	first := line.First
 	switch by {
 	case series.ByCaller:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/series"
 )
 
 // usageCommand returns `junctor usage`, which sums up calls by a group such as
@@ -29,7 +29,7 @@ func (c *cli) usageCommand() *cobra.Command {
 			if err := of.setQuery(query, until); err != nil {
 				return err
 			}
-			var usage listPage[history.Usage]
+			var usage listPage[series.Usage]
 			if err := c.requestAPI(cmd, http.MethodGet, "/usage?"+query.Encode(), nil, &usage); err != nil {
 				return err
 			}
@@ -40,11 +40,11 @@ func (c *cli) usageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printUsage(history.UsageGroup(by), usage.Items, names)
+			return c.printUsage(series.UsageGroup(by), usage.Items, names)
 		}),
 	}
-	groups := make([]string, len(history.UsageGroups()))
-	for i, g := range history.UsageGroups() {
+	groups := make([]string, len(series.UsageGroups()))
+	for i, g := range series.UsageGroups() {
 		groups[i] = string(g)
 	}
 	cmd.Flags().StringVar(&by, "by", groups[0], "`tool`, server, user, agent, caller, entry_point or day")
@@ -56,7 +56,7 @@ func (c *cli) usageCommand() *cobra.Command {
 }
 
 // printUsage prints the sums of a group.
-func (c *cli) printUsage(by history.UsageGroup, usage []history.Usage, names *callerNames) error {
+func (c *cli) printUsage(by series.UsageGroup, usage []series.Usage, names *callerNames) error {
 	rows := make([][]string, len(usage))
 	for i, u := range usage {
 		rows[i] = []string{
@@ -69,22 +69,22 @@ func (c *cli) printUsage(by history.UsageGroup, usage []history.Usage, names *ca
 
 // usageLabel returns what a sum is about. For a user or a key that has no name any more
 // it is the id.
-func usageLabel(by history.UsageGroup, u history.Usage, names *callerNames) string {
+func usageLabel(by series.UsageGroup, u series.Usage, names *callerNames) string {
 	name := ""
 	switch by {
-	case history.ByTool:
+	case series.UsageByTool:
 		return u.Server + "/" + u.Name
-	case history.ByServer:
+	case series.UsageByServer:
 		name = u.Server
-	case history.ByUser:
+	case series.UsageByUser:
 		name = names.user(u.User)
-	case history.ByAgent:
+	case series.UsageByAgent:
 		name = u.Agent
-	case history.ByCaller:
+	case series.UsageByCaller:
 		return names.caller(u.Issuer, u.Subject)
-	case history.ByEntryPoint:
+	case series.UsageByEntryPoint:
 		name = string(u.EntryPoint)
-	case history.ByDay:
+	case series.UsageByDay:
 		name = u.Day.Format(time.DateOnly)
 	}
 	return cmp.Or(name, "-")

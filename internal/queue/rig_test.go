@@ -12,8 +12,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
-	"github.com/junctor-mcp/junctor/internal/store/postgres"
-	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
@@ -53,15 +51,9 @@ type rig struct {
 // each runs a test on both engines, each time on an empty database.
 func each(t *testing.T, test func(r *rig)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		path := storetest.Fresh(t)
-		test(newRig(t, func(ctx context.Context) (*store.Store, error) { return sqlite.Open(ctx, path) }))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		url := pgtest.Seeded(t, &server, postgres.Open)
-		test(newRig(t, func(ctx context.Context) (*store.Store, error) { return postgres.Open(ctx, url) }))
+	storetest.EachEngine(t, &server, func(t *testing.T, open func(context.Context) (*store.Store, error)) {
+		t.Helper()
+		test(newRig(t, open))
 	})
 }
 

@@ -10,6 +10,6 @@
 //
 // internal/app starts a Recorder. internal/admin and internal/cli query the numbers.
 //
-// Read series.go (what is counted), recorder.go (the goroutine), store.go (the rows) and
-// query.go (what readers ask).
+// Read series.go (what is counted), recorder.go (the goroutine), store.go (the rows),
+// query.go (what readers ask) and usage.go (sums of whole days).
 package series

@@ -3,6 +3,7 @@ package series
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -36,8 +37,8 @@ type Query struct {
 
 // Limits of a query.
 const (
-	MaxSeries = 100
-	MaxPoints = 1500
+	MaxReturnedSeries = 100
+	MaxPoints         = 1500
 	// wantPoints is how many points a chosen step gives at most.
 	wantPoints = 240
 )
@@ -56,8 +57,8 @@ type Point struct {
 	Numbers
 }
 
-// Line is one series of an answer.
-type Line struct {
+// Series is one series of an answer.
+type Series struct {
 	First  string  `json:"first" doc:"The first key of the series: a server, an agent, a user, an issuer or an entry point."`
 	Second string  `json:"second,omitempty" doc:"The second key: a tool, or the subject of a caller."`
 	Total  Numbers `json:"total" doc:"The numbers of the whole period."`
@@ -70,7 +71,7 @@ type Answer struct {
 	To     time.Time `json:"to" doc:"The end of the last step."`
 	Step   int64     `json:"step_seconds" doc:"Length of a step, in seconds."`
 	Count  int       `json:"count" doc:"Number of series with calls, including those that are not returned."`
-	Series []Line    `json:"series" nullable:"false" doc:"The series with the most calls."`
+	Series []Series  `json:"series" nullable:"false" doc:"The series with the most calls."`
 }
 
 // plan is a query with its step, period and stored step decided.
@@ -87,22 +88,22 @@ func planQuery(q *Query, now time.Time) (plan, error) {
 	}
 	kept := Day
 	for _, s := range Steps() {
-		if s.keep() == 0 || !q.From.Before(now.Add(-s.keep())) {
+		if s.keepFor() == 0 || !q.From.Before(now.Add(-s.keepFor())) {
 			kept = s
 			break
 		}
 	}
 	step := q.Step
 	if step == 0 {
-		step = chooseStep(q.To.Sub(q.From), time.Duration(kept))
+		step = chooseStep(q.To.Sub(q.From), kept.duration())
 	}
-	if step < time.Duration(kept) || step%time.Duration(kept) != 0 {
+	if step < kept.duration() || step%kept.duration() != 0 {
 		return plan{}, junctor.Errorf(junctor.CodeInvalid, "step %s is not possible: for a period that begins %s ago, sums are kept per %s; use a multiple of it",
-			step, now.Sub(q.From).Round(time.Minute), time.Duration(kept))
+			step, now.Sub(q.From).Round(time.Minute), kept.duration())
 	}
 	p := plan{step: int64(step / time.Second), stored: Minute}
 	for _, s := range Steps() {
-		if step%time.Duration(s) == 0 && s >= kept {
+		if step%s.duration() == 0 && s >= kept {
 			p.stored = s
 		}
 	}
@@ -144,7 +145,7 @@ func Read(ctx context.Context, db store.Database, tenant junctor.TenantID, q Que
 	if err != nil {
 		return Answer{}, err
 	}
-	out := Answer{From: time.Unix(p.from, 0).UTC(), To: time.Unix(p.to, 0).UTC(), Step: p.step, Series: []Line{}}
+	out := Answer{From: time.Unix(p.from, 0).UTC(), To: time.Unix(p.to, 0).UTC(), Step: p.step, Series: []Series{}}
 	keys, count, err := largestSeries(ctx, db, tenant, &q, &p)
 	if err != nil {
 		return out, db.Fail(ctx, err, "read the sums of calls")
@@ -162,15 +163,15 @@ func Read(ctx context.Context, db store.Database, tenant junctor.TenantID, q Que
 			out.Count--
 			continue
 		}
-		out.Series = append(out.Series, lineOf(key, points[key], q.Points))
+		out.Series = append(out.Series, newSeries(key, points[key], q.Points))
 	}
 	return out, nil
 }
 
-// conditions returns the WHERE clause of a query, and its arguments.
-func (q *Query) conditions(tenant junctor.TenantID, p *plan) (where string, args []any) {
+// buildCondition returns the WHERE clause of a query, and its arguments.
+func (q *Query) buildCondition(tenant junctor.TenantID, p *plan) (where string, args []any) {
 	where = `tenant_id = ? AND step = ? AND dimension = ? AND begins >= ? AND begins < ?`
-	args = []any{string(tenant), int64(time.Duration(p.stored) / time.Second), string(q.By), p.from, p.to}
+	args = []any{string(tenant), int64(p.stored), string(q.By), p.from, p.to}
 	if q.First != nil {
 		if len(q.First) == 0 {
 			return `1 = 0`, nil
@@ -188,10 +189,10 @@ func (q *Query) conditions(tenant junctor.TenantID, p *plan) (where string, args
 
 // largestSeries returns the series with the most calls, and how many there are.
 func largestSeries(ctx context.Context, db store.Database, tenant junctor.TenantID, q *Query, p *plan) (keys []Key, count int, err error) {
-	where, args := q.conditions(tenant, p)
+	where, args := q.buildCondition(tenant, p)
 	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(
 		`SELECT first_key, second_key, COUNT(*) OVER () FROM series WHERE `+where+` GROUP BY first_key, second_key ORDER BY SUM(calls) DESC, first_key, second_key LIMIT ?`),
-		append(args, min(max(q.Limit, 1), MaxSeries))...)
+		append(args, min(max(q.Limit, 1), MaxReturnedSeries))...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -217,9 +218,9 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 		return nil, fmt.Errorf("encode the keys of series: %w", err)
 	}
 	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(
-		`WITH wanted (a, b) AS (`+db.Dialect.SelectRows("tt")+`) SELECT begins, first_key, second_key, `+strings.Join(columns(), ", ")+`, durations
+		`WITH wanted (a, b) AS (`+db.Dialect.SelectRows("tt")+`) SELECT begins, first_key, second_key, `+strings.Join(countColumns(), ", ")+`, durations
 		FROM series, wanted WHERE first_key = wanted.a AND second_key = wanted.b AND tenant_id = ? AND step = ? AND dimension = ? AND begins >= ? AND begins < ?`),
-		string(text), string(tenant), int64(time.Duration(p.stored)/time.Second), string(q.By), p.from, p.to)
+		string(text), string(tenant), int64(p.stored), string(q.By), p.from, p.to)
 	if err != nil {
 		return nil, err
 	}
@@ -227,53 +228,56 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 	found := map[Key]map[int64]*Sums{}
 	for rows.Next() {
 		var begins int64
-		var durations string
-		key, sums := Key{By: q.By}, Sums{}
-		into := []any{&begins, &key.First, &key.Second}
-		for _, field := range sums.fields() {
-			into = append(into, field)
-		}
-		if err := rows.Scan(append(into, &durations)...); err != nil {
-			return nil, err
+		key := Key{By: q.By}
+		sums, err := scanSums(rows, &begins, &key.First, &key.Second)
+		if err != nil {
+			return nil, fmt.Errorf("sums of %v: %w", key, err)
 		}
 		if since, limited := q.since[key.First]; limited && begins < since.Unix() {
 			continue
 		}
-		read, err := decodeSketch(durations)
-		if err != nil {
-			return nil, fmt.Errorf("durations of %v: %w", key, err)
-		}
-		sums.durations = *read
 		if found[key] == nil {
 			found[key] = map[int64]*Sums{}
 		}
-		at := begins / p.step * p.step
-		if point := found[key][at]; point != nil {
-			point.add(&sums)
-		} else {
-			found[key][at] = &sums
-		}
+		sumsOf(found[key], begins/p.step*p.step).addSums(sums)
 	}
 	return found, rows.Err()
 }
 
-// lineOf returns the series with its total, and with its points in their order.
-func lineOf(key Key, points map[int64]*Sums, withPoints bool) Line {
-	line := Line{First: key.First, Second: key.Second}
-	var total Sums
-	for at, sums := range points {
-		total.add(sums)
-		if withPoints {
-			line.Points = append(line.Points, Point{Time: time.Unix(at, 0).UTC(), Numbers: sums.numbers()})
-		}
+// scanSums reads a row: what into points to, the counts, and the durations.
+func scanSums(rows *sql.Rows, into ...any) (*Sums, error) {
+	sums, durations := &Sums{}, ""
+	for _, field := range sums.countFields() {
+		into = append(into, field)
 	}
-	slices.SortFunc(line.Points, func(a, b Point) int { return cmp.Compare(a.Time.Unix(), b.Time.Unix()) })
-	line.Total = total.numbers()
-	return line
+	if err := rows.Scan(append(into, &durations)...); err != nil {
+		return nil, err
+	}
+	read, err := decodeSketch(durations)
+	if err != nil {
+		return nil, fmt.Errorf("durations: %w", err)
+	}
+	sums.durations = *read
+	return sums, nil
 }
 
-// numbers returns the sums with their percentiles.
-func (s *Sums) numbers() Numbers {
+// newSeries returns a series with its total, and with its points in their order.
+func newSeries(key Key, points map[int64]*Sums, withPoints bool) Series {
+	one := Series{First: key.First, Second: key.Second}
+	var total Sums
+	for at, sums := range points {
+		total.addSums(sums)
+		if withPoints {
+			one.Points = append(one.Points, Point{Time: time.Unix(at, 0).UTC(), Numbers: sums.withPercentiles()})
+		}
+	}
+	slices.SortFunc(one.Points, func(a, b Point) int { return cmp.Compare(a.Time.Unix(), b.Time.Unix()) })
+	one.Total = total.withPercentiles()
+	return one
+}
+
+// withPercentiles returns the sums with their percentiles.
+func (s *Sums) withPercentiles() Numbers {
 	n := Numbers{Sums: *s}
 	if s.durations.Count() > 0 {
 		n.P50, n.P95, n.P99 = int64(s.durations.Quantile(0.5)), int64(s.durations.Quantile(0.95)), int64(s.durations.Quantile(0.99))

@@ -40,6 +40,7 @@ type Recorder struct {
 	flushes chan chan<- error
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
+	minute  minuteSeries  // only for followJournal
 	stored  atomic.Uint64 // the last record whose call the sums have
 	other   atomic.Int64
 	failing atomic.Bool
@@ -55,8 +56,8 @@ func NewRecorder(o Options) (*Recorder, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Recorder{o: o, cancel: cancel, flushes: make(chan chan<- error)}
-	r.done.Go(func() { r.run(ctx) })
-	r.done.Go(func() { r.pruneOften(ctx) })
+	r.done.Go(func() { r.followJournal(ctx) })
+	r.done.Go(func() { r.pruneHourly(ctx) })
 	return r, nil
 }
 
@@ -86,15 +87,18 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	}
 }
 
-// Stored returns the number of the last record whose call the sums have.
-func (r *Recorder) Stored() uint64 { return r.stored.Load() }
+// Lag returns how many records of the journal are not in the sums yet.
+func (r *Recorder) Lag() uint64 {
+	stored := r.stored.Load()
+	return max(r.o.Journal.State().Seq, stored) - stored
+}
 
-// Other returns how often a call was counted as other since the start, because too many
-// series had calls in one minute.
-func (r *Recorder) Other() int64 { return r.other.Load() }
+// OtherCalls returns how many calls since the start were counted as other in a dimension or
+// more, because too many series had calls in one minute.
+func (r *Recorder) OtherCalls() int64 { return r.other.Load() }
 
-// run adds calls up, and stores the sums after each interval, until ctx ends.
-func (r *Recorder) run(ctx context.Context) {
+// followJournal adds calls up, and stores the sums after each interval, until ctx ends.
+func (r *Recorder) followJournal(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var s *session
@@ -108,7 +112,7 @@ func (r *Recorder) run(ctx context.Context) {
 		case answer = <-r.flushes:
 		case <-timer.C:
 		case <-s.halfFull():
-			if len(s.tally.rows) < maxTallyRows && s.addCalls() == nil {
+			if s.tally.size() < maxTallyRows && s.addCalls(&r.minute) == nil {
 				continue // the sums are stored when the interval has passed
 			}
 		}
@@ -158,13 +162,13 @@ func (s *session) halfFull() <-chan struct{} {
 }
 
 // addCalls counts the next calls.
-func (s *session) addCalls() error {
+func (s *session) addCalls(minute *minuteSeries) error {
 	calls, upTo, err := s.follower.Next()
 	if err != nil {
 		return err
 	}
 	for i := range calls {
-		s.tally.addCall(&calls[i])
+		s.tally.addCall(&calls[i], minute)
 	}
 	s.counted = upTo
 	return nil
@@ -187,11 +191,16 @@ func (r *Recorder) storeAll(ctx context.Context, current **session) (err error) 
 		}
 		*current = &session{follower: r.o.Journal.Follow(at), stored: at, counted: at, tally: newTally()}
 		r.stored.Store(at)
+		if r.minute.known == nil {
+			if r.minute, err = readNewestMinute(ctx, r.o.DB); err != nil {
+				return r.o.DB.Fail(ctx, err, "read the series of the newest minute")
+			}
+		}
 	}
 	s := *current
 	for end := r.o.Journal.State().Seq; s.stored < end; {
-		for s.counted < end && len(s.tally.rows) < maxTallyRows {
-			if err := s.addCalls(); err != nil {
+		for s.counted < end && s.tally.size() < maxTallyRows {
+			if err := s.addCalls(&r.minute); err != nil {
 				return err
 			}
 		}
@@ -208,8 +217,8 @@ func (r *Recorder) storeAll(ctx context.Context, current **session) (err error) 
 	return nil
 }
 
-// pruneOften removes old sums once an hour.
-func (r *Recorder) pruneOften(ctx context.Context) {
+// pruneHourly removes old sums once an hour.
+func (r *Recorder) pruneHourly(ctx context.Context) {
 	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
 	for {

@@ -1,7 +1,7 @@
 package series
 
 import (
-	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,14 +33,14 @@ func Dimensions() []Dimension {
 	return []Dimension{ByAll, ByServer, ByTool, ByAgent, ByUser, ByCaller, ByEntryPoint, ByAgentTool, ByUserTool}
 }
 
-// Step is the length of a period of which sums are kept.
-type Step time.Duration
+// Step is the length of a period of which sums are kept, in seconds.
+type Step int64
 
 // The steps, and for how long the sums of each are kept. Sums of days are kept for good.
 const (
-	Minute = Step(time.Minute)
-	Hour   = Step(time.Hour)
-	Day    = Step(24 * time.Hour)
+	Minute Step = 60
+	Hour   Step = 60 * Minute
+	Day    Step = 24 * Hour
 
 	keepMinutes = 48 * time.Hour
 	keepHours   = 90 * 24 * time.Hour
@@ -49,15 +49,17 @@ const (
 // Steps returns all steps, the shortest first.
 func Steps() []Step { return []Step{Minute, Hour, Day} }
 
-// begin returns the beginning of the period that contains a time, in Unix seconds.
-func (s Step) begin(t time.Time) int64 {
-	length := int64(time.Duration(s) / time.Second)
-	at := t.Unix()
+// beginOf returns the beginning of the period that contains a time, in Unix seconds.
+func (s Step) beginOf(t time.Time) int64 {
+	at, length := t.Unix(), int64(s)
 	return at - (at%length+length)%length
 }
 
-// keep returns for how long sums of a step are kept; 0 is for good.
-func (s Step) keep() time.Duration {
+// duration returns the length of the period.
+func (s Step) duration() time.Duration { return time.Duration(s) * time.Second }
+
+// keepFor returns for how long sums of a step are kept; 0 is for good.
+func (s Step) keepFor() time.Duration {
 	switch s {
 	case Minute:
 		return keepMinutes
@@ -84,44 +86,49 @@ const maxKey = 256
 // keysOf appends the keys of all series that count a call. Names that callers choose freely
 // are no keys: there is no end of them.
 func keysOf(keys []Key, c *audit.EndedCall) []Key {
-	tool := c.Name
-	switch {
-	case c.Kind != junctor.KindTool:
-		tool = "(" + string(c.Kind) + ")"
-	case c.Server == "":
-		tool = "(unknown)"
-	}
-	tool = clip(tool)
+	tool := toolKeyOf(c)
 	path := tool
 	if c.Server != "" {
-		path = clip(c.Server + "/" + tool)
+		path = keyText(c.Server + "/" + tool)
 	}
-	keys = append(keys, Key{By: ByAll}, Key{ByServer, clip(c.Server), ""}, Key{ByTool, clip(c.Server), tool},
-		Key{ByCaller, clip(c.Issuer), clip(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
+		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
 	if c.Agent != "" {
-		keys = append(keys, Key{ByAgent, clip(c.Agent), ""}, Key{ByAgentTool, clip(c.Agent), path})
+		keys = append(keys, Key{ByAgent, keyText(c.Agent), ""}, Key{ByAgentTool, keyText(c.Agent), path})
 	}
 	if c.User != "" {
-		keys = append(keys, Key{ByUser, clip(c.User), ""}, Key{ByUserTool, clip(c.User), path})
+		keys = append(keys, Key{ByUser, keyText(c.User), ""}, Key{ByUserTool, keyText(c.User), path})
 	}
 	return keys
 }
 
-// clip cuts a text to maxKey bytes, before a character.
-func clip(text string) string {
-	if len(text) <= maxKey {
-		return text
+// toolKeyOf returns the tool that a call counts for. All calls of another kind count together.
+func toolKeyOf(c *audit.EndedCall) string {
+	switch c.Kind {
+	case junctor.KindTool:
+		if c.Server == "" {
+			return "(unknown)"
+		}
+		return keyText(c.Name)
+	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
+		return "(tasks)"
+	default:
+		return "(" + string(c.Kind) + ")"
 	}
-	end := maxKey
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
+}
+
+// keyText returns a text as the journal has it, and at most maxKey bytes of it: neither
+// database holds every text that a caller may send.
+func keyText(text string) string {
+	if strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text) {
+		text = strings.ReplaceAll(string([]rune(text)), "\x00", "\uFFFD")
 	}
-	return text[:end]
+	return junctor.ShortenText(text, maxKey)
 }
 
 // Sums are the numbers of a series in one period.
 type Sums struct {
-	Calls    int64 `json:"calls" doc:"All calls that ended or were rejected."`
+	Calls    int64 `json:"calls" doc:"All calls that ended or were refused."`
 	Errors   int64 `json:"errors" doc:"Calls that ran and failed."`
 	Timeouts int64 `json:"timeouts" doc:"Calls that exceeded a time limit."`
 	Canceled int64 `json:"canceled" doc:"Calls that the client canceled, or whose request for input was not answered."`
@@ -165,29 +172,29 @@ func (s *Sums) addCall(c *audit.EndedCall) {
 	s.durations.Add(us)
 }
 
-// add adds other sums.
-func (s *Sums) add(o *Sums) {
+// addSums adds other sums.
+func (s *Sums) addSums(o *Sums) {
 	for i, n := range o.Counts() {
-		*s.fields()[i] += n
+		*s.countFields()[i] += n
 	}
 	s.durations.Merge(&o.durations)
 }
 
-// fields returns the counts in the order of their columns.
-func (s *Sums) fields() [10]*int64 {
+// countFields returns the counts in the order of their columns.
+func (s *Sums) countFields() [10]*int64 {
 	return [10]*int64{&s.Calls, &s.Errors, &s.Timeouts, &s.Canceled, &s.Denied, &s.Limited, &s.Invalid, &s.Duration, &s.BytesIn, &s.BytesOut}
 }
 
 // Counts returns all counts, in the order of their columns.
 func (s *Sums) Counts() (list [10]int64) {
-	for i, p := range s.fields() {
+	for i, p := range s.countFields() {
 		list[i] = *p
 	}
 	return list
 }
 
-// columns are the columns of fields.
-func columns() []string {
+// countColumns returns the columns of countFields.
+func countColumns() []string {
 	return []string{"calls", "errors", "timeouts", "canceled", "denied", "limited", "invalid", "duration", "bytes_in", "bytes_out"}
 }
 
@@ -199,62 +206,94 @@ type rowKey struct {
 	Key
 }
 
-// maxSeries is how many series of a tenant may have calls in one minute. Further ones are
-// counted as other.
-const maxSeries = 10_000
+// maxSeriesPerMinute is how many series of a tenant may have calls in one minute on one
+// replica. Further ones are counted as other.
+const maxSeriesPerMinute = 10_000
+
+// minuteSeries has the series of each tenant that have calls in one minute. It outlives the
+// tallies, which are stored several times a minute.
+type minuteSeries struct {
+	begin int64 // Unix seconds
+	known map[seriesGroup]map[Key]struct{}
+}
+
+// seriesGroup are the series that have a limit of their own: those of a tenant, and the
+// rows of its usage.
+type seriesGroup struct {
+	tenant junctor.TenantID
+	usage  bool
+}
+
+// admit reports whether a series may have calls in a minute, and remembers it if it may. The
+// time of records does not go back, so only the newest minute is kept.
+func (m *minuteSeries) admit(tenant junctor.TenantID, begin int64, key Key) bool {
+	if m.begin != begin || m.known == nil {
+		m.begin, m.known = begin, map[seriesGroup]map[Key]struct{}{}
+	}
+	group := seriesGroup{tenant, key.By == byUsage}
+	known := m.known[group]
+	if known == nil {
+		known = map[Key]struct{}{}
+		m.known[group] = known
+	}
+	if _, ok := known[key]; ok {
+		return true
+	}
+	if len(known) >= maxSeriesPerMinute && key.By != ByAll {
+		return false
+	}
+	known[key] = struct{}{}
+	return true
+}
 
 // tally sums calls up until they are stored.
 type tally struct {
-	rows map[rowKey]*Sums
-	// How many series of a tenant have rows of a minute.
-	counts map[seriesMinute]int
-	other  int64 // how often a call was counted as other
-	keys   []Key // kept to reuse its memory
+	rows  map[rowKey]*Sums
+	other int64 // calls that were counted as other somewhere
+	keys  []Key // kept to reuse its memory
+	usage map[usageKey]*Sums
 }
 
-type seriesMinute struct {
-	tenant junctor.TenantID
-	minute int64
-}
+func newTally() *tally { return &tally{rows: map[rowKey]*Sums{}, usage: map[usageKey]*Sums{}} }
 
-func newTally() *tally { return &tally{rows: map[rowKey]*Sums{}, counts: map[seriesMinute]int{}} }
+// size returns how many rows the tally has.
+func (t *tally) size() int { return len(t.rows) + len(t.usage) }
 
-// addCall counts a call.
-func (t *tally) addCall(c *audit.EndedCall) {
-	at := c.Time
-	minute := seriesMinute{c.Tenant, Minute.begin(at)}
+// addCall counts a call. minute has the series of its minute, or of an earlier one.
+func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
+	begin := Minute.beginOf(c.Time)
 	t.keys = keysOf(t.keys[:0], c)
+	isOther := false
 	for _, key := range t.keys {
-		row := rowKey{c.Tenant, Minute, minute.minute, key}
-		if t.rows[row] == nil {
-			if t.counts[minute] >= maxSeries && key.By != ByAll {
-				row.Key = otherKey(key.By)
-				t.other++
-			} else {
-				t.counts[minute]++
-			}
+		row := rowKey{tenant: c.Tenant, Key: key}
+		if !minute.admit(c.Tenant, begin, key) {
+			row.Key = otherKey(key.By)
+			isOther = true
 		}
 		for _, step := range Steps() {
-			row.step, row.begin = step, step.begin(at)
-			sums := t.rows[row]
-			if sums == nil {
-				sums = &Sums{}
-				t.rows[row] = sums
-			}
-			sums.addCall(c)
+			row.step, row.begin = step, step.beginOf(c.Time)
+			sumsOf(t.rows, row).addCall(c)
 		}
 	}
+	usage := usageKeyOf(c)
+	if !minute.admit(c.Tenant, begin, usage.seriesKey()) {
+		usage = otherUsage(c)
+		isOther = true
+	}
+	if isOther {
+		t.other++
+	}
+	sumsOf(t.usage, usage).addCall(c)
 }
 
-// sortedRows returns the rows in one order for all replicas: two that lock the same rows in
-// different orders could deadlock.
-func (t *tally) sortedRows() []rowKey {
-	rows := make([]rowKey, 0, len(t.rows))
-	for row := range t.rows {
-		rows = append(rows, row)
+// sumsOf returns the sums of a row, which begin with nothing.
+func sumsOf[K comparable](rows map[K]*Sums, row K) *Sums {
+	sums := rows[row]
+	if sums == nil {
+		sums = &Sums{}
+		rows[row] = sums
 	}
-	slices.SortFunc(rows, compareRows)
-	return rows
+	return sums
 }
 
 // Failed returns how many calls ran and did not succeed.

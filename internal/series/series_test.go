@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,38 +15,35 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/series"
-	"github.com/junctor-mcp/junctor/internal/sketch"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
-	"github.com/junctor-mcp/junctor/internal/store/postgres"
-	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 var server pgtest.Pool
 
-func TestMain(m *testing.M) { os.Exit(server.LeakCheckedMain(m)) }
+func TestMain(m *testing.M) {
+	if o := os.Getenv(recordingProcess); o != "" {
+		if err := recordCalls(o); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(server.LeakCheckedMain(m))
+}
 
 // each runs a test on both engines, each on an empty database.
 func each(t *testing.T, test func(t *testing.T, db store.Database)) {
 	t.Helper()
-	open := func(t *testing.T, st *store.Store, err error) store.Database {
+	storetest.EachEngine(t, &server, func(t *testing.T, open func(context.Context) (*store.Store, error)) {
 		t.Helper()
+		st, err := open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = st.Close() })
-		return st.Database()
-	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
-		test(t, open(t, st, err))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		st, err := postgres.Open(t.Context(), pgtest.Seeded(t, &server, postgres.Open))
-		test(t, open(t, st, err))
+		test(t, st.Database())
 	})
 }
 
@@ -174,14 +171,14 @@ type expected struct {
 }
 
 func keyOf(by series.Dimension, c *audit.EndedCall) (first, second string, counts bool) {
-	path := c.Server + "/" + c.Name
+	path := c.Server + "/" + toolOf(c)
 	switch by {
 	case series.ByAll:
 		return "", "", true
 	case series.ByServer:
 		return c.Server, "", true
 	case series.ByTool:
-		return c.Server, c.Name, true
+		return c.Server, toolOf(c), true
 	case series.ByAgent:
 		return c.Agent, "", c.Agent != ""
 	case series.ByUser:
@@ -214,34 +211,41 @@ func expect(calls []audit.EndedCall, by series.Dimension, step time.Duration) ma
 			e = &expected{}
 			out[key][at] = e
 		}
-		e.Calls++
-		e.BytesIn += int64(c.BytesIn)
-		e.BytesOut += int64(c.BytesOut)
-		switch c.Status {
-		case junctor.StatusError:
-			e.Errors++
-		case junctor.StatusTimeout:
-			e.Timeouts++
-		case junctor.StatusCanceled:
-			e.Canceled++
-		case junctor.StatusDenied:
-			e.Denied++
-		case junctor.StatusLimited:
-			e.Limited++
-		case junctor.StatusInvalid:
-			e.Invalid++
-		default:
-		}
-		if c.Duration > 0 {
-			e.Duration += c.Duration.Microseconds()
-			e.durations = append(e.durations, c.Duration.Microseconds())
-		}
+		e.addCall(c)
 	}
 	return out
 }
 
-// check compares every dimension with the calls that were recorded.
-func check(t *testing.T, db store.Database, now time.Time, calls []audit.EndedCall) {
+// addCall counts a call.
+func (e *expected) addCall(c *audit.EndedCall) {
+	e.Calls++
+	e.BytesIn += int64(c.BytesIn)
+	e.BytesOut += int64(c.BytesOut)
+	switch c.Status {
+	case junctor.StatusError:
+		e.Errors++
+	case junctor.StatusTimeout:
+		e.Timeouts++
+	case junctor.StatusCanceled, junctor.StatusLapsed:
+		e.Canceled++
+	case junctor.StatusDenied:
+		e.Denied++
+		return
+	case junctor.StatusLimited:
+		e.Limited++
+		return
+	case junctor.StatusInvalid:
+		e.Invalid++
+		return
+	default:
+	}
+	e.Duration += c.Duration.Microseconds()
+	e.durations = append(e.durations, c.Duration.Microseconds())
+}
+
+// check compares every dimension with the calls that were recorded, and returns how many
+// figures it compared.
+func check(t *testing.T, db store.Database, now time.Time, calls []audit.EndedCall) (figures int) {
 	t.Helper()
 	for _, by := range series.Dimensions() {
 		for _, step := range []time.Duration{time.Minute, 5 * time.Minute, time.Hour, 24 * time.Hour} {
@@ -260,33 +264,25 @@ func check(t *testing.T, db store.Database, now time.Time, calls []audit.EndedCa
 					continue
 				}
 				for i := range line.Points {
-					compareNumbers(t, fmt.Sprintf("%s %s/%s at %s", by, line.First, line.Second, line.Points[i].Time), &line.Points[i].Numbers, points[line.Points[i].Time.Unix()])
+					figures += compareNumbers(t, fmt.Sprintf("%s %s/%s at %s", by, line.First, line.Second, line.Points[i].Time), &line.Points[i].Numbers, points[line.Points[i].Time.Unix()])
 				}
 			}
 		}
 	}
+	return figures
 }
 
-func compareNumbers(t *testing.T, what string, got *series.Numbers, want *expected) {
+func compareNumbers(t *testing.T, what string, got *series.Numbers, want *expected) (figures int) {
 	t.Helper()
 	if want == nil {
 		t.Errorf("%s: there were no calls", what)
-		return
+		return 0
 	}
-	if g, w := got.Counts(), want.Counts(); g != w {
+	g, w := got.Counts(), want.Counts()
+	if g != w {
 		t.Errorf("%s: %v, want %v", what, g, w)
 	}
-	slices.Sort(want.durations)
-	for q, value := range map[float64]int64{0.5: got.P50, 0.95: got.P95, 0.99: got.P99} {
-		if len(want.durations) == 0 {
-			continue
-		}
-		exact := float64(want.durations[min(int(q*float64(len(want.durations)-1)), len(want.durations)-1)])
-		next := float64(want.durations[min(int(q*float64(len(want.durations)-1))+1, len(want.durations)-1)])
-		if low, high := exact*(1-sketch.MaxError)-1, next*(1+sketch.MaxError)+1; float64(value) < low || float64(value) > high {
-			t.Errorf("%s: p%v is %d, want %v to %v", what, q*100, value, low, high)
-		}
-	}
+	return len(g) + want.checkPercentiles(t, what, map[float64]int64{0.5: got.P50, 0.95: got.P95, 0.99: got.P99})
 }
 
 // Every number is that of the journals of all replicas, also when replicas end without
@@ -322,6 +318,103 @@ func TestNumbersAreThoseOfTheJournal(t *testing.T) {
 		one.flush()
 		two.flush()
 		check(t, db, c.Now(), append(one.truth, two.truth...))
+	})
+}
+
+// countMinuteRows returns how many series have calls in any one minute, without those of
+// others.
+func countMinuteRows(t *testing.T, db store.Database) int {
+	t.Helper()
+	var n int
+	if err := db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM series WHERE step = 60 AND first_key <> '(other)'`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A tenant has at most 10,000 series with calls in one minute, however often the sums are
+// stored in it, and whether or not the replica was started again in it.
+func TestLimitOfAMinute(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
+		c := newClock()
+		r := newReplica(t, db, "one", c)
+		calls := int64(0)
+		record := func(n int) {
+			for range n { // each call has six series of its own
+				calls++
+				id := fmt.Sprint(calls)
+				r.append(&junctor.Call{
+					ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "s", Name: "t" + id, Issuer: junctor.IssuerKey, Subject: "k" + id,
+					Agent: "a" + id, User: "u" + id, Status: junctor.StatusDenied, Start: c.Now(),
+				})
+			}
+			r.flush()
+		}
+		record(1500)
+		r.stop(false)
+		r.start()
+		record(300)
+		record(300)
+		if n := countMinuteRows(t, db); n != 10_000 {
+			t.Errorf("%d series have calls in one minute", n)
+		}
+		if r.recorder.OtherCalls() == 0 {
+			t.Error("no call is counted as other")
+		}
+		for _, by := range series.Dimensions() {
+			q := series.Query{By: by, From: c.Now().Add(-time.Minute), To: c.Now(), Limit: 1}
+			if by != series.ByAll && by != series.ByServer && by != series.ByEntryPoint {
+				q.First = []string{"(other)"}
+			}
+			got, err := series.Read(t.Context(), db, junctor.DefaultTenant, q, c.Now())
+			if err != nil || len(got.Series) != 1 || (q.First == nil) != (got.Series[0].Total.Calls == calls) {
+				t.Errorf("by %s: %+v, %v", by, got, err)
+			}
+		}
+		c.add(time.Minute)
+		record(1)
+		if n := countMinuteRows(t, db); n != 10_000+9 {
+			t.Errorf("%d series have calls in two minutes", n)
+		}
+	})
+}
+
+// Texts of callers that a database cannot hold, or that are too long, have the same series
+// whether the recorder counts them at once or reads them from the journal.
+func TestTextsOfKeys(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db store.Database) {
+		t.Helper()
+		c := newClock()
+		subjects := []string{"a\x00b", "a\xff\xfeb", strings.Repeat("x", 300), strings.Repeat("é", 200), strings.Repeat("x", 254) + "ééé", "\"\x01\u2028"}
+		r := newReplica(t, db, "one", c)
+		record := func() {
+			for i, subject := range subjects {
+				r.append(&junctor.Call{
+					ID: fmt.Sprint(c.Now().UnixNano(), i), Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, EntryPoint: junctor.EntryMCP, Server: "s", Name: "t",
+					Issuer: junctor.IssuerKey, Subject: subject, Status: junctor.StatusSuccess, Duration: time.Millisecond, Start: c.Now(),
+				})
+			}
+			c.add(time.Millisecond)
+		}
+		r.flush() // it follows from here on
+		record()
+		r.flush()
+		record()
+		r.stop(false) // the next start reads them from the journal
+		r.start()
+		r.flush()
+		got, err := series.Read(t.Context(), db, junctor.DefaultTenant, series.Query{By: series.ByCaller, From: c.Now().Add(-time.Minute), To: c.Now(), Limit: 100}, c.Now())
+		if err != nil || len(got.Series) != len(subjects) {
+			t.Fatalf("%d series, want %d: %+v, %v", len(got.Series), len(subjects), got, err)
+		}
+		for _, one := range got.Series {
+			if one.Total.Calls != 2 || one.Total.P50 != 1000 {
+				t.Errorf("%q: %+v", one.Second, one.Total.Sums)
+			}
+		}
 	})
 }
 

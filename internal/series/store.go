@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,10 +18,31 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// keyColumns identify a row, in the order of rowKey.
-const keyColumns = "tenant_id, step, begins, dimension, first_key, second_key"
+// table is a table of sums whose rows have keys of type K.
+type table[K comparable] struct {
+	name       string
+	keyColumns string
+	keyTypes   string // of the key columns, for Dialect.SelectRows
+	// The columns of a key, as arguments and to scan into.
+	values  func(k *K) []any
+	into    func(k *K) []any
+	compare func(a, b K) int
+}
 
-const keyTypes = "tiittt"
+// seriesTable returns the table of the rows of a tally.
+func seriesTable() table[rowKey] {
+	return table[rowKey]{
+		name: "series", keyColumns: "tenant_id, step, begins, dimension, first_key, second_key", keyTypes: "tiittt",
+		values: func(k *rowKey) []any {
+			return []any{string(k.tenant), int64(k.step), k.begin, string(k.By), k.First, k.Second}
+		},
+		into: func(k *rowKey) []any { return []any{&k.tenant, &k.step, &k.begin, &k.By, &k.First, &k.Second} },
+		compare: func(a, b rowKey) int {
+			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.step, b.step), cmp.Compare(a.begin, b.begin), cmp.Compare(a.By, b.By),
+				cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
+		},
+	}
+}
 
 // rowsPerStatement bounds a statement: as many rows as are written within a few
 // milliseconds.
@@ -29,16 +52,6 @@ const rowsPerStatement = 200
 // An earlier attempt was stored although its answer was lost, or another process has the
 // journal.
 var errOvertaken = errors.New("the stored position of the series has moved")
-
-func compareRows(a, b rowKey) int {
-	return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.step, b.step), cmp.Compare(a.begin, b.begin), cmp.Compare(a.By, b.By),
-		cmp.Compare(a.First, b.First), cmp.Compare(a.Second, b.Second))
-}
-
-// values returns the columns of a key.
-func (k *rowKey) values() []any {
-	return []any{string(k.tenant), int64(time.Duration(k.step) / time.Second), k.begin, string(k.By), k.First, k.Second}
-}
 
 // readPosition returns the number of the last record whose call the sums have; 0 for none.
 func readPosition(ctx context.Context, db store.Database, replica string) (uint64, error) {
@@ -50,6 +63,29 @@ func readPosition(ctx context.Context, db store.Database, replica string) (uint6
 	return uint64(seq), err //nolint:gosec // only numbers of records are stored
 }
 
+// readNewestMinute returns the series that have calls in the newest minute that is stored,
+// so that a start does not begin to count them again.
+func readNewestMinute(ctx context.Context, db store.Database) (minuteSeries, error) {
+	minute := minuteSeries{known: map[seriesGroup]map[Key]struct{}{}}
+	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(`SELECT tenant_id, begins, dimension, first_key, second_key FROM series
+		WHERE step = ? AND begins = (SELECT MAX(begins) FROM series WHERE step = ?)`), int64(Minute), int64(Minute))
+	if err != nil {
+		return minute, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var tenant junctor.TenantID
+		var key Key
+		if err := rows.Scan(&tenant, &minute.begin, &key.By, &key.First, &key.Second); err != nil {
+			return minute, err
+		}
+		if key != otherKey(key.By) {
+			minute.admit(tenant, minute.begin, key)
+		}
+	}
+	return minute, rows.Err()
+}
+
 // storeTally adds the sums of a tally to the database, and moves the position from one record
 // to another. All of it happens, or nothing.
 func storeTally(ctx context.Context, db store.Database, t *tally, replica string, from, to uint64) error {
@@ -57,16 +93,23 @@ func storeTally(ctx context.Context, db store.Database, t *tally, replica string
 		if err := movePosition(ctx, tx, db.Dialect, replica, from, to); err != nil {
 			return err
 		}
-		rows := t.sortedRows()
-		for len(rows) > 0 {
-			n := min(len(rows), rowsPerStatement)
-			if err := addRows(ctx, tx, db.Dialect, t, rows[:n]); err != nil {
-				return err
-			}
-			rows = rows[n:]
+		if err := addTable(ctx, tx, db.Dialect, seriesTable(), t.rows); err != nil {
+			return err
 		}
-		return nil
+		return addTable(ctx, tx, db.Dialect, usageTable(), t.usage)
 	})
+}
+
+// addTable adds sums to the rows of a table. All replicas write rows in one order: two that
+// lock the same rows in different orders could deadlock.
+func addTable[K comparable](ctx context.Context, tx *sql.Tx, dialect store.Dialect, of table[K], sums map[K]*Sums) error {
+	rows := slices.SortedFunc(maps.Keys(sums), of.compare)
+	for some := range slices.Chunk(rows, rowsPerStatement) {
+		if err := of.addRows(ctx, tx, dialect, sums, some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func movePosition(ctx context.Context, tx *sql.Tx, dialect store.Dialect, replica string, from, to uint64) error {
@@ -88,11 +131,11 @@ func movePosition(ctx context.Context, tx *sql.Tx, dialect store.Dialect, replic
 // addRows adds the counts of rows, and then stores their durations merged with those that
 // the database had. The first statement locks the rows, so no other replica changes them in
 // between.
-func addRows(ctx context.Context, tx *sql.Tx, dialect store.Dialect, t *tally, rows []rowKey) error {
+func (of *table[K]) addRows(ctx context.Context, tx *sql.Tx, dialect store.Dialect, sums map[K]*Sums, rows []K) error {
 	list := make([][]any, len(rows))
 	for i := range rows {
-		values := rows[i].values()
-		for _, n := range t.rows[rows[i]].Counts() {
+		values := of.values(&rows[i])
+		for _, n := range sums[rows[i]].Counts() {
 			values = append(values, n)
 		}
 		list[i] = values
@@ -101,13 +144,13 @@ func addRows(ctx context.Context, tx *sql.Tx, dialect store.Dialect, t *tally, r
 	if err != nil {
 		return fmt.Errorf("encode the rows of the series: %w", err)
 	}
-	stored, err := addCounts(ctx, tx, dialect, string(text))
+	stored, err := of.addCounts(ctx, tx, dialect, string(text))
 	if err != nil {
 		return err
 	}
 	merged := make([][]any, 0, len(rows))
 	for i := range rows {
-		own := &t.rows[rows[i]].durations
+		own := &sums[rows[i]].durations
 		if own.Count() == 0 {
 			continue
 		}
@@ -116,63 +159,63 @@ func addRows(ctx context.Context, tx *sql.Tx, dialect store.Dialect, t *tally, r
 			return fmt.Errorf("durations of %v: %w", rows[i], err)
 		}
 		sum.Merge(own)
-		merged = append(merged, append(rows[i].values(), encodeSketch(sum)))
+		merged = append(merged, append(of.values(&rows[i]), encodeSketch(sum)))
 	}
 	if text, err = json.Marshal(merged); err != nil {
 		return fmt.Errorf("encode the durations of the series: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, dialect.Bind(durationsQuery(dialect)), string(text))
+	_, err = tx.ExecContext(ctx, dialect.Bind(of.durationsQuery(dialect)), string(text))
 	return err
 }
 
 // addCounts runs the statement that adds counts, and returns the durations that the rows had.
-func addCounts(ctx context.Context, tx *sql.Tx, dialect store.Dialect, list string) (map[rowKey]string, error) {
-	rows, err := tx.QueryContext(ctx, dialect.Bind(countsQuery(dialect)), list)
+func (of *table[K]) addCounts(ctx context.Context, tx *sql.Tx, dialect store.Dialect, list string) (map[K]string, error) {
+	rows, err := tx.QueryContext(ctx, dialect.Bind(of.countsQuery(dialect)), list)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	stored := map[rowKey]string{}
+	stored := map[K]string{}
 	for rows.Next() {
-		var k rowKey
-		var tenant, by, durations string
-		var seconds int64
-		if err := rows.Scan(&tenant, &seconds, &k.begin, &by, &k.First, &k.Second, &durations); err != nil {
+		var key K
+		var durations string
+		if err := rows.Scan(append(of.into(&key), &durations)...); err != nil {
 			return nil, err
 		}
-		k.tenant, k.By, k.step = junctor.TenantID(tenant), Dimension(by), Step(time.Duration(seconds)*time.Second)
-		stored[k] = durations
+		stored[key] = durations
 	}
 	return stored, rows.Err()
 }
 
-func countsQuery(dialect store.Dialect) string {
-	add := make([]string, 0, len(columns()))
-	for _, c := range columns() {
-		add = append(add, c+" = series."+c+" + excluded."+c)
+// countsQuery returns the statement that adds counts to rows, or inserts them.
+func (of *table[K]) countsQuery(dialect store.Dialect) string {
+	add := make([]string, 0, len(countColumns()))
+	for _, c := range countColumns() {
+		add = append(add, c+" = "+of.name+"."+c+" + excluded."+c)
 	}
-	return `INSERT INTO series (` + keyColumns + `, ` + strings.Join(columns(), ", ") + `, durations)
-		SELECT own.*, '' FROM (` + dialect.SelectRows(keyTypes+strings.Repeat("i", len(columns()))) + `) AS own WHERE true
-		ON CONFLICT (` + keyColumns + `) DO UPDATE SET ` + strings.Join(add, ", ") + ` RETURNING ` + keyColumns + `, durations`
+	return `INSERT INTO ` + of.name + ` (` + of.keyColumns + `, ` + strings.Join(countColumns(), ", ") + `, durations)
+		SELECT own.*, '' FROM (` + dialect.SelectRows(of.keyTypes+strings.Repeat("i", len(countColumns()))) + `) AS own WHERE true
+		ON CONFLICT (` + of.keyColumns + `) DO UPDATE SET ` + strings.Join(add, ", ") + ` RETURNING ` + of.keyColumns + `, durations`
 }
 
-func durationsQuery(dialect store.Dialect) string {
-	conds := strings.Split(keyColumns, ", ")
+// durationsQuery returns the statement that replaces the durations of rows.
+func (of *table[K]) durationsQuery(dialect store.Dialect) string {
+	conds := strings.Split(of.keyColumns, ", ")
 	for i, column := range conds {
-		conds[i] = "series." + column + " = own." + column
+		conds[i] = of.name + "." + column + " = own." + column
 	}
-	return `WITH own (` + keyColumns + `, durations) AS (` + dialect.SelectRows(keyTypes+"t") + `)
-		UPDATE series SET durations = own.durations FROM own WHERE ` + strings.Join(conds, " AND ")
+	return `WITH own (` + of.keyColumns + `, durations) AS (` + dialect.SelectRows(of.keyTypes+"t") + `)
+		UPDATE ` + of.name + ` SET durations = own.durations FROM own WHERE ` + strings.Join(conds, " AND ")
 }
 
 // pruneRows removes the sums that are no longer kept.
 func pruneRows(ctx context.Context, db store.Database, now time.Time) error {
 	for _, step := range Steps() {
-		if step.keep() == 0 {
+		if step.keepFor() == 0 {
 			continue
 		}
 		_, err := db.Write.ExecContext(ctx, db.Dialect.Bind(`DELETE FROM series WHERE step = ? AND begins < ?`),
-			int64(time.Duration(step)/time.Second), now.Add(-step.keep()).Unix())
+			int64(step), now.Add(-step.keepFor()).Unix())
 		if err != nil {
 			return db.Fail(ctx, err, "remove old sums of calls")
 		}

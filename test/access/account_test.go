@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/series"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
@@ -73,7 +73,7 @@ func TestCallsAreCountedForUserAndAgent(t *testing.T) {
 		}
 		sums := func(query string) map[string]int64 {
 			s.t.Helper()
-			var page struct{ Items []history.Usage }
+			var page struct{ Items []series.Usage }
 			s.request("GET", "/usage?"+query, "", 200, &page)
 			out := map[string]int64{}
 			for _, u := range page.Items {
