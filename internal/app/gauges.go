@@ -34,6 +34,7 @@ func (a *App) gauges() error {
 		a.metrics.AddGauge("junctor_rendered_lists", "Tool, prompt and resource lists that were rendered since the start: one for each set of permissions and change.",
 			func() float64 { return float64(a.catalog.Renders()) }),
 		a.metrics.AddCollector(a.chains.CollectGauges),
+		a.metrics.AddCollector(a.attention.CollectGauges),
 		a.metrics.AddCollector(a.events.QueueGauges()),
 	)
 }
