@@ -241,6 +241,7 @@ type Options struct {
 	Secrets    Secrets
 	History    History
 	Series     Series
+	Attention  Attention
 	Limits     Limits
 	Events     Events
 	Applier    Applier
@@ -284,6 +285,7 @@ func New(o Options) (*Handler, error) {
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},
 		{"Series", o.Series == nil},
+		{"Attention", o.Attention == nil},
 		{"Limits", o.Limits == nil},
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},

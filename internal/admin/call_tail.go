@@ -42,7 +42,7 @@ func (a *api) registerTailRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "tail-calls", Method: http.MethodGet, Path: "/calls/tail", Summary: "Stream calls as they happen", Tags: []string{"calls"},
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Events named calls, each with a TailPart. The stream ends when the caller may no longer read calls.",
+			Description: "Events named calls, each with a TailPart, and events named attention, each with an AttentionList of at most 50 items: at the beginning and after each change. The stream ends when the caller may no longer read calls.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
 	}, func(ctx context.Context, in *CallsOf) (*huma.StreamResponse, error) {
@@ -85,6 +85,7 @@ func (a *api) streamCalls(ctx context.Context, hctx huma.Context, f *CallsOf) {
 	defer func() { tail.Close() }()
 	out := newEventStream(w)
 	out.sendEvent("calls", TailPart{Calls: []junctor.Call{}})
+	defer a.pushAttention(ctx, r, out)()
 	for ctx.Err() == nil {
 		calls, missed := tail.Next(ctx, keepAliveInterval)
 		// A key or login that has ended meanwhile sees nothing more.

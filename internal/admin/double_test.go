@@ -263,7 +263,7 @@ func (alone) Cluster(context.Context) (ClusterState, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Limits: &w.limits,
+		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },

@@ -104,6 +104,7 @@ func newAPI(o Options) *api {
 	a.registerTailRoutes()
 	a.registerHistoryRoutes()
 	a.registerSeriesRoutes()
+	a.registerAttentionRoutes()
 	a.registerEventRoutes()
 	a.registerLimitRoutes()
 	a.registerSecretRoutes()

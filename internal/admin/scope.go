@@ -159,6 +159,7 @@ func requiredScopes() map[string]junctor.Scope {
 		"get-call":            junctor.ScopeAuditRead,
 		"get-usage":           junctor.ScopeAuditRead,
 		"get-metrics":         junctor.ScopeAuditRead,
+		"list-attention":      junctor.ScopeAuditRead,
 		"send-event":          junctor.ScopeEventsSend,
 		"list-events":         junctor.ScopeAuditRead,
 		"get-event":           junctor.ScopeAuditRead,

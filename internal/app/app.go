@@ -20,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/agents"
 	"github.com/junctor-mcp/junctor/internal/apps"
+	"github.com/junctor-mcp/junctor/internal/attention"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/chains"
@@ -100,6 +101,7 @@ type App struct {
 	apps      *apps.Host
 	rooms     *room.Rooms
 	a2a       *a2a.Server
+	attention *attention.Watcher
 	cert      *gateway.Certificate // nil if a proxy speaks TLS
 
 	closers []func(context.Context) // run last to first
@@ -252,6 +254,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		Journal: a.journal, Tails: &a.tails, Servers: a.servers, Rooms: a.rooms,
 		ExposedName: func(server, tool string) string { return catalog.Exposed(server, tool, a.cfg.NameLimit) },
 	})
+	if err := a.openAttention(); err != nil {
+		return err
+	}
 	if err := a.gauges(); err != nil {
 		return err
 	}

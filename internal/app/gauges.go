@@ -35,6 +35,7 @@ func (a *App) gauges() error {
 			func() float64 { return float64(a.catalog.Renders()) }),
 		a.addSeriesGauges(),
 		a.metrics.AddCollector(a.chains.CollectGauges),
+		a.metrics.AddCollector(a.attention.CollectGauges),
 		a.metrics.AddCollector(a.events.QueueGauges()),
 	)
 }

@@ -24,12 +24,13 @@ type leases struct {
 	documents *cluster.Lease // reads the documents of generated servers again
 	retention *cluster.Lease // removes what has expired
 	chains    *cluster.Lease // follows the chains
+	attention *cluster.Lease // looks for what needs attention
 }
 
 // run takes and keeps the leases until ctx ends.
 func (l leases) run(ctx context.Context) {
 	var work sync.WaitGroup
-	for _, one := range []*cluster.Lease{l.schedules, l.documents, l.retention, l.chains} {
+	for _, one := range []*cluster.Lease{l.schedules, l.documents, l.retention, l.chains, l.attention} {
 		work.Go(func() { one.Run(ctx) })
 	}
 	work.Wait()
@@ -54,7 +55,7 @@ func (a *App) openReplicas() (err error) {
 		a.onClose(func(context.Context) { _ = a.streams.Close() })
 	}
 	lease := func(name string) *cluster.Lease { return cluster.NewLease(name, a.replicas, a.log) }
-	a.leases = leases{schedules: lease("schedules"), documents: lease("documents"), retention: lease("retention"), chains: lease("chains")}
+	a.leases = leases{schedules: lease("schedules"), documents: lease("documents"), retention: lease("retention"), chains: lease("chains"), attention: lease("attention")}
 	return nil
 }
 
@@ -127,6 +128,9 @@ func (a *App) reload(ctx context.Context, changed func(tables ...string) bool) e
 	}
 	if changed("consents", "consent_tokens") {
 		errs = append(errs, a.followConsents(ctx))
+	}
+	if changed("attention_items") {
+		errs = append(errs, a.attention.Reload(ctx))
 	}
 	if changed("replicas") {
 		errs = append(errs, a.replicas.Refresh(ctx))

@@ -160,6 +160,11 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(talking)
 		a.rooms.Run(chores)
 	}()
+	looking := make(chan struct{})
+	go func() {
+		defer close(looking)
+		a.attention.Run(chores)
+	}()
 	meeting := make(chan struct{})
 	go func() {
 		defer close(meeting)
@@ -188,6 +193,7 @@ func (a *App) Run(ctx context.Context) error {
 		<-delivering
 		<-taking
 		<-talking
+		<-looking
 		<-serving
 		<-meeting
 		<-turning

@@ -218,6 +218,9 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO series VALUES ('acme', 60, 120, 'tool', 'notes', 'é', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch')`,
 		`INSERT INTO series_positions VALUES ('a', 300, '')`,
 		`INSERT INTO usage_days VALUES ('acme', 20000, 'notes', 'é', 'mcp', 'key', 'k1', '', '', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch')`,
+		`INSERT INTO attention_items VALUES ('acme', 'i', 'shared', 'servers', 'user:é', 'notes', '{"problem":"é"}', 5)`,
+		`INSERT INTO attention_checks VALUES ('shared', 5, '')`,
+		`INSERT INTO disk_samples VALUES ('a', 5, 6, '')`,
 	} {
 		_, err := main.Write.ExecContext(ctx, row)
 		ok(t, err)

@@ -66,7 +66,7 @@ func (c *cli) followCalls(cmd *cobra.Command, query url.Values) error {
 			event = value
 		case name == "data" && event == "error":
 			return client.readRefusal(res, []byte(value))
-		case name == "data":
+		case name == "data" && event == "calls":
 			var part admin.TailPart
 			if err := json.Unmarshal([]byte(value), &part); err != nil {
 				return junctor.Errorf(junctor.CodeUpstream, "%s sent an invalid event: %w", client.name, err)

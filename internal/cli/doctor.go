@@ -18,6 +18,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
 // minFreeBytes is the disk space below which the check of the disk fails.
@@ -373,7 +374,7 @@ func (i *instanceChecks) checkDisk() finding {
 		// on the same file system.
 		dir = filepath.Dir(dir)
 	}
-	free, known := freeBytes(dir)
+	free, known := proc.FreeBytes(dir)
 	switch {
 	case !known:
 		return finding{name, stateOK, "not checked on this system", ""}

@@ -51,6 +51,7 @@ func commandGroups() []commandGroup {
 			{[]string{"key", "consent", "limit"}, "Manage keys, OAuth consents and limits"},
 		}},
 		{"observe", "Observe", []helpLine{
+			{[]string{"attention"}, "List what needs attention, and what to do"},
 			{[]string{"stats", "usage"}, "Show rates, errors and sums of calls"},
 			{[]string{"call", "audit"}, "Show calls and the journal"},
 		}},

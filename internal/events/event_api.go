@@ -70,6 +70,9 @@ func (a EventAPI) OnFeedback(changed func(tenant junctor.TenantID, agent string)
 // Events implements admin.Events.
 func (a EventAPI) Events(ctx context.Context, p *junctor.Principal, f admin.EventFilter) ([]junctor.Event, string, error) {
 	list, err := a.service.Store.For(p.Tenant).Events(ctx, store.EventFilter{Source: f.Source, Type: f.Type, Agent: f.Agent, Since: f.Since, Before: f.Cursor, Limit: f.Limit + 1})
+	for i := range list {
+		restrictEvent(p, &list[i])
+	}
 	if err != nil || len(list) <= f.Limit {
 		return list, "", err
 	}
@@ -78,7 +81,9 @@ func (a EventAPI) Events(ctx context.Context, p *junctor.Principal, f admin.Even
 
 // Event implements admin.Events.
 func (a EventAPI) Event(ctx context.Context, p *junctor.Principal, id string) (junctor.Event, error) {
-	return a.service.Store.For(p.Tenant).Event(ctx, id)
+	e, err := a.service.Store.For(p.Tenant).Event(ctx, id)
+	restrictEvent(p, &e)
+	return e, err
 }
 
 // ReplayEvent implements admin.Events.

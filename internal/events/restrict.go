@@ -91,6 +91,14 @@ func restrictDelivery(p *junctor.Principal, d *worker.Delivery) {
 	}
 }
 
+// restrictEvent removes the data of an event about what needs attention, unless the principal
+// is an admin: the item may be one that the principal must not see.
+func restrictEvent(p *junctor.Principal, e *junctor.Event) {
+	if junctor.IsAttentionSource(e.Source) && (p.Agent != "" || !p.Has(junctor.ScopeAdmin)) {
+		e.Data = nil
+	}
+}
+
 // restrictLane returns the name of a lane as principals who are no admins may see it: of
 // an address only the host, since paths may contain tokens.
 func restrictLane(lane string) string {

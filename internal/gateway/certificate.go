@@ -29,6 +29,7 @@ type Certificate struct {
 	loaded  *tls.Certificate
 	stamps  [2]fileStamp // of the files, when they were read
 	checked time.Time
+	refused error // why the files as they are now cannot be used
 }
 
 // fileStamp changes when a file is replaced.
@@ -67,22 +68,36 @@ func (c *Certificate) readStamps() (out [2]fileStamp) {
 	return out
 }
 
+// Check reads the files if they changed, and returns when the certificate in use expires. The
+// error is why new files cannot be used.
+func (c *Certificate) Check() (expires time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reload()
+	return c.loaded.Leaf.NotAfter, c.refused
+}
+
 // forConnection implements tls.Config.GetCertificate.
 func (c *Certificate) forConnection(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.reload()
+	return c.loaded, nil
+}
+
+// reload reads the files if they changed since they were read. The caller holds mu.
+func (c *Certificate) reload() {
 	if now := c.now(); now.Sub(c.checked) >= certificateCheckInterval {
 		c.checked = now
 		if stamps := c.readStamps(); stamps != c.stamps {
 			c.stamps = stamps
-			if err := c.load(); err != nil {
-				c.log.Error("cannot load the new TLS certificate; the former one stays in use", telemetry.ErrorAttr(err))
+			if c.refused = c.load(); c.refused != nil {
+				c.log.Error("cannot load the new TLS certificate; the former one stays in use", telemetry.ErrorAttr(c.refused))
 			} else {
 				c.log.Info("TLS certificate reloaded", slog.Time("ends", c.loaded.Leaf.NotAfter))
 			}
 		}
 	}
-	return c.loaded, nil
 }
 
 // TLSConfig returns the configuration of a server that presents the certificate.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/attention"
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
@@ -81,6 +82,34 @@ func (s *Registry) healthOf(ctx context.Context, p *junctor.Principal, row *junc
 		s.addTested(p, row, &h.ServerHealth)
 	}
 	return h, nil
+}
+
+// FindBroken returns the servers of a tenant that are switched on and not healthy, or of which
+// nothing is known yet, as the tenant's admins see them. Servers that were discovered for
+// deliveries are left out: their deliveries tell.
+func (s *Registry) FindBroken(ctx context.Context, tenant junctor.TenantID) ([]attention.BrokenServer, error) {
+	p := &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerLocal, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+	rows, err := s.Servers(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var out []attention.BrokenServer
+	for i := range rows {
+		row := &rows[i]
+		if row.Mode == junctor.ModeDiscovered {
+			continue
+		}
+		h, err := s.healthOf(ctx, p, row)
+		if err != nil {
+			return nil, err
+		}
+		if h.State != junctor.HealthBroken && h.State != junctor.HealthUnknown {
+			continue
+		}
+		h.Problem = upstreamauth.MaskSecretsInTexts(row.Command, h.Problem)[0]
+		out = append(out, attention.BrokenServer{ServerHealth: h.ServerHealth, Title: row.Title, Owner: row.Owner, LoggedOut: h.ofCredentials})
+	}
+	return out, nil
 }
 
 // serverTest is the result of the last test of a server.

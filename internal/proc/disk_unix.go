@@ -1,12 +1,12 @@
 //go:build linux || darwin
 
-package cli
+package proc
 
 import "syscall"
 
-// freeBytes returns how many bytes can still be written at path, and whether
+// FreeBytes returns how many bytes can still be written at path, and whether
 // that is known.
-func freeBytes(path string) (uint64, bool) {
+func FreeBytes(path string) (uint64, bool) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
 		return 0, false
