@@ -198,6 +198,27 @@ func TestRedisSignsIn(t *testing.T) {
 	}
 }
 
+// TestRedisRefusesTheDatabase has a Redis refuse the database of the settings. No command
+// is sent: it would read and write another database.
+func TestRedisRefusesTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := serveRedis(t, func(command string) string {
+		if strings.HasPrefix(command, "SELECT") {
+			return "-ERR DB index is out of range\r\n"
+		}
+		return "+OK\r\n"
+	})
+	c := s.client(t, RedisOptions{Database: 99})
+	for range 2 {
+		if _, err := c.Do(t.Context(), "SET", "k", "v"); !HasRedisErrorPrefix(err, "ERR") || !strings.Contains(err.Error(), "out of range") {
+			t.Errorf("%v", err)
+		}
+	}
+	if got, _ := s.count(); cmp.Diff([]string{"SELECT 99", "SELECT 99"}, got) != "" {
+		t.Errorf("it received %v", got)
+	}
+}
+
 func TestRedisScriptIsSentOnce(t *testing.T) {
 	t.Parallel()
 	known := false
