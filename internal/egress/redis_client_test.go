@@ -13,12 +13,12 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // redisServer is a Redis by a script: it answers each command with what answer returns,
@@ -198,6 +198,27 @@ func TestRedisSignsIn(t *testing.T) {
 	}
 }
 
+// TestRedisRefusesTheDatabase has a Redis refuse the database of the settings. No command
+// is sent: it would read and write another database.
+func TestRedisRefusesTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := serveRedis(t, func(command string) string {
+		if strings.HasPrefix(command, "SELECT") {
+			return "-ERR DB index is out of range\r\n"
+		}
+		return "+OK\r\n"
+	})
+	c := s.client(t, RedisOptions{Database: 99})
+	for range 2 {
+		if _, err := c.Do(t.Context(), "SET", "k", "v"); !HasRedisErrorPrefix(err, "ERR") || !strings.Contains(err.Error(), "out of range") {
+			t.Errorf("%v", err)
+		}
+	}
+	if got, _ := s.count(); cmp.Diff([]string{"SELECT 99", "SELECT 99"}, got) != "" {
+		t.Errorf("it received %v", got)
+	}
+}
+
 func TestRedisScriptIsSentOnce(t *testing.T) {
 	t.Parallel()
 	known := false
@@ -302,57 +323,81 @@ func TestRedisComesBack(t *testing.T) {
 
 func TestRedisTimeouts(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	s := serveRedis(t, func(command string) string {
-		if command == "HANG" {
-			<-release
-		}
-		if strings.HasPrefix(command, "BLMOVE") {
-			poll.Pause(300*time.Millisecond, "a Redis without an element answers late")
-			return "$-1\r\n"
-		}
-		return "+OK\r\n"
-	})
-	defer close(release)
-	c := s.client(t, RedisOptions{Timeout: 200 * time.Millisecond, MaxConnections: 1})
 	code := func(err error, want junctor.Code) {
 		t.Helper()
 		if junctor.CodeOf(err) != want {
 			t.Errorf("%v is %s, want %s", err, junctor.CodeOf(err), want)
 		}
 	}
-	_, err := c.Do(t.Context(), "HANG")
-	code(err, junctor.CodeTimeout)
-	if got, err := c.DoBlocking(t.Context(), time.Second, "BLMOVE", "a"); got != nil || err != nil {
-		t.Errorf("a command that may wait: %v %v", got, err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	_, err = c.Do(ctx, "HANG")
-	code(err, junctor.CodeTimeout)
-	if took := time.Since(began); took > 150*time.Millisecond {
-		t.Errorf("a deadline of 50 ms took %s", took)
-	}
-	// A command that was sent is not given up when its context is cancelled.
-	ctx, stop := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, stop)
-	if _, err := c.DoBlocking(ctx, time.Second, "BLMOVE", "b"); err != nil {
-		t.Error(err)
-	}
-	_, err = c.Do(ctx, "PING")
-	code(err, junctor.CodeCanceled)
-	// The only connection is in use.
-	go func() { _, _ = c.DoBlocking(context.Background(), time.Minute, "HANG") }()
-	poll.Until(t, "the command is there", 10*time.Second, func() bool {
-		commands, _ := s.count()
-		return strings.Count(strings.Join(commands, ","), "HANG") == 3
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		s := &redisServer{}
+		answer := func(command string) string {
+			switch command {
+			case "HANG":
+				<-release
+			case "BLMOVE b":
+				stop()
+				fallthrough
+			case "BLMOVE a":
+				time.Sleep(300 * time.Millisecond) // a Redis without an element answers late
+				return "$-1\r\n"
+			}
+			return "+OK\r\n"
+		}
+		dial := func(context.Context, string, bool) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go s.serve(theirs, answer)
+			return ours, nil
+		}
+		c := NewRedisClient(RedisOptions{Address: "redis:6379", Dial: dial, Timeout: 200 * time.Millisecond, MaxConnections: 1})
+		took := func(want time.Duration, do func()) {
+			t.Helper()
+			began := time.Now()
+			do()
+			if got := time.Since(began); got != want {
+				t.Errorf("it took %s, want %s", got, want)
+			}
+		}
+		took(200*time.Millisecond, func() {
+			_, err := c.Do(t.Context(), "HANG")
+			code(err, junctor.CodeTimeout)
+		})
+		took(300*time.Millisecond, func() {
+			if got, err := c.DoBlocking(t.Context(), time.Second, "BLMOVE", "a"); got != nil || err != nil {
+				t.Errorf("a command that may wait: %v %v", got, err)
+			}
+		})
+		took(50*time.Millisecond, func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, err := c.Do(ctx, "HANG")
+			code(err, junctor.CodeTimeout)
+		})
+		// A command that was sent is not given up when its context is cancelled.
+		took(300*time.Millisecond, func() {
+			if _, err := c.DoBlocking(ctx, time.Second, "BLMOVE", "b"); err != nil {
+				t.Error(err)
+			}
+		})
+		_, err := c.Do(ctx, "PING")
+		code(err, junctor.CodeCanceled)
+		// The only connection is in use.
+		go func() { _, _ = c.DoBlocking(context.Background(), time.Minute, "HANG") }()
+		synctest.Wait()
+		took(200*time.Millisecond, func() {
+			_, err := c.Do(t.Context(), "PING")
+			code(err, junctor.CodeTimeout)
+		})
+		close(release)
+		synctest.Wait()
+		_ = c.Close()
 	})
-	_, err = c.Do(t.Context(), "PING")
-	code(err, junctor.CodeTimeout)
-	_ = c.Close()
+	s := serveRedis(t, func(string) string { return "+OK\r\n" })
 	s.Close()
-	_, err = NewRedisClient(RedisOptions{Address: s.Addr().String()}).Do(t.Context(), "PING")
+	_, err := s.client(t, RedisOptions{}).Do(t.Context(), "PING")
 	code(err, junctor.CodeUnreachable)
 }
 

@@ -229,7 +229,11 @@ func TestRevokedWhileTheDatabaseCannotBeRead(t *testing.T) {
 	_, stays := b.key(t, "stays", time.Time{})
 	_, agents := b.keyOf(t, identity.NewKey{Agent: "qa", Scopes: scopes(junctor.ScopeToolsCall)})
 	_, theirs := b.keyOf(t, identity.NewKey{User: u.ID, Scopes: scopes(junctor.ScopeToolsCall)})
-	cookie, _, err := b.CreateLogin(t.Context(), u.Tenant, u.ID, junctor.LoginLink)
+	cookie, keeps, err := b.CreateLogin(t.Context(), u.Tenant, u.ID, junctor.LoginLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote, _, err := b.CreateLogin(t.Context(), u.Tenant, u.ID, junctor.LoginLink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +280,15 @@ func TestRevokedWhileTheDatabaseCannotBeRead(t *testing.T) {
 	}
 	if _, err := b.AuthenticateCookie(cookie); err != nil {
 		t.Errorf("another login: %v", err)
+	}
+	// A new password ends the logins in other browsers.
+	if err := b.SetPassword(t.Context(), u.Tenant, u.ID, "a fine long password", keeps.ID); err != nil {
+		t.Error(err)
+	}
+	_, err = b.AuthenticateCookie(remote)
+	fails(t, err, junctor.CodeUnauthenticated)
+	if _, err := b.AuthenticateCookie(cookie); err != nil {
+		t.Errorf("the login that set the password: %v", err)
 	}
 
 	if err := b.DeleteUser(t.Context(), junctor.DefaultTenant, u.ID); err != nil {

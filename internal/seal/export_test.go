@@ -5,6 +5,9 @@ import (
 	"net"
 )
 
+// MaxSealedFile is the largest size of a sealed file.
+const MaxSealedFile = maxSealedFile
+
 // OnStep lets a test end a rotation between two of its steps.
 func (k *Keyring) OnStep(do func(step string) error) { k.testStep = do }
 

@@ -82,6 +82,53 @@ func TestRotateLeavesTheBroken(t *testing.T) {
 	}
 }
 
+// TestRotateKeepsAKeyThatCannotBeCounted has a file with a secret become unreadable while
+// a rotation looks for the master keys that nothing needs. A count that failed is no count
+// of zero: all keys stay, and what they have wrapped opens once the file is back.
+func TestRotateKeepsAKeyThatCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, path := newDatabase(), filepath.Join(dir, "seal.key")
+	p := start(t, path, db)
+	place := at{"t", "o", "n"}
+	p.mustPut(t, place, "x")
+	file := seal.NewSealedFile(p.keys, filepath.Join(dir, "setup.sealed"), "setup")
+	if err := file.Write(t.Context(), []byte("content")); err != nil {
+		t.Fatal(err)
+	}
+	v, err := seal.NewVault(p.keys, db, db, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := p.keys.CurrentID()
+	moved := filepath.Join(dir, "moved")
+	p.keys.OnStep(func(step string) error {
+		if step != "before the removal" {
+			return nil
+		}
+		return errors.Join(os.Rename(filepath.Join(dir, "setup.sealed"), moved), os.Mkdir(filepath.Join(dir, "setup.sealed"), 0o700))
+	})
+	got, err := v.Rotate(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "setup.sealed") || len(got.Removed) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	reopened, err := seal.OpenKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := reopened.IDs(); len(ids) != 2 || !slices.Contains(ids, former) {
+		t.Errorf("on file: %v, without %s", ids, former)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "setup.sealed")), os.Rename(moved, filepath.Join(dir, "setup.sealed"))); err != nil {
+		t.Fatal(err)
+	}
+	p.keys.OnStep(nil)
+	if got, err = v.Resume(t.Context()); err != nil || !slices.Equal(got.Removed, []string{former}) {
+		t.Errorf("once the file is back: %+v, %v", got, err)
+	}
+	start(t, path, db).mustGet(t, place, "x")
+}
+
 func TestRotateFromEnvironment(t *testing.T) {
 	t.Parallel()
 	db := newDatabase()

@@ -12,8 +12,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxSealedFile bounds the size of a sealed file.
-const maxSealedFile = 256 << 20
+// maxSealedFile bounds the size of a sealed file, which is read as a whole.
+const maxSealedFile = 64 << 20
 
 // SealedFile is one file beside the database whose content is sealed, such as copies of
 // configurations of other programs. It is a WrappedKeyTable with at most one row, so that
@@ -38,7 +38,8 @@ const (
 	sealedFileRecord = "file"
 )
 
-// Write replaces the content of the file as a whole or not at all.
+// Write replaces the content of the file as a whole or not at all; CodeTooLarge if Read
+// could not read it again.
 func (f *SealedFile) Write(ctx context.Context, content []byte) error {
 	release, err := f.keys.Hold(ctx)
 	if err != nil {
@@ -104,6 +105,9 @@ func (f *SealedFile) store(sealed SealedSecret) error {
 	text, err := json.Marshal(sealed)
 	if err != nil {
 		return err
+	}
+	if len(text) > maxSealedFile {
+		return junctor.Errorf(junctor.CodeTooLarge, "%s cannot be written: it would have %d bytes; the limit is %d", f.path, len(text), maxSealedFile)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(f.path), ".sealed-*")
 	if err != nil {

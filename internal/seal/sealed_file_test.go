@@ -69,3 +69,38 @@ func TestSealedFile(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 }
+
+// TestSealedFileOfTheLargestSize reads files at the limit of the size, and writes content
+// that would exceed it: the file stays as it was, since nothing could read the new one.
+func TestSealedFileOfTheLargestSize(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	keys, err := seal.OpenKeyring(filepath.Join(dir, "seal.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "setup.sealed")
+	file := seal.NewSealedFile(keys, path, "setup")
+	if err := file.Write(t.Context(), []byte("content")); err != nil {
+		t.Fatal(err)
+	}
+	// The base64 of the text is a third longer.
+	if err := file.Write(t.Context(), make([]byte, seal.MaxSealedFile/4*3)); junctor.CodeOf(err) != junctor.CodeTooLarge {
+		t.Errorf("it was written: %v", err)
+	}
+	if got, err := file.Read(); err != nil || string(got) != "content" {
+		t.Errorf("then it has %d bytes, %v", len(got), err)
+	}
+	// Files with a hole take no space.
+	for size, want := range map[int64]junctor.Code{seal.MaxSealedFile: junctor.CodeUnavailable, seal.MaxSealedFile + 1: junctor.CodeTooLarge} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Read(); junctor.CodeOf(err) != want {
+			t.Errorf("a damaged file of %d bytes: %v", size, err)
+		}
+	}
+}

@@ -2,9 +2,9 @@
 // hold the promises and runs the tests of `make test` on each of them. A fault
 // that no test finds is a promise that nobody checks.
 //
-//	go -C tools run ./mutate            the whole check, or what is left of it
-//	go -C tools run ./mutate -list      which faults are drawn
-//	go -C tools run ./mutate -only ID   one of them once more
+//	go -C tools run ./mutate              the whole check, or what is left of it
+//	go -C tools run ./mutate -list        which faults are drawn
+//	go -C tools run ./mutate -only ID,ID  some of them once more
 //
 // The work tree is never changed: the go command reads the mutated file by
 // -overlay. Results are kept in a file, so that a run that was stopped goes on
@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,7 +48,7 @@ type settings struct {
 	count    int
 	packages []string
 	results  string
-	only     string
+	only     []string // ids; empty: all
 	list     bool
 	own      bool
 	summary  bool
@@ -57,13 +58,13 @@ type settings struct {
 
 func parseFlags(args []string) (settings, error) {
 	var s settings
-	var packages string
+	var packages, only string
 	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	f.StringVar(&s.seed, "seed", "junctor", "decides which faults are drawn")
 	f.IntVar(&s.count, "n", 60, "how many faults are drawn, spread evenly over the packages")
 	f.StringVar(&packages, "packages", checkedPackages, "the packages below internal that get faults")
 	f.StringVar(&s.results, "results", ".cache/mutate.tsv", "file that keeps the results, relative to the repository")
-	f.StringVar(&s.only, "only", "", "test one fault again, by its id")
+	f.StringVar(&only, "only", "", "test some faults again, by their ids with commas between")
 	f.BoolVar(&s.list, "list", false, "list the faults without testing them")
 	f.BoolVar(&s.own, "own", false, "run only the tests of the package with the fault; a fault that they do not find stays open")
 	f.BoolVar(&s.summary, "summary", false, "print the totals as a list instead of the table")
@@ -76,6 +77,9 @@ func parseFlags(args []string) (settings, error) {
 		return s, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	s.packages = strings.Split(packages, ",")
+	if only != "" {
+		s.only = strings.Split(only, ",")
+	}
 	if s.count < 1 {
 		return s, fmt.Errorf("-n must be above zero")
 	}
@@ -116,16 +120,22 @@ func runMutants(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer t.Close()
+	for _, id := range s.only {
+		if !slices.ContainsFunc(drawn, func(m *mutant) bool { return m.id == id }) {
+			return fmt.Errorf("-only: %s is not drawn; -list shows which faults are", id)
+		}
+	}
 	faults := 0
 	for _, m := range drawn {
-		if m.reason != "" && s.only != m.id {
+		named := slices.Contains(s.only, m.id)
+		if m.reason != "" && !named {
 			continue
 		}
 		faults++
-		if s.only != "" && s.only != m.id {
+		if len(s.only) > 0 && !named {
 			continue
 		}
-		if v, known := results.findVerdict(m); known && s.only == "" && (s.own || v.state != stateOpen) {
+		if v, known := results.findVerdict(m); known && !named && (s.own || v.state != stateOpen) {
 			continue
 		}
 		begin := time.Now()
@@ -144,7 +154,7 @@ func runMutants(ctx context.Context, args []string, out io.Writer) error {
 		printTable(out, drawn, results)
 	}
 	for _, m := range drawn {
-		if v, known := results.findVerdict(m); m.reason == "" && known && v.state != stateKilled && (s.only == "" || s.only == m.id) {
+		if v, known := results.findVerdict(m); m.reason == "" && known && v.state != stateKilled && (len(s.only) == 0 || slices.Contains(s.only, m.id)) {
 			return errSurvived
 		}
 	}

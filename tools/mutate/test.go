@@ -208,9 +208,9 @@ func (t *tester) buildBinary(ctx context.Context, overlay, binary string) error 
 	return nil
 }
 
-// testPackage runs the tests of a package. As in `make test`, a test that fails
-// is run once more by itself, and what then passes does not count. Neither does
-// a test that fails without the fault too.
+// testPackage runs the tests of a package. A test that fails is run once more by
+// itself: if it passes then, another reason than the fault may have failed it, and
+// it does not count. Neither does a test that fails without the fault too.
 func (t *tester) testPackage(ctx context.Context, pkg, overlay, binary string) (verdict, error) {
 	var skip, unable []string
 	for range 5 {
