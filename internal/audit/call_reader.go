@@ -87,7 +87,7 @@ func (r *CallReader) Calls(ctx context.Context, p *junctor.Principal, f *CallFil
 		return nil, "", err
 	}
 	if f.Cursor != "" && !isCallID(f.Cursor) {
-		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use next of the previous page", f.Cursor)
 	}
 	calls, next := r.o.Journal.Calls(Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool { return r.matches(f, c) }})
 	return calls, next, nil

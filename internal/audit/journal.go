@@ -244,10 +244,10 @@ func (j *Journal) loadAndSign(ctx context.Context) (err error) {
 // or CodeInvalid.
 func (o Options) validateWithDefaults() (Options, error) {
 	if o.Dir == "" {
-		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
+		return o, junctor.Errorf(junctor.CodeInvalid, "the journal requires a directory")
 	}
 	if !isValidReplica(o.Replica) {
-		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a replica: use up to 64 letters, digits, dots, dashes and underscores", o.Replica)
+		return o, junctor.Errorf(junctor.CodeInvalid, "%q is not a valid replica name: use up to 64 letters, digits, dots, dashes and underscores", o.Replica)
 	}
 	o.HeadsDir = resolveHeadsDir(o.Dir, o.HeadsDir)
 	if o.SegmentBytes <= 0 {

@@ -199,9 +199,9 @@ func (e *exposure) checkEgress() finding {
 		// On a machine that only its user reaches, loopback is reachable for
 		// that user anyway.
 		case loopback && e.isReachableRemotely():
-			return finding{name, stateWarn, "whoever may add servers reaches what listens on this machine alone (" + p.String() + ")", "leave it out of --egress-allow"}
+			return finding{name, stateWarn, "users who may add servers can reach services that listen only on this machine (" + p.String() + ")", "leave it out of --egress-allow"}
 		case !loopback && isWiderThan(p, 16, 48):
-			return finding{name, stateWarn, "whoever may add servers reaches all of " + p.String(), "name smaller ranges with --egress-allow, or single addresses"}
+			return finding{name, stateWarn, "users who may add servers can reach all of " + p.String(), "name smaller ranges with --egress-allow, or single addresses"}
 		}
 	}
 	return finding{name, stateOK, "private addresses are not dialled but for those that you named", ""}

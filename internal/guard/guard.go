@@ -94,7 +94,7 @@ func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKin
 
 // errMissingScope is the error of a credential without the scope s.
 func errMissingScope(s junctor.Scope) error {
-	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask whoever issued it for one that has it", s)
+	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask its issuer for one that has it", s)
 	e.Scope = s
 	return e
 }

@@ -93,7 +93,7 @@ type History struct {
 	batchQueued chan struct{} // a full batch is waiting
 	// Requests of Flush; each is answered once the queue is empty.
 	flushRequests chan chan<- error
-	// Holds the context of Close; put back by whoever takes it but does not end.
+	// Holds the context of Close; put back by a taker that does not end.
 	stop chan context.Context
 	// Closed when the writer has ended.
 	stopped chan struct{}

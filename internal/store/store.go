@@ -88,7 +88,7 @@ func (d Database) Durably(ctx context.Context, fn func(*sql.Tx) error) error {
 			if _, err := conn.ExecContext(ctx, before); err != nil {
 				return err
 			}
-			// Whoever has the connection next must not pay for it.
+			// The next user of the connection must not pay for it.
 			defer conn.ExecContext(context.WithoutCancel(ctx), after) //nolint:errcheck // slower is all it would be
 		}
 		tx, err := conn.BeginTx(ctx, nil)

@@ -167,7 +167,7 @@ export const usePacks = () =>
     staleTime: 30_000,
   });
 
-// useWho gives a name for whoever made a call: people are known by id there,
+// useWho gives a name for the caller of a call: people are known by id there,
 // and only admins are told of others.
 export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => string {
   const me = useMe().data;
