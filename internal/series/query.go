@@ -229,7 +229,7 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 	for rows.Next() {
 		var begins int64
 		key := Key{By: q.By}
-		sums, err := scanSums(rows, &begins, &key.First, &key.Second)
+		sums, err := scanSums(rows, len(countColumns()), &begins, &key.First, &key.Second)
 		if err != nil {
 			return nil, fmt.Errorf("sums of %v: %w", key, err)
 		}
@@ -244,10 +244,11 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 	return found, rows.Err()
 }
 
-// scanSums reads a row: what into points to, the counts, and the durations.
-func scanSums(rows *sql.Rows, into ...any) (*Sums, error) {
+// scanSums reads a row: what into points to, the first of the counts, and the durations.
+func scanSums(rows *sql.Rows, counts int, into ...any) (*Sums, error) {
 	sums, durations := &Sums{}, ""
-	for _, field := range sums.countFields() {
+	fields := sums.countFields()
+	for _, field := range fields[:counts] {
 		into = append(into, field)
 	}
 	if err := rows.Scan(append(into, &durations)...); err != nil {
@@ -283,4 +284,30 @@ func (s *Sums) withPercentiles() Numbers {
 		n.P50, n.P95, n.P99 = int64(s.durations.Quantile(0.5)), int64(s.durations.Quantile(0.95)), int64(s.durations.Quantile(0.99))
 	}
 	return n
+}
+
+// RecentPeriod is the period of ReadRecent.
+const RecentPeriod = 5 * time.Minute
+
+// ReadRecent returns the numbers of all calls of all tenants in the last RecentPeriod, from
+// the beginning of its first minute.
+func ReadRecent(ctx context.Context, db store.Database, now time.Time) (Numbers, error) {
+	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(`SELECT `+strings.Join(countColumns(), ", ")+`, durations FROM series WHERE step = ? AND begins >= ? AND dimension = ?`),
+		int64(Minute), Minute.beginOf(now.Add(-RecentPeriod)), string(ByAll))
+	if err != nil {
+		return Numbers{}, db.Fail(ctx, err, "read the sums of the last minutes")
+	}
+	defer rows.Close()
+	var total Sums
+	for rows.Next() {
+		sums, err := scanSums(rows, len(countColumns()))
+		if err != nil {
+			return Numbers{}, db.Fail(ctx, err, "read the sums of the last minutes")
+		}
+		total.addSums(sums)
+	}
+	if err := rows.Err(); err != nil {
+		return Numbers{}, db.Fail(ctx, err, "read the sums of the last minutes")
+	}
+	return total.withPercentiles(), nil
 }

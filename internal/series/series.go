@@ -86,6 +86,9 @@ const maxKey = 256
 // keysOf appends the keys of all series that count a call. Names that callers choose freely
 // are no keys: there is no end of them.
 func keysOf(keys []Key, c *audit.EndedCall) []Key {
+	if c.Kind == junctor.KindToolList {
+		return keysOfToolList(keys, c)
+	}
 	tool := toolKeyOf(c)
 	path := tool
 	if c.Server != "" {
@@ -98,6 +101,22 @@ func keysOf(keys []Key, c *audit.EndedCall) []Key {
 	}
 	if c.User != "" {
 		keys = append(keys, Key{ByUser, keyText(c.User), ""}, Key{ByUserTool, keyText(c.User), path})
+	}
+	return keys
+}
+
+// keysOfToolList appends the keys of all series that count a list of tools. One of the tools
+// of several servers is of no server.
+func keysOfToolList(keys []Key, c *audit.EndedCall) []Key {
+	keys = append(keys, Key{By: ByAll}, Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	if c.Server != "" {
+		keys = append(keys, Key{ByServer, keyText(c.Server), ""})
+	}
+	if c.Agent != "" {
+		keys = append(keys, Key{ByAgent, keyText(c.Agent), ""})
+	}
+	if c.User != "" {
+		keys = append(keys, Key{ByUser, keyText(c.User), ""})
 	}
 	return keys
 }
@@ -140,12 +159,21 @@ type Sums struct {
 	BytesIn  int64 `json:"bytes_in" doc:"Bytes of parameters."`
 	BytesOut int64 `json:"bytes_out" doc:"Bytes of results."`
 
+	ToolLists        int64 `json:"tool_lists" doc:"Tool lists that clients and models received. A list is not a call."`
+	DefinitionTokens int64 `json:"definition_tokens" doc:"Estimated tokens of the tool definitions in these lists: one for each four bytes."`
+
 	// Microseconds, of each call that ran.
 	durations sketch.Sketch
 }
 
-// addCall counts a call. A refused call has no duration, because it never ran.
+// addCall counts a call, or a list of tools. A refused call has no duration, because it never
+// ran.
 func (s *Sums) addCall(c *audit.EndedCall) {
+	if c.Kind == junctor.KindToolList {
+		s.ToolLists++
+		s.DefinitionTokens += int64(junctor.EstimateTokens(c.BytesOut))
+		return
+	}
 	s.Calls++
 	s.BytesIn += int64(c.BytesIn)
 	s.BytesOut += int64(c.BytesOut)
@@ -181,12 +209,15 @@ func (s *Sums) addSums(o *Sums) {
 }
 
 // countFields returns the counts in the order of their columns.
-func (s *Sums) countFields() [10]*int64 {
-	return [10]*int64{&s.Calls, &s.Errors, &s.Timeouts, &s.Canceled, &s.Denied, &s.Limited, &s.Invalid, &s.Duration, &s.BytesIn, &s.BytesOut}
+func (s *Sums) countFields() [12]*int64 {
+	return [12]*int64{
+		&s.Calls, &s.Errors, &s.Timeouts, &s.Canceled, &s.Denied, &s.Limited, &s.Invalid, &s.Duration, &s.BytesIn, &s.BytesOut,
+		&s.ToolLists, &s.DefinitionTokens,
+	}
 }
 
 // Counts returns all counts, in the order of their columns.
-func (s *Sums) Counts() (list [10]int64) {
+func (s *Sums) Counts() (list [12]int64) {
 	for i, p := range s.countFields() {
 		list[i] = *p
 	}
@@ -195,6 +226,11 @@ func (s *Sums) Counts() (list [10]int64) {
 
 // countColumns returns the columns of countFields.
 func countColumns() []string {
+	return append(callColumns(), "tool_lists", "definition_tokens")
+}
+
+// callColumns returns the first columns of countFields, which are about calls.
+func callColumns() []string {
 	return []string{"calls", "errors", "timeouts", "canceled", "denied", "limited", "invalid", "duration", "bytes_in", "bytes_out"}
 }
 
@@ -275,15 +311,17 @@ func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 			sumsOf(t.rows, row).addCall(c)
 		}
 	}
-	usage := usageKeyOf(c)
-	if !minute.admit(c.Tenant, begin, usage.seriesKey()) {
-		usage = otherUsage(c)
-		isOther = true
+	if c.Kind != junctor.KindToolList { // usage is of calls
+		usage := usageKeyOf(c)
+		if !minute.admit(c.Tenant, begin, usage.seriesKey()) {
+			usage = otherUsage(c)
+			isOther = true
+		}
+		sumsOf(t.usage, usage).addCall(c)
 	}
 	if isOther {
 		t.other++
 	}
-	sumsOf(t.usage, usage).addCall(c)
 }
 
 // sumsOf returns the sums of a row, which begin with nothing.

@@ -23,6 +23,8 @@ type table[K comparable] struct {
 	name       string
 	keyColumns string
 	keyTypes   string // of the key columns, for Dialect.SelectRows
+	// The columns of the counts, a beginning of countColumns.
+	counts []string
 	// The columns of a key, as arguments and to scan into.
 	values  func(k *K) []any
 	into    func(k *K) []any
@@ -32,7 +34,7 @@ type table[K comparable] struct {
 // seriesTable returns the table of the rows of a tally.
 func seriesTable() table[rowKey] {
 	return table[rowKey]{
-		name: "series", keyColumns: "tenant_id, step, begins, dimension, first_key, second_key", keyTypes: "tiittt",
+		name: "series", keyColumns: "tenant_id, step, begins, dimension, first_key, second_key", keyTypes: "tiittt", counts: countColumns(),
 		values: func(k *rowKey) []any {
 			return []any{string(k.tenant), int64(k.step), k.begin, string(k.By), k.First, k.Second}
 		},
@@ -135,8 +137,9 @@ func (of *table[K]) addRows(ctx context.Context, tx *sql.Tx, dialect store.Diale
 	list := make([][]any, len(rows))
 	for i := range rows {
 		values := of.values(&rows[i])
-		for _, n := range sums[rows[i]].Counts() {
-			values = append(values, n)
+		counts := sums[rows[i]].Counts()
+		for k := range of.counts {
+			values = append(values, counts[k])
 		}
 		list[i] = values
 	}
@@ -189,12 +192,12 @@ func (of *table[K]) addCounts(ctx context.Context, tx *sql.Tx, dialect store.Dia
 
 // countsQuery returns the statement that adds counts to rows, or inserts them.
 func (of *table[K]) countsQuery(dialect store.Dialect) string {
-	add := make([]string, 0, len(countColumns()))
-	for _, c := range countColumns() {
+	add := make([]string, 0, len(of.counts))
+	for _, c := range of.counts {
 		add = append(add, c+" = "+of.name+"."+c+" + excluded."+c)
 	}
-	return `INSERT INTO ` + of.name + ` (` + of.keyColumns + `, ` + strings.Join(countColumns(), ", ") + `, durations)
-		SELECT own.*, '' FROM (` + dialect.SelectRows(of.keyTypes+strings.Repeat("i", len(countColumns()))) + `) AS own WHERE true
+	return `INSERT INTO ` + of.name + ` (` + of.keyColumns + `, ` + strings.Join(of.counts, ", ") + `, durations)
+		SELECT own.*, '' FROM (` + dialect.SelectRows(of.keyTypes+strings.Repeat("i", len(of.counts))) + `) AS own WHERE true
 		ON CONFLICT (` + of.keyColumns + `) DO UPDATE SET ` + strings.Join(add, ", ") + ` RETURNING ` + of.keyColumns + `, durations`
 }
 
