@@ -111,7 +111,10 @@ func (s *sum) compare(t *testing.T, what string, got numbers) int {
 
 // keysOf returns the keys of the series of a dimension that counts a record.
 func keysOf(by string, r *record) (first, second string, counts bool) {
-	path := r.Server + "/" + r.tool()
+	path := r.tool()
+	if r.Server != "" {
+		path = r.Server + "/" + path
+	}
 	switch by {
 	case "all":
 		return "", "", true

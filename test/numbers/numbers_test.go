@@ -188,7 +188,8 @@ func TestNumbersAgree(t *testing.T) {
 		switch metric, labels, _ := strings.Cut(name, " "); metric {
 		case "mcp_calls_total":
 			_, status, _ := strings.Cut(labels, `status="`)
-			got[strings.TrimSuffix(status, `"`)] += value
+			status, _, _ = strings.Cut(status, `"`)
+			got[status] += value
 		case "mcp_call_duration_seconds_count":
 			durations += value
 		}
