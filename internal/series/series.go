@@ -90,12 +90,15 @@ func keysOf(keys []Key, c *audit.EndedCall) []Key {
 		return keysOfToolList(keys, c)
 	}
 	tool := toolKeyOf(c)
+	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
+		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	if c.Agent == "" && c.User == "" {
+		return keys
+	}
 	path := tool
 	if c.Server != "" {
 		path = keyText(c.Server + "/" + tool)
 	}
-	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
-		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
 	if c.Agent != "" {
 		keys = append(keys, Key{ByAgent, keyText(c.Agent), ""}, Key{ByAgentTool, keyText(c.Agent), path})
 	}
@@ -246,36 +249,37 @@ type rowKey struct {
 // replica. Further ones are counted as other.
 const maxSeriesPerMinute = 10_000
 
-// minuteSeries has the series of each tenant that have calls in one minute. It outlives the
-// tallies, which are stored several times a minute.
+// minuteSeries has the series of each tenant that have calls in one minute, and the rows of its
+// usage, which have a limit of their own. It outlives the tallies, which are stored several
+// times a minute.
 type minuteSeries struct {
 	begin int64 // Unix seconds
-	known map[seriesGroup]map[Key]struct{}
+	known knownKeys[Key]
+	usage knownKeys[usageKey]
 }
 
-// seriesGroup are the series that have a limit of their own: those of a tenant, and the
-// rows of its usage.
-type seriesGroup struct {
-	tenant junctor.TenantID
-	usage  bool
-}
+// knownKeys are the keys of each tenant that have calls in one minute.
+type knownKeys[K comparable] map[junctor.TenantID]map[K]struct{}
 
-// admit reports whether a series may have calls in a minute, and remembers it if it may. The
-// time of records does not go back, so only the newest minute is kept.
-func (m *minuteSeries) admit(tenant junctor.TenantID, begin int64, key Key) bool {
+// enter begins a minute, unless it has begun or is over. The time of records does not go back,
+// so only the newest minute is kept.
+func (m *minuteSeries) enter(begin int64) {
 	if m.begin != begin || m.known == nil {
-		m.begin, m.known = begin, map[seriesGroup]map[Key]struct{}{}
+		m.begin, m.known, m.usage = begin, knownKeys[Key]{}, knownKeys[usageKey]{}
 	}
-	group := seriesGroup{tenant, key.By == byUsage}
-	known := m.known[group]
+}
+
+// admit reports whether a key may have calls, and remembers it if it may.
+func (k knownKeys[K]) admit(tenant junctor.TenantID, key K) bool {
+	known := k[tenant]
 	if known == nil {
-		known = map[Key]struct{}{}
-		m.known[group] = known
+		known = map[K]struct{}{}
+		k[tenant] = known
 	}
 	if _, ok := known[key]; ok {
 		return true
 	}
-	if len(known) >= maxSeriesPerMinute && key.By != ByAll {
+	if len(known) >= maxSeriesPerMinute {
 		return false
 	}
 	known[key] = struct{}{}
@@ -298,11 +302,12 @@ func (t *tally) size() int { return len(t.rows) + len(t.usage) }
 // addCall counts a call. minute has the series of its minute, or of an earlier one.
 func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 	begin := Minute.beginOf(c.Time)
+	minute.enter(begin)
 	t.keys = keysOf(t.keys[:0], c)
 	isOther := false
 	for _, key := range t.keys {
 		row := rowKey{tenant: c.Tenant, Key: key}
-		if !minute.admit(c.Tenant, begin, key) {
+		if !minute.known.admit(c.Tenant, key) && key.By != ByAll {
 			row.Key = otherKey(key.By)
 			isOther = true
 		}
@@ -313,7 +318,7 @@ func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 	}
 	if c.Kind != junctor.KindToolList { // usage is of calls
 		usage := usageKeyOf(c)
-		if !minute.admit(c.Tenant, begin, usage.seriesKey()) {
+		if !minute.usage.admit(c.Tenant, usage) {
 			usage = otherUsage(c)
 			isOther = true
 		}

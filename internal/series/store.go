@@ -68,7 +68,7 @@ func readPosition(ctx context.Context, db store.Database, replica string) (uint6
 // readNewestMinute returns the series that have calls in the newest minute that is stored,
 // so that a start does not begin to count them again.
 func readNewestMinute(ctx context.Context, db store.Database) (minuteSeries, error) {
-	minute := minuteSeries{known: map[seriesGroup]map[Key]struct{}{}}
+	minute := minuteSeries{known: knownKeys[Key]{}, usage: knownKeys[usageKey]{}}
 	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(`SELECT tenant_id, begins, dimension, first_key, second_key FROM series
 		WHERE step = ? AND begins = (SELECT MAX(begins) FROM series WHERE step = ?)`), int64(Minute), int64(Minute))
 	if err != nil {
@@ -82,7 +82,7 @@ func readNewestMinute(ctx context.Context, db store.Database) (minuteSeries, err
 			return minute, err
 		}
 		if key != otherKey(key.By) {
-			minute.admit(tenant, minute.begin, key)
+			minute.known.admit(tenant, key)
 		}
 	}
 	return minute, rows.Err()

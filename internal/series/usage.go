@@ -84,9 +84,6 @@ type usageKey struct {
 	user, agent     string
 }
 
-// byUsage is the dimension under which minuteSeries counts the keys of usage.
-const byUsage Dimension = "usage"
-
 // usageKeyOf returns the row that counts a call.
 func usageKeyOf(c *audit.EndedCall) usageKey {
 	return usageKey{
@@ -97,12 +94,7 @@ func usageKeyOf(c *audit.EndedCall) usageKey {
 
 // otherUsage returns the row of a call whose own would be one too many.
 func otherUsage(c *audit.EndedCall) usageKey {
-	return usageKey{tenant: c.Tenant, day: dayOf(c.Time), name: otherKey(byUsage).First}
-}
-
-// seriesKey returns the key as minuteSeries counts it. No text of a key has a NUL.
-func (k *usageKey) seriesKey() Key {
-	return Key{By: byUsage, First: strings.Join([]string{k.server, k.name, k.entryPoint, k.issuer, k.subject, k.user, k.agent}, "\x00")}
+	return usageKey{tenant: c.Tenant, day: dayOf(c.Time), name: otherKey(ByTool).First}
 }
 
 // dayOf returns the number of the day of a time.
