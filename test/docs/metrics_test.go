@@ -33,6 +33,7 @@ func labelTexts() map[string]string {
 		"junctor_tool_lists_total entry_point":        "As in the [journal](journal.md).",
 		"junctor_definition_tokens_total entry_point": "As in the [journal](journal.md).",
 		"junctor_call_duration_seconds quantile":      "`0.5`, `0.95` or `0.99`.",
+		"junctor_attention_items severity":            "`critical`, `warning` or `info`.",
 		"delivery_attempts_total outcome":             "`delivered`, or the [kind of failure](../guides/deliveries.md).",
 		"verify_failures_total kind":                  "`hash`, `contradiction`, `unusable` or `unreachable`.",
 		"queue_depth state":                           "`waiting`, `ready`, `leased`, `held` or `dead`.",
