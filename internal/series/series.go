@@ -83,11 +83,11 @@ func otherKey(by Dimension) Key { return Key{By: by, First: "(other)"} }
 // maxKey bounds the values of a key, in bytes.
 const maxKey = 256
 
-// keysOf appends the keys of all series that count a call. Names that callers choose freely
+// appendKeys appends the keys of all series that count a call. Names that callers choose freely
 // are no keys: there is no end of them.
-func keysOf(keys []Key, c *audit.EndedCall) []Key {
+func appendKeys(keys []Key, c *audit.EndedCall) []Key {
 	if c.Kind == junctor.KindToolList {
-		return keysOfToolList(keys, c)
+		return appendListKeys(keys, c)
 	}
 	tool := toolKeyOf(c)
 	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
@@ -108,9 +108,9 @@ func keysOf(keys []Key, c *audit.EndedCall) []Key {
 	return keys
 }
 
-// keysOfToolList appends the keys of all series that count a list of tools. One of the tools
+// appendListKeys appends the keys of all series that count a list of tools. One of the tools
 // of several servers is of no server.
-func keysOfToolList(keys []Key, c *audit.EndedCall) []Key {
+func appendListKeys(keys []Key, c *audit.EndedCall) []Key {
 	keys = append(keys, Key{By: ByAll}, Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
 	if c.Server != "" {
 		keys = append(keys, Key{ByServer, keyText(c.Server), ""})
@@ -303,7 +303,7 @@ func (t *tally) size() int { return len(t.rows) + len(t.usage) }
 func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 	begin := Minute.beginOf(c.Time)
 	minute.enter(begin)
-	t.keys = keysOf(t.keys[:0], c)
+	t.keys = appendKeys(t.keys[:0], c)
 	isOther := false
 	for _, key := range t.keys {
 		row := rowKey{tenant: c.Tenant, Key: key}
@@ -313,7 +313,7 @@ func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 		}
 		for _, step := range Steps() {
 			row.step, row.begin = step, step.beginOf(c.Time)
-			sumsOf(t.rows, row).addCall(c)
+			findOrAddSums(t.rows, row).addCall(c)
 		}
 	}
 	if c.Kind != junctor.KindToolList { // usage is of calls
@@ -322,15 +322,15 @@ func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 			usage = otherUsage(c)
 			isOther = true
 		}
-		sumsOf(t.usage, usage).addCall(c)
+		findOrAddSums(t.usage, usage).addCall(c)
 	}
 	if isOther {
 		t.other++
 	}
 }
 
-// sumsOf returns the sums of a row, which begin with nothing.
-func sumsOf[K comparable](rows map[K]*Sums, row K) *Sums {
+// findOrAddSums returns the sums of a row, which begin with nothing.
+func findOrAddSums[K comparable](rows map[K]*Sums, row K) *Sums {
 	sums := rows[row]
 	if sums == nil {
 		sums = &Sums{}

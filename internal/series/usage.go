@@ -266,7 +266,7 @@ func readUsage(ctx context.Context, db store.Database, query string, args []any,
 		if by == UsageByDay {
 			key.Day = time.Unix(day*int64(Day), 0).UTC()
 		}
-		sumsOf(found, key).addSums(sums)
+		findOrAddSums(found, key).addSums(sums)
 	}
 	return found, rows.Err()
 }

@@ -134,8 +134,12 @@ func TestNumbersAgree(t *testing.T) {
 	const callers = 4
 	l := newLoad(t, makeKeys(t, in), callers, func() []string { return []string{in.URL} })
 	runAndKill(t, l, callers, 0, 1500, nil)
-	if in.PID() == 0 {
-		t.Fatal("no process")
+	if a, err := in.Request(t.Context(), http.MethodGet, "/mcp/tools", ""); err != nil || a.Status != http.StatusOK {
+		t.Fatalf("/mcp/tools: %d %.300s %v", a.Status, a.Body, err)
+	}
+	legacy := program.NewCaller(t, program.Legacy, in.URL, program.AdminKey)
+	if _, err := legacy.Send(t.Context(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, ""); err != nil {
+		t.Fatal(err)
 	}
 	records := readJournals(t, dir)
 	want, tools := &sum{}, map[string]*sum{}
