@@ -30,7 +30,7 @@ chapters() {
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
-		Numbers over time: series
+		Numbers over time: series numbers
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
@@ -106,6 +106,10 @@ run() {
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	numbers) # with what they cost, which a busy machine measures badly
+		tests "$log" -timeout 3h -parallel=1 ./test/numbers && figures "$log" && peer PostgreSQL &&
+			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"
+		;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;

@@ -318,7 +318,7 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 	seq, err := n.seq, n.err
 	n.call = nil
 	j.recordPool.Put(n)
-	if err == nil && j.options.Strict {
+	if err == nil && j.options.Strict && c.Kind != junctor.KindToolList { // nothing depends on the record of a list
 		err = j.waitSynced(seq)
 	}
 	// A start that was not recorded is refused, so the call never runs and is not

@@ -28,6 +28,9 @@ func NewRecentCalls(size int) *RecentCalls {
 // Append adds the start or the end of a call, or a refusal. An end replaces the
 // start of its call. It never fails.
 func (r *RecentCalls) Append(_ context.Context, c *junctor.Call) error {
+	if c.Kind == junctor.KindToolList {
+		return nil // no call
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := packIDSuffix(c.ID)

@@ -43,7 +43,9 @@ type TailedJournal struct {
 // Append records a call and sends it to the tails.
 func (j TailedJournal) Append(ctx context.Context, c *junctor.Call) error {
 	err := j.Appender.Append(ctx, c)
-	j.Tails.send(c)
+	if c.Kind != junctor.KindToolList {
+		j.Tails.send(c)
+	}
 	return err
 }
 

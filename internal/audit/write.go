@@ -123,9 +123,12 @@ func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	}
 	j.writeErr = err
 	for _, n := range batch {
-		if n.err = unavailableError(err); n.call.Status == junctor.StatusRunning {
+		n.err = unavailableError(err)
+		switch {
+		case n.call.Kind == junctor.KindToolList: // no call
+		case n.call.Status == junctor.StatusRunning:
 			j.lostStarts++
-		} else {
+		default:
 			j.lostEnds++
 			j.lostEndsTotal++
 		}

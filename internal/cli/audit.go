@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,8 +158,8 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 	}
 	rows := make([][]string, len(records))
 	for i, r := range records {
-		name := r.Name
-		if r.Server != "" {
+		name := cmp.Or(r.Name, r.Server) // a tool list has no name
+		if r.Server != "" && r.Name != "" {
 			name = r.Server + "/" + r.Name
 		}
 		rows[i] = []string{strconv.FormatUint(r.Seq, 10), formatTime(r.Time), string(r.Phase), name, string(r.Status), r.Subject, r.Call}

@@ -94,8 +94,12 @@ func (c *cli) printStats(cmd *cobra.Command, by string, period time.Duration, r 
 	if len(r.All.Series) > 0 {
 		all = r.All.Series[0].Total
 	}
-	fmt.Fprintf(c.out, "%d calls in %s (%s), %s failed, %s refused, p50 %s, p95 %s, p99 %s\n\n", all.Calls, strings.TrimSuffix(period.String(), "0s"), formatRate(all.Calls, period),
+	fmt.Fprintf(c.out, "%d calls in %s (%s), %s failed, %s refused, p50 %s, p95 %s, p99 %s\n", all.Calls, strings.TrimSuffix(period.String(), "0s"), formatRate(all.Calls, period),
 		formatShare(all.Failed(), all.Calls), formatShare(all.Refused(), all.Calls), formatMicros(all.P50), formatMicros(all.P95), formatMicros(all.P99))
+	if all.ToolLists > 0 {
+		fmt.Fprintf(c.out, "%d tool lists, about %d tokens of definitions\n", all.ToolLists, all.DefinitionTokens)
+	}
+	fmt.Fprintln(c.out)
 	names, err := c.fetchCallerNames(cmd)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -136,6 +137,10 @@ func (r *replica) call() {
 	if n(2) == 0 {
 		c.Agent, c.User = fmt.Sprint("a", n(2)), "u1"
 	}
+	if n(6) == 0 {
+		r.toolList(&c)
+		return
+	}
 	ended := []junctor.Status{junctor.StatusSuccess, junctor.StatusSuccess, junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled, junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid}[n(8)]
 	refused := ended == junctor.StatusDenied || ended == junctor.StatusLimited || ended == junctor.StatusInvalid
 	if !refused {
@@ -147,6 +152,19 @@ func (r *replica) call() {
 	r.truth = append(r.truth, audit.EndedCall{
 		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
 		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+	})
+}
+
+// toolList records a list of tools by the caller of a call, of its server or of all.
+func (r *replica) toolList(c *junctor.Call) {
+	r.t.Helper()
+	c.ID, c.Kind, c.Name, c.Status, c.BytesIn, c.BytesOut = "", junctor.KindToolList, "", "", 0, r.rand.IntN(50_000)
+	if r.rand.IntN(2) == 0 {
+		c.Server = ""
+	}
+	r.append(c)
+	r.truth = append(r.truth, audit.EndedCall{
+		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Issuer: c.Issuer, Subject: c.Subject, User: c.User, Agent: c.Agent, BytesOut: c.BytesOut,
 	})
 }
 
@@ -172,6 +190,9 @@ type expected struct {
 
 func keyOf(by series.Dimension, c *audit.EndedCall) (first, second string, counts bool) {
 	path := c.Server + "/" + toolOf(c)
+	if c.Kind == junctor.KindToolList && (by == series.ByTool || by == series.ByAgentTool || by == series.ByUserTool || by == series.ByServer && c.Server == "") {
+		return "", "", false // it is of no tool
+	}
 	switch by {
 	case series.ByAll:
 		return "", "", true
@@ -218,6 +239,11 @@ func expect(calls []audit.EndedCall, by series.Dimension, step time.Duration) ma
 
 // addCall counts a call.
 func (e *expected) addCall(c *audit.EndedCall) {
+	if c.Kind == junctor.KindToolList {
+		e.ToolLists++
+		e.DefinitionTokens += int64(math.Ceil(float64(c.BytesOut) / 4))
+		return
+	}
 	e.Calls++
 	e.BytesIn += int64(c.BytesIn)
 	e.BytesOut += int64(c.BytesOut)
