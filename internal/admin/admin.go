@@ -31,6 +31,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -215,6 +216,8 @@ type Options struct {
 	// TryPassword counts an attempt at a user's password, together with those of the
 	// sign-in page. The error is limited if there were too many.
 	TryPassword func(r *http.Request, tenant junctor.TenantID, name string) error
+	// ClientAddress returns the address of the client of a request; nil if it is not known.
+	ClientAddress func(*http.Request) netip.Addr
 
 	Keys        Keys
 	Users       Users
@@ -246,6 +249,7 @@ type Options struct {
 	Events     Events
 	Applier    Applier
 	Journal    Journal
+	Changes    Changes
 	Cluster    Cluster
 	Deliveries Deliveries
 	Rooms      Rooms
@@ -290,6 +294,7 @@ func New(o Options) (*Handler, error) {
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},
+		{"Changes", o.Changes == nil},
 		{"Cluster", o.Cluster == nil},
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},

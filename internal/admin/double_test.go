@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,12 +43,14 @@ type world struct {
 	shed    *shed
 	stage   stage
 	tail    tail
+	changed changeLog
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
 }
 
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
+		changed: changeLog{changes: []junctor.AdminChange{{ID: "c1", Tenant: junctor.DefaultTenant, At: at, Status: junctor.ChangeDone, EntryPoint: junctor.ChangeByCLI, Issuer: "local", Subject: "operator", Action: "patch-server", Object: "server", ObjectID: "old", Replica: "r", Seq: 2}}},
 		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(), shed: newShed(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
@@ -263,7 +266,7 @@ func (alone) Cluster(context.Context) (ClusterState, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Limits: &w.limits,
+		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Changes: &w.changed, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
@@ -378,4 +381,52 @@ func (w *world) ValidateServer(context.Context, *junctor.Principal, string) (jun
 
 func emptyPreview() junctor.APIPreview {
 	return junctor.APIPreview{Auth: []junctor.APIAuth{}, Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}}
+}
+
+// changeLog is the changes in memory.
+type changeLog struct {
+	mu      sync.Mutex
+	changes []junctor.AdminChange
+	fails   error // what Begin answers
+}
+
+func (l *changeLog) Begin(_ context.Context, c *junctor.AdminChange) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.ID, c.Status = "change"+strconv.Itoa(len(l.changes)), junctor.ChangeRunning
+	if l.fails == nil {
+		l.changes = append(l.changes, *c)
+	}
+	return l.fails
+}
+
+func (l *changeLog) End(_ context.Context, c *junctor.AdminChange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changes[slices.IndexFunc(l.changes, func(o junctor.AdminChange) bool { return o.ID == c.ID })] = *c
+}
+
+func (l *changeLog) Drop(_ context.Context, c *junctor.AdminChange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changes = slices.DeleteFunc(l.changes, func(o junctor.AdminChange) bool { return o.ID == c.ID })
+}
+
+func (l *changeLog) Changes(_ context.Context, tenant junctor.TenantID, f junctor.AdminChangeFilter, _ string) ([]junctor.AdminChange, string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.changes), func(c junctor.AdminChange) bool {
+		return c.Tenant != tenant || f.Object != "" && f.Object != c.Object || f.ObjectID != "" && f.ObjectID != c.ObjectID
+	}), "", nil
+}
+
+func (l *changeLog) Change(_ context.Context, tenant junctor.TenantID, id string) (junctor.AdminChange, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.changes {
+		if c.ID == id && c.Tenant == tenant {
+			return c, nil
+		}
+	}
+	return junctor.AdminChange{}, junctor.Errorf(junctor.CodeNotFound, "unknown change")
 }

@@ -112,6 +112,7 @@ func newAPI(o Options) *api {
 	a.registerApplyRoutes()
 	a.registerPackRoutes()
 	a.registerJournalRoutes()
+	a.registerChangeRoutes()
 	a.registerClusterRoutes()
 	a.registerDeliveryRoutes()
 	a.registerEndpointRoutes()
@@ -171,7 +172,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 			err = refuseIfMatch(requestOf(ctx))
 		}
 		if err == nil {
-			out, err = do(ctx, in)
+			out, err = recordChange(ctx, a, op.OperationID, func(ctx context.Context) (*O, error) { return do(ctx, in) })
 		}
 		if err != nil {
 			p := a.toProblem(ctx, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/cluster"
 	"github.com/junctor-mcp/junctor/internal/declare"
+	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/series"
 	"github.com/junctor-mcp/junctor/internal/servers"
@@ -18,7 +19,7 @@ import (
 func (a *App) admin() (*admin.Handler, error) {
 	return a.newAdmin(admin.Options{
 		Authenticate: a.authenticatePerson, TryPassword: a.signIn.TryPassword, Keys: a.people, Users: a.people, Logins: a.people, Consents: a.authority, Chains: a.chains, Tenants: a.people, Servers: servers.AdminAPI{Registry: a.servers}, Credentials: servers.CredentialAPI{Manager: a.servers.Auth}, ServerLogins: servers.CredentialAPI{Manager: a.servers.Auth}, Tools: a.servers, Tags: a.agents, Agents: a.agents, Models: a.agents.Models, ComponentCatalogs: a.agents.Components, Talker: a.agents.Turns, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: callAPI{a.calls}, Secrets: a.servers.SecretAPI(), History: a.history, Series: seriesAPI{series.NewReader(series.ReaderOptions{DB: a.store.Database(), Servers: a.servers, Now: a.clock.Now}), a.series},
-		Limits: a.limits, Attention: a.attention, Events: a.events.EventAPI(), Deliveries: a.events.DeliveryAPI(), Rooms: a.rooms, Applier: declare.Applier{Sources: &a.sources, Settings: a.file}, Journal: &instance.JournalVerifier{Config: a.cfg, Store: a.store, Journal: a.journal, Replica: a.replica}, Cluster: cluster.Status{Store: a.store, Replicas: a.replicas, Name: a.replica, Version: a.version, ReadState: a.replicaState}, Settings: a.settings, Version: a.version, Log: a.log,
+		Limits: a.limits, Attention: a.attention, Events: a.events.EventAPI(), Deliveries: a.events.DeliveryAPI(), Rooms: a.rooms, Applier: declare.Applier{Sources: &a.sources, Settings: a.file}, Changes: changeAPI{a.changes, a.store}, ClientAddress: gateway.TrustedProxies(a.cfg.TrustedProxy).Client, Journal: &instance.JournalVerifier{Config: a.cfg, Store: a.store, Journal: a.journal, Replica: a.replica}, Cluster: cluster.Status{Store: a.store, Replicas: a.replicas, Name: a.replica, Version: a.version, ReadState: a.replicaState}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }
 

@@ -61,7 +61,7 @@ func (f *callFeed) addBatch(batch []*pendingRecord, now time.Time) {
 	for _, n := range batch {
 		f.seq = n.seq
 		switch {
-		case n.call.Status == junctor.StatusRunning:
+		case n.call == nil, n.call.Status == junctor.StatusRunning:
 		case len(f.calls) == maxFeedCalls: // the follower reads all of them from the segments
 			clear(f.calls)
 			f.calls, f.completeAfter = f.calls[:0], n.seq

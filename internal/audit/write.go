@@ -34,7 +34,7 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 	seq, prev := j.seq, j.prevHash
 	j.lineBuffer = j.lineBuffer[:0]
 	for _, n := range batch {
-		j.encoder.beginRecord(j.seq+1, now, phaseOf(n.call))
+		j.encoder.beginRecord(j.seq+1, now, n.phase())
 		j.encoder.buf = append(j.encoder.buf, n.body.buf...)
 		line, hash := j.encoder.finishRecord(&j.prevHash)
 		j.lineBuffer = append(j.lineBuffer, line...)
@@ -125,6 +125,7 @@ func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	for _, n := range batch {
 		n.err = unavailableError(err)
 		switch {
+		case n.call == nil: // the record of a change is written later
 		case n.call.Kind == junctor.KindToolList: // no call
 		case n.call.Status == junctor.StatusRunning:
 			j.lostStarts++

@@ -221,6 +221,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO attention_items VALUES ('acme', 'i', 'shared', 'servers', 'user:é', 'notes', '{"problem":"é"}', 5)`,
 		`INSERT INTO attention_checks VALUES ('shared', 5, '')`,
 		`INSERT INTO disk_samples VALUES ('a', 5, 6, '')`,
+		`INSERT INTO admin_changes VALUES ('acme', 'c', 'a', 3, 5, 'done', 'api', '::1', 'user', 'u', 'é', 'u', '', 'patch-server', 'server', 'notes', '{"é":1}', '')`,
 	} {
 		_, err := main.Write.ExecContext(ctx, row)
 		ok(t, err)
