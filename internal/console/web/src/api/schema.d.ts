@@ -221,6 +221,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what needs attention, and what to do about it
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["list-attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit/export": {
         parameters: {
             query?: never;
@@ -3053,7 +3073,7 @@ export interface components {
              */
             from: string;
             /** @description The series with the most calls. */
-            series: components["schemas"]["Line"][];
+            series: components["schemas"]["Series"][];
             /**
              * Format: int64
              * @description Length of a step, in seconds.
@@ -3274,6 +3294,72 @@ export interface components {
              * @description Duration in nanoseconds.
              */
             took_ns: number;
+        };
+        AttentionCounts: {
+            /** Format: int64 */
+            critical: number;
+            /** Format: int64 */
+            info: number;
+            /** Format: int64 */
+            warning: number;
+        };
+        AttentionItem: {
+            /** @description What to do if the command alone does not solve it. */
+            advice?: string;
+            /** @description A command that shows or solves the problem. */
+            command: string;
+            /** @description The path of the page of the console that shows the object. */
+            console: string;
+            /** @description The ID of the item. It stays the same until the item is cleared, on all replicas and after restarts. */
+            id: string;
+            /** @description Whether the item concerns the whole instance, and not one tenant. Only admins of the tenant default see such items. */
+            instance?: boolean;
+            /**
+             * @description What the item is about.
+             * @enum {string}
+             */
+            kind: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "redis" | "replica" | "server" | "settings" | "tools";
+            /** @description The thing that needs attention. */
+            object: components["schemas"]["AttentionObject"];
+            /** @description What is wrong. */
+            problem: string;
+            /** @description The replica that has the problem, if it concerns one replica only. */
+            replica?: string;
+            /**
+             * @description How urgent it is: critical if something does not work or stops within hours, warning if it stops within days or waits for a person, info for a change.
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * Format: date-time
+             * @description Since when it needs attention.
+             */
+            since: string;
+        };
+        AttentionList: {
+            /**
+             * Format: date-time
+             * @description When servers, deliveries, keys and approvals were last checked.
+             */
+            checked_at?: string;
+            /** @description Numbers of all items that the caller may see, whatever the filters. */
+            counts: components["schemas"]["AttentionCounts"];
+            /** @description Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked. */
+            healthy: boolean;
+            items: components["schemas"]["AttentionItem"][];
+            /**
+             * Format: int64
+             * @description Number of items that match, also of those beyond limit.
+             */
+            total: number;
+        };
+        AttentionObject: {
+            /** @description ID of the object, as its own routes have it. */
+            id: string;
+            /** @description Kind of the object, such as server, key, room or trigger. */
+            kind: string;
+            /** @description Name for people. */
+            name: string;
         };
         Auth: {
             /** @description Audience of the new token, for token-exchange. */
@@ -4122,16 +4208,6 @@ export interface components {
             /** Format: double */
             per_second?: number;
         };
-        Line: {
-            /** @description The first key of the series: a server, an agent, a user, an issuer or an entry point. */
-            first: string;
-            /** @description The numbers of each step that had calls. */
-            points?: components["schemas"]["Point"][] | null;
-            /** @description The second key: a tool, or the subject of a caller. */
-            second?: string;
-            /** @description The numbers of the whole period. */
-            total: components["schemas"]["Numbers"];
-        };
         Login: {
             /** Format: date-time */
             created_at: string;
@@ -4567,7 +4643,7 @@ export interface components {
             bytes_out: number;
             /**
              * Format: int64
-             * @description All calls that ended or were rejected.
+             * @description All calls that ended or were refused.
              */
             calls: number;
             /**
@@ -4949,7 +5025,7 @@ export interface components {
             bytes_out: number;
             /**
              * Format: int64
-             * @description All calls that ended or were rejected.
+             * @description All calls that ended or were refused.
              */
             calls: number;
             /**
@@ -5420,6 +5496,16 @@ export interface components {
             owner: string;
             /** Format: date-time */
             updated_at: string;
+        };
+        Series: {
+            /** @description The first key of the series: a server, an agent, a user, an issuer or an entry point. */
+            first: string;
+            /** @description The numbers of each step that had calls. */
+            points?: components["schemas"]["Point"][] | null;
+            /** @description The second key: a tool, or the subject of a caller. */
+            second?: string;
+            /** @description The numbers of the whole period. */
+            total: components["schemas"]["Numbers"];
         };
         Server: {
             api?: components["schemas"]["API"];
@@ -6967,6 +7053,42 @@ export interface operations {
             };
         };
     };
+    "list-attention": {
+        parameters: {
+            query?: {
+                /** @description Only items of this severity. */
+                severity?: "critical" | "warning" | "info";
+                /** @description Only items of this kind. */
+                kind?: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "redis" | "replica" | "server" | "settings" | "tools";
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "export-journal": {
         parameters: {
             query?: {
@@ -7221,7 +7343,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events named calls, each with a TailPart. The stream ends when the caller may no longer read calls. */
+            /** @description Events named calls, each with a TailPart, and events named attention, each with an AttentionList of at most 50 items: at the beginning and after each change. The stream ends when the caller may no longer read calls. */
             200: {
                 headers: {
                     [name: string]: unknown;
