@@ -36,6 +36,7 @@ func labelTexts() map[string]string {
 		"breaker_state state":                 "`open`: no attempts are made. `half`: one attempt tests the endpoint. `stopped`: an admin or a failure stopped it.",
 		"chain_head_lag_blocks chain":         "The name of the chain.",
 		"reorgs_total chain":                  "The name of the chain.",
+		"junctor_attention_items severity":    "`critical`, `warning` or `info`.",
 		"junctor_build_info version":          "The version of Junctor.",
 		"junctor_build_info go_version":       "The version of Go that built it.",
 	}
