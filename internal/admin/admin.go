@@ -14,6 +14,8 @@
 //   - admin.go: the interfaces that most routes use, Options, and the outermost handler
 //   - routes.go: how an operation is registered and how its errors leave
 //   - scope.go: the scope that each operation requires; the only place that decides it
+//   - list.go: how lists page, sort and search
+//   - answers.go: ETag, 304 and compression
 //   - problem.go: errors as RFC 9457 problems
 //   - precondition.go: versions of stored things, ETag and If-Match
 //   - event_stream.go: answers that are streams of server-sent events
@@ -121,6 +123,9 @@ type Tools interface {
 	// search for, or "" for everything. With a role, it lists the tools for that role and
 	// those for all roles.
 	Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool
+	// CountTokens returns the number of tools of a server that p sees, and an estimate of
+	// the tokens that their definitions use in a model's context.
+	CountTokens(p *junctor.Principal, server string) (tools, tokens int)
 	// ToolProblems lists the tools that a server lists and that were left out or changed.
 	ToolProblems(p *junctor.Principal, server string) []ToolProblem
 	// Tool returns one tool by its exposed name, with its schema and classification.

@@ -178,6 +178,8 @@ func (w *world) Tools(_ *junctor.Principal, server, query string, role junctor.R
 	return []junctor.Tool{echoTool()}
 }
 
+func (w *world) CountTokens(*junctor.Principal, string) (tools, tokens int) { return 1, 10 }
+
 func (w *world) ToolProblems(*junctor.Principal, string) []ToolProblem { return nil }
 
 func (w *world) Tool(_ context.Context, _ *junctor.Principal, name string) (junctor.Tool, error) {

@@ -6,12 +6,13 @@ import {
   type Call,
   Failure,
   get,
+  getAll,
   type Key,
+  type ListedServer,
   type Me,
   type Page,
   query,
   type Schemas,
-  type Server,
   type ServerDetail,
   type Tool,
 } from './client';
@@ -40,7 +41,7 @@ export const useVersion = () =>
 export const useServers = () =>
   useQuery({
     queryKey: ['servers'],
-    queryFn: ({ signal }) => get<Page<Server>>('/servers', signal),
+    queryFn: ({ signal }) => getAll<ListedServer>('/servers', signal),
     refetchInterval: live,
     select: (p) => p.items,
   });
@@ -60,7 +61,7 @@ export const useOffer = (id: string, enabled = true) =>
 export const useTools = (server = '') =>
   useQuery({
     queryKey: ['tools', server],
-    queryFn: ({ signal }) => get<Page<Tool>>(`/tools${query({ server })}`, signal),
+    queryFn: ({ signal }) => getAll<Tool>(`/tools${query({ server })}`, signal),
     select: (p) => p.items,
     staleTime: 10_000,
   });
@@ -80,7 +81,7 @@ export const useToolChanges = (filter: { server?: string; tool?: string } = {}) 
 export const useApps = (enabled = true) =>
   useQuery({
     queryKey: ['apps'],
-    queryFn: ({ signal }) => get<Page<Schemas['App']>>('/apps', signal),
+    queryFn: ({ signal }) => getAll<Schemas['App']>('/apps', signal),
     select: (p) => p.items,
     staleTime: 10_000,
     enabled,
@@ -93,13 +94,13 @@ export const useApp = (name: string) =>
 export const useRoles = () =>
   useQuery({
     queryKey: ['roles'],
-    queryFn: ({ signal }) => get<Page<Schemas['RoleInfo']>>('/roles', signal),
+    queryFn: ({ signal }) => getAll<Schemas['RoleInfo']>('/roles', signal),
     select: (p) => p.items,
     staleTime: 60_000,
   });
 
 export const useAgents = (enabled = true) =>
-  useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => get<Page<Agent>>('/agents', signal), select: (p) => p.items, enabled });
+  useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => getAll<Agent>('/agents', signal), select: (p) => p.items, enabled });
 export const useAgent = (name: string) =>
   useQuery({
     queryKey: ['agents', name],
@@ -108,12 +109,12 @@ export const useAgent = (name: string) =>
 export const useAgentTools = (name: string) =>
   useQuery({
     queryKey: ['agents', name, 'tools'],
-    queryFn: ({ signal }) => get<Page<Tool>>(`/agents/${encodeURIComponent(name)}/tools`, signal),
+    queryFn: ({ signal }) => getAll<Tool>(`/agents/${encodeURIComponent(name)}/tools`, signal),
     select: (p) => p.items,
   });
 
 export const useKeys = (enabled = true) =>
-  useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => get<Page<Key>>('/keys', signal), select: (p) => p.items, enabled });
+  useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => getAll<Key>('/keys', signal), select: (p) => p.items, enabled });
 
 export const useRecentCalls = (enabled = true) =>
   useQuery({
@@ -143,7 +144,7 @@ export const useServerLogin = (id: string, shared: boolean, enabled: boolean) =>
 export const useTraces = (id: string, enabled: boolean) =>
   useQuery({
     queryKey: ['servers', id, 'traces'],
-    queryFn: ({ signal }) => get<Page<Schemas['Trace']>>(`/servers/${encodeURIComponent(id)}/traces`, signal),
+    queryFn: ({ signal }) => getAll<Schemas['Trace']>(`/servers/${encodeURIComponent(id)}/traces`, signal),
     select: (p) => p.items,
     enabled,
     refetchInterval: live,
@@ -152,7 +153,7 @@ export const useTraces = (id: string, enabled: boolean) =>
 export const useMyCredentials = (enabled: boolean) =>
   useQuery({
     queryKey: ['credentials'],
-    queryFn: ({ signal }) => get<Page<Schemas['MyCredential']>>('/me/credentials', signal),
+    queryFn: ({ signal }) => getAll<Schemas['MyCredential']>('/me/credentials', signal),
     select: (p) => p.items,
     enabled,
   });
@@ -162,7 +163,7 @@ export const useMyCredentials = (enabled: boolean) =>
 export const usePacks = () =>
   useQuery({
     queryKey: ['packs'],
-    queryFn: ({ signal }) => get<Page<Schemas['PackPlan']>>('/packs', signal),
+    queryFn: ({ signal }) => getAll<Schemas['PackPlan']>('/packs', signal),
     select: (p) => p.items,
     staleTime: 30_000,
   });
@@ -173,7 +174,7 @@ export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => str
   const me = useMe().data;
   const users = useQuery({
     queryKey: ['users'],
-    queryFn: ({ signal }) => get<Page<Schemas['User']>>('/users', signal),
+    queryFn: ({ signal }) => getAll<Schemas['User']>('/users', signal),
     select: (p) => p.items,
     enabled: me?.scopes.includes('admin') ?? false,
     staleTime: 60_000,
