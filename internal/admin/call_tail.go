@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,9 +15,12 @@ import (
 // Tail delivers calls as they happen. A reader that is too slow misses some, and learns
 // how many.
 type Tail interface {
-	// Next waits until there are calls, wait has passed or ctx ends. missed counts the
-	// calls that were dropped since the former Next.
-	Next(ctx context.Context, wait time.Duration) (calls []junctor.Call, missed int)
+	// Wait waits until there are calls that were not taken, wait has passed or ctx ends.
+	Wait(ctx context.Context, wait time.Duration)
+	// AppendCalls takes the calls since the former AppendCalls and appends them to b, as JSON
+	// objects with commas between them: those that the principal may see at this moment, in
+	// the form in which it may read them. missed counts the calls that were dropped.
+	AppendCalls(ctx context.Context, p *junctor.Principal, b []byte) (_ []byte, missed int, err error)
 	// Close releases the tail.
 	Close()
 }
@@ -29,12 +32,12 @@ type TailPart struct {
 	Missed int            `json:"missed,omitempty" doc:"Number of calls that were skipped because they came too fast."`
 }
 
-// tailInterval is the minimum time between two parts of a tail. keepAliveInterval is the
-// time after which a stream without events sends a sign of life, and checks the caller's
-// credential again.
 const (
-	tailInterval      = 200 * time.Millisecond
+	// keepAliveInterval is the time after which a stream without events sends a sign of life,
+	// and checks the caller's credential again.
 	keepAliveInterval = 10 * time.Second
+	// maxKeptBuffer is the largest buffer that a stream keeps for its next part.
+	maxKeptBuffer = 1 << 20
 )
 
 // registerTailRoutes registers the route that follows calls.
@@ -53,41 +56,24 @@ func (a *api) registerTailRoutes() {
 	})
 }
 
-// visibleCalls returns the calls that the principal may see at this moment, without the
-// parts that it may not read. A server may have become private since a call was recorded.
-func (a *api) visibleCalls(ctx context.Context, p *junctor.Principal, calls []junctor.Call, f *CallsOf) ([]junctor.Call, error) {
-	out := []junctor.Call{}
-	if len(calls) == 0 {
-		return out, nil
-	}
-	access, err := a.Calls.CallAccess(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range calls {
-		if access.Sees(&c) {
-			// A filter selects by what the principal may read, so that it confirms no guess.
-			if access.Limit(&c); f.matches(&c) {
-				out = append(out, c)
-			}
-		}
-	}
-	return out, nil
-}
-
 // streamCalls streams calls until the client goes. It authenticates the request again for
-// every part: a key or login that has ended sees nothing more, and one whose scopes
-// changed begins a new tail, which selects by them.
+// every part: a key or login that has ended sees nothing more. A part without calls is sent
+// only as a sign of life, so that calls which the caller may not see leave no trace.
 func (a *api) streamCalls(ctx context.Context, hctx huma.Context, f *CallsOf) {
 	r, w := humago.Unwrap(hctx)
-	former := callerOf(ctx)
-	tail := a.Calls.Tail(former)
-	defer func() { tail.Close() }()
+	match := f.matches
+	if *f == (CallsOf{}) {
+		match = nil
+	}
+	tail := a.Calls.Tail(callerOf(ctx), match)
+	defer tail.Close()
 	out := newEventStream(w)
 	out.sendEvent("calls", TailPart{Calls: []junctor.Call{}})
+	sent := time.Now()
 	defer a.pushAttention(ctx, r, out)()
+	var part []byte
 	for ctx.Err() == nil {
-		calls, missed := tail.Next(ctx, keepAliveInterval)
+		tail.Wait(ctx, max(0, keepAliveInterval-time.Since(sent)))
 		// A key or login that has ended meanwhile sees nothing more.
 		p, err := a.Authenticate(r)
 		if err == nil {
@@ -97,11 +83,9 @@ func (a *api) streamCalls(ctx context.Context, hctx huma.Context, f *CallsOf) {
 			out.sendEvent("error", newProblem(err))
 			return
 		}
-		if !slices.Equal(p.Scopes, former.Scopes) {
-			tail.Close()
-			tail, former, calls, missed = a.Calls.Tail(p), p, nil, 0
-		}
-		seen, err := a.visibleCalls(ctx, p, calls, f)
+		const begin = "event: calls\ndata: {\"calls\":["
+		var missed int
+		part, missed, err = tail.AppendCalls(ctx, p, append(part[:0], begin...))
 		if ctx.Err() != nil {
 			return
 		}
@@ -109,10 +93,16 @@ func (a *api) streamCalls(ctx context.Context, hctx huma.Context, f *CallsOf) {
 			out.sendEvent("error", a.toProblem(ctx, err))
 			return
 		}
-		out.sendEvent("calls", TailPart{Calls: seen, Missed: missed})
-		select {
-		case <-ctx.Done():
-		case <-time.After(tailInterval):
+		if len(part) == len(begin) && missed == 0 && time.Since(sent) < keepAliveInterval {
+			continue
+		}
+		if part = append(part, ']'); missed > 0 {
+			part = strconv.AppendInt(append(part, `,"missed":`...), int64(missed), 10)
+		}
+		part = append(part, "}\n\n"...)
+		out.send(part)
+		if sent = time.Now(); cap(part) > maxKeptBuffer {
+			part = nil
 		}
 	}
 }

@@ -213,18 +213,16 @@ func (w *world) Offer(context.Context, *junctor.Principal, string) (Offer, error
 // tail gives what the test puts into it.
 type tail chan junctor.Call
 
-func (t tail) Next(ctx context.Context, wait time.Duration) ([]junctor.Call, int) {
-	select {
-	case c := <-t:
-		return []junctor.Call{c}, 0
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
-	return nil, 0
-}
-func (t tail) Close() {}
+func (tail) Wait(context.Context, time.Duration) {}
 
-func (w *world) Tail(*junctor.Principal) Tail { return w.tail }
+func (t tail) AppendCalls(_ context.Context, _ *junctor.Principal, b []byte) ([]byte, int, error) {
+	text, err := json.Marshal(<-t)
+	return append(b, text...), 0, err
+}
+
+func (tail) Close() {}
+
+func (w *world) Tail(*junctor.Principal, func(*junctor.Call) bool) Tail { return w.tail }
 
 func (w *world) CallAccess(_ context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
 	return junctor.AllCalls(p.Tenant), nil

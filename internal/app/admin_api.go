@@ -52,4 +52,6 @@ func (c callAPI) Calls(ctx context.Context, p *junctor.Principal, f admin.CallFi
 }
 
 // Tail implements admin.Calls.
-func (c callAPI) Tail(p *junctor.Principal) admin.Tail { return c.Follow(p) }
+func (c callAPI) Tail(p *junctor.Principal, match func(*junctor.Call) bool) admin.Tail {
+	return c.Follow(p, match)
+}
