@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -12,15 +13,17 @@ import (
 )
 
 const (
-	// tailInterval is how long calls are collected before the tails receive them together. A
-	// tail is woken and written once per interval, however many calls there are.
-	tailInterval = 100 * time.Millisecond
-	// maxOpenCalls is how many calls of a tenant are collected in an interval. More are
-	// dropped and counted, because no call waits for a reader.
-	maxOpenCalls = 4096
-	// maxKeptCalls is how many collected calls of a tenant wait for slow readers. They are
-	// shared: the number of readers does not change it.
-	maxKeptCalls = 4096
+	// Calls are collected for an interval before the tails of a tenant receive them together:
+	// perTail for each tail, but at least minTailInterval and at most maxTailInterval. What
+	// costs is to wake and write a tail, so a tenant's tails are woken about 200 times per
+	// second in all, however many there are and however many calls.
+	perTail         = 5 * time.Millisecond
+	minTailInterval = 50 * time.Millisecond
+	maxTailInterval = 500 * time.Millisecond
+	// tailCapacity is how many calls of a tenant are collected in an interval, and how many wait
+	// for slow readers after that. More are dropped and counted, because no call waits for a
+	// reader. All readers of the tenant share them.
+	tailCapacity = 4096
 	// tailAccessAge is how long a tail uses what it read of its reader's rights. What can be
 	// checked in memory is checked for each call.
 	tailAccessAge = time.Second
@@ -32,14 +35,15 @@ const (
 // The calls of a tenant are collected in batches that all its tails share: a batch is
 // encoded once and never changes. Each tail picks the calls that its reader may see.
 type Tails struct {
-	mu      sync.Mutex // held while tenants is replaced
-	tenants atomic.Pointer[map[junctor.TenantID]*tenantTails]
+	capacity int        // in place of tailCapacity, for tests
+	mu       sync.Mutex // held while tenants is replaced
+	tenants  atomic.Pointer[map[junctor.TenantID]*tenantTails]
 }
 
 // tenantTails are the tails of one tenant, and the calls that they share.
 type tenantTails struct {
-	// all are the tails, for readers without a lock.
-	all atomic.Pointer[[]*Tail]
+	capacity int
+	all      atomic.Pointer[[]*Tail] // never changed in place, so that it is read without a lock
 
 	openMu sync.Mutex
 	open   []tailCall  // collected since the last batch
@@ -113,11 +117,11 @@ func (t *Tails) send(c *junctor.Call) {
 func (of *tenantTails) collect(c *junctor.Call) bool {
 	of.openMu.Lock()
 	defer of.openMu.Unlock()
-	if len(of.open) >= maxOpenCalls {
+	if len(of.open) >= of.capacity {
 		return false
 	}
 	if len(of.open) == 0 {
-		of.timer.Reset(tailInterval)
+		of.timer.Reset(min(max(time.Duration(len(*of.all.Load()))*perTail, minTailInterval), maxTailInterval))
 	}
 	of.open = append(of.open, tailCall{call: *c})
 	of.open[len(of.open)-1].call.Keeper = nil // the secrets of the call are not for tails
@@ -147,20 +151,20 @@ func (of *tenantTails) closeOpen() {
 	calls := of.open
 	of.open = nil
 	if len(calls) > 0 {
-		of.open = make([]tailCall, 0, min(len(calls)+len(calls)/4, maxOpenCalls))
+		of.open = make([]tailCall, 0, min(len(calls)+len(calls)/4, of.capacity))
 	}
 	of.openMu.Unlock()
 	if len(calls) == 0 {
 		return
 	}
-	of.batches = append(of.batches, &tailBatch{calls: calls})
+	of.batches = append(of.batches, newTailBatch(calls))
 	of.kept += len(calls)
 	all := *of.all.Load()
 	taken := of.end() - 1 // nobody has the new batch
 	for _, tail := range all {
 		taken = min(taken, tail.next)
 	}
-	for len(of.batches) > 1 && (of.first < taken || of.kept > maxKeptCalls) {
+	for len(of.batches) > 1 && (of.first < taken || of.kept > of.capacity) {
 		of.dropFirst(all)
 	}
 	close(of.added)
@@ -184,7 +188,7 @@ func (of *tenantTails) dropFirst(all []*Tail) {
 		}
 		tail.next = of.first
 		for i := range batch.calls {
-			if tail.selects(&batch.calls[i].call) {
+			if c := &batch.calls[i]; !c.hasEnded && tail.selects(&c.call) {
 				tail.missed.Add(1)
 			}
 		}
@@ -203,7 +207,7 @@ func (t *Tails) add(tenant junctor.TenantID, tail *Tail) {
 	}
 	of := tenants[tenant]
 	if of == nil {
-		of = &tenantTails{added: make(chan struct{})}
+		of = &tenantTails{capacity: cmp.Or(t.capacity, tailCapacity), added: make(chan struct{})}
 		of.all.Store(&[]*Tail{})
 		of.timer = time.AfterFunc(time.Hour, of.addBatch)
 		of.timer.Stop()
@@ -313,7 +317,7 @@ func appendWithComma(b []byte, start int, text []byte) []byte {
 // encodeFor returns a call in the form in which the reader may read it, or nil if the reader
 // does not receive it.
 func (t *Tail) encodeFor(rights *tailRights, c *tailCall) []byte {
-	if !rights.known.Sees(&c.call) || !rights.sees(&c.call) {
+	if c.hasEnded || !rights.known.Sees(&c.call) || !rights.sees(&c.call) {
 		return nil
 	}
 	// A filter selects by what the reader may read, so that it confirms no guess.

@@ -18,7 +18,11 @@ type tailBatch struct {
 
 // tailCall is a call in the two forms in which it can be read.
 type tailCall struct {
-	call    junctor.Call
+	call junctor.Call
+	// hasEnded is set on the start of a call whose end is in the same batch: the end says all
+	// that the start does, so nobody receives the start.
+	hasEnded bool
+
 	full    sharedText
 	limited sharedText // for readers who may not read the payload; the same for all of them
 }
@@ -40,8 +44,25 @@ func (b *tailBatch) encodeAll() []byte {
 	b.once.Do(func() {
 		for i := range b.calls {
 			c := &b.calls[i]
+			if c.hasEnded {
+				continue
+			}
 			b.all = appendWithComma(b.all, 0, c.full.encode(&c.call))
 		}
 	})
 	return b.all
+}
+
+// newTailBatch returns a batch of calls, which it keeps.
+func newTailBatch(calls []tailCall) *tailBatch {
+	running := make(map[string]int, len(calls)/2)
+	for i := range calls {
+		c := &calls[i].call
+		if c.Status == junctor.StatusRunning {
+			running[c.ID] = i
+		} else if start, ok := running[c.ID]; ok {
+			calls[start].hasEnded = true
+		}
+	}
+	return &tailBatch{calls: calls}
 }

@@ -66,7 +66,7 @@ func TestTailReceivesOncePerInterval(t *testing.T) {
 		}
 		before := time.Now()
 		mine.Wait(t.Context(), time.Hour)
-		if took := time.Since(before); took != tailInterval {
+		if took := time.Since(before); took != minTailInterval {
 			t.Errorf("it took %s", took)
 		}
 		calls, missed := taken(t, mine, admin("a"))
@@ -99,16 +99,16 @@ func TestTailCountsWhatIsTooMuch(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
-				for j := range maxOpenCalls / 2 {
-					tails.send(&junctor.Call{ID: strconv.Itoa(i*maxOpenCalls + j), Tenant: "a"})
+				for j := range tailCapacity / 2 {
+					tails.send(&junctor.Call{ID: strconv.Itoa(i*tailCapacity + j), Tenant: "a"})
 				}
 			})
 		}
 		all.Wait()
 		tail.Wait(t.Context(), time.Second)
 		calls, missed := taken(t, tail, admin("a"))
-		if len(calls) != maxOpenCalls || missed != maxOpenCalls {
-			t.Errorf("%d calls, %d missed, of %d", len(calls), missed, 2*maxOpenCalls)
+		if len(calls) != tailCapacity || missed != tailCapacity {
+			t.Errorf("%d calls, %d missed, of %d", len(calls), missed, 2*tailCapacity)
 		}
 	})
 }
