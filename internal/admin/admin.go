@@ -251,8 +251,10 @@ type Options struct {
 	Deliveries Deliveries
 	Rooms      Rooms
 	Settings   func() []Setting
-	Version    string
-	Log        *slog.Logger
+	// WatchCatalog begins to collect changes of the catalog.
+	WatchCatalog func() CatalogChanges
+	Version      string
+	Log          *slog.Logger
 }
 
 // New returns the handler of everything below Prefix. Registering the routes costs
@@ -295,6 +297,7 @@ func New(o Options) (*Handler, error) {
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},
+		{"WatchCatalog", o.WatchCatalog == nil},
 	} {
 		if part.missing {
 			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)

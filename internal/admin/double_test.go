@@ -222,6 +222,13 @@ func (t tail) AppendCalls(_ context.Context, _ *junctor.Principal, b []byte) ([]
 
 func (tail) Close() {}
 
+// noCatalogChanges is a catalog that does not change.
+type noCatalogChanges struct{}
+
+func (noCatalogChanges) Ready() <-chan struct{}       { return nil }
+func (noCatalogChanges) Take(*junctor.Principal) bool { return false }
+func (noCatalogChanges) Stop()                        {}
+
 func (w *world) Tail(*junctor.Principal, func(*junctor.Call) bool) Tail { return w.tail }
 
 func (w *world) CallAccess(_ context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
@@ -264,8 +271,9 @@ func (w *world) options() Options {
 		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
-		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
-		Version:  "v0.0.0-test",
+		WatchCatalog: func() CatalogChanges { return noCatalogChanges{} },
+		Settings:     func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
+		Version:      "v0.0.0-test",
 	}
 }
 

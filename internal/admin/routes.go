@@ -23,6 +23,8 @@ type api struct {
 	huma   huma.API
 	routes []string // "METHOD /path" of each
 
+	changes changeHub
+
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
 	// referencePage renders the page of ServeReference, once.
@@ -163,6 +165,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 		op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}
 	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
+	changed := changedList(op.Method, op.OperationID, op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		var out *O
 		_, compares := any(in).(interface{ wantedVersion() (time.Time, error) })
@@ -180,6 +183,9 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 				p.setStatus(http.StatusForbidden)
 			}
 			return nil, p
+		}
+		if changed != "" {
+			a.changes.note(callerOf(ctx), changed)
 		}
 		return out, nil
 	})

@@ -5,6 +5,7 @@ import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/client';
 import { useServers, useTools, useVersion } from '../api/data';
+import { useChanges } from '../api/feed';
 import { grouped, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
@@ -24,6 +25,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [menu, { open: openMenu, close: closeMenu }] = useDisclosure();
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [location] = useLocation();
+  useChanges(can(me, 'audit:read'));
   useHotkeys([['mod+K', openPalette]], []);
 
   useEffect(() => {
