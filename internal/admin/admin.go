@@ -146,9 +146,10 @@ type Runner interface {
 type Calls interface {
 	// Calls returns a page, and the cursor of the next one; "" on the last.
 	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
-	// Tail begins to follow the calls that the principal may see. The caller has to close
-	// it.
-	Tail(p *junctor.Principal) Tail
+	// Tail begins to follow the calls that the principal may see and match selects; nil
+	// selects all. match receives calls in the form in which the principal may read them.
+	// The caller has to close the tail.
+	Tail(p *junctor.Principal, match func(*junctor.Call) bool) Tail
 	// CallAccess returns which calls the principal may see, and how much of them.
 	CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error)
 }
@@ -259,8 +260,10 @@ type Options struct {
 	Deliveries Deliveries
 	Rooms      Rooms
 	Settings   func() []Setting
-	Version    string
-	Log        *slog.Logger
+	// WatchCatalog begins to collect changes of the catalog.
+	WatchCatalog func() CatalogChanges
+	Version      string
+	Log          *slog.Logger
 }
 
 // New returns the handler of everything below Prefix. Registering the routes costs
@@ -304,6 +307,7 @@ func New(o Options) (*Handler, error) {
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},
+		{"WatchCatalog", o.WatchCatalog == nil},
 	} {
 		if part.missing {
 			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)

@@ -181,7 +181,9 @@ func (o *recordedOperation) pathID(r *http.Request) string {
 // recordedOperations returns the operations that change the instance, and what their records
 // have.
 func recordedOperations() map[string]recordedOperation {
-	server := func(a *api, ctx context.Context, id string) (any, error) { return a.Servers.Server(ctx, callerOf(ctx), id) }
+	server := func(a *api, ctx context.Context, id string) (any, error) {
+		return a.Servers.Server(ctx, callerOf(ctx), id)
+	}
 	return map[string]recordedOperation{
 		"create-server":  {object: "server", created: "id", read: server},
 		"patch-server":   {object: "server", path: []string{"id"}, read: server},

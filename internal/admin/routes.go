@@ -24,7 +24,8 @@ type api struct {
 	routes []string // "METHOD /path" of each
 
 	// gzips holds writers for compress: each has tables of several hundred kilobytes.
-	gzips sync.Pool
+	gzips   sync.Pool
+	changes changeHub
 
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
@@ -173,6 +174,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 		op.Middlewares = append(op.Middlewares, a.finishAnswer)
 	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
+	changed := changedList(op.Method, op.OperationID, op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		var out *O
 		_, compares := any(in).(interface{ wantedVersion() (time.Time, error) })
@@ -190,6 +192,9 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 				p.setStatus(http.StatusForbidden)
 			}
 			return nil, p
+		}
+		if changed != "" {
+			a.changes.note(callerOf(ctx), changed)
 		}
 		return out, nil
 	})

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -121,8 +122,35 @@ func (r *CallReader) NewestCalls(ctx context.Context, p *junctor.Principal, sinc
 	return calls, next == "", nil
 }
 
-// Follow begins to follow the calls that a principal may know of. The caller closes the
-// tail.
-func (r *CallReader) Follow(p *junctor.Principal) *Tail {
-	return r.o.Tails.add(junctor.NewCallAccess(p, nil), r.o.Servers.ServerLookup(p))
+// Follow begins to follow the calls that a principal may know of, and that match selects; nil
+// selects all. match receives a call in the form in which the principal may read it. The
+// caller closes the tail.
+func (r *CallReader) Follow(p *junctor.Principal, match func(*junctor.Call) bool) *Tail {
+	tail := &Tail{reader: r, match: match}
+	tail.rights.Store(r.newTailRights(p))
+	r.o.Tails.add(p.Tenant, tail)
+	return tail
+}
+
+// newTailRights returns what can be said of a principal's rights from memory.
+func (r *CallReader) newTailRights(p *junctor.Principal) *tailRights {
+	return &tailRights{scopes: slices.Clone(p.Scopes), own: junctor.NewCallAccess(p, nil), knows: r.o.Servers.ServerLookup(p)}
+}
+
+// readTailRights returns the rights of a principal, read again if former are too old.
+func (r *CallReader) readTailRights(ctx context.Context, p *junctor.Principal, former *tailRights) (*tailRights, error) {
+	now := time.Now()
+	if !former.readAt.IsZero() && now.Sub(former.readAt) < tailAccessAge {
+		return former, nil
+	}
+	rights := *former
+	rights.known, rights.readAt = rights.own, now
+	if p.Agent == "" && p.Has(junctor.ScopeAuditRead) && !rights.own.All() {
+		servers, err := r.o.Servers.KnownServers(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		rights.known = junctor.NewCallAccess(p, servers)
+	}
+	return &rights, nil
 }

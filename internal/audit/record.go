@@ -21,7 +21,7 @@ const (
 	PhaseRefuse Phase = "refuse" // the call was refused; this is its only record
 
 	PhaseToolList Phase = "tool-list" // a client or a model received a list of tools; no call
-	PhaseChange Phase = "change" // the instance was changed: a server, a key, a setting
+	PhaseChange   Phase = "change"    // the instance was changed: a server, a key, a setting
 
 	PhaseSegment Phase = "segment" // the first record of a segment; names the hash before it
 	PhaseRecover Phase = "recover" // a half-written record at the end was dropped when the journal was opened

@@ -14,7 +14,8 @@ func TestToolListIsRecordedAndNoCall(t *testing.T) {
 	dir := place(t)
 	tails := &Tails{}
 	views := NewCallReader(CallReaderOptions{Tails: tails, Servers: viewSources{}, Rooms: viewSources{}})
-	tail := views.Follow(&junctor.Principal{Tenant: junctor.DefaultTenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}})
+	admin := &junctor.Principal{Tenant: junctor.DefaultTenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+	tail := views.Follow(admin, nil)
 	defer tail.Close()
 	list := &junctor.Call{
 		Tenant: junctor.DefaultTenant, Kind: junctor.KindToolList, EntryPoint: junctor.EntryMCP, Issuer: "junctor", Subject: "alice", Agent: "bot", Start: time.Now(), BytesOut: 4321,
@@ -36,8 +37,9 @@ func TestToolListIsRecordedAndNoCall(t *testing.T) {
 		}
 	}
 	check(follower)
-	if calls, _ := tail.Next(t.Context(), 0); len(calls) != 0 {
-		t.Errorf("a tail receives %+v", calls)
+	tail.Wait(t.Context(), time.Second)
+	if calls, missed, err := tail.AppendCalls(t.Context(), admin, nil); len(calls) != 0 || missed != 0 || err != nil {
+		t.Errorf("a tail receives %s, misses %d, %v", calls, missed, err)
 	}
 	if calls, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant)}); len(calls) != 0 {
 		t.Errorf("the newest calls have %+v", calls)
