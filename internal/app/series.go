@@ -73,9 +73,16 @@ func (s seriesAPI) Usage(ctx context.Context, access junctor.CallAccess, f serie
 	return s.Reader.Usage(ctx, access, f, by)
 }
 
+// ownCallsTimeout is how long a reader waits for the calls of this replica. After an upgrade,
+// it may take minutes to add up those of the whole journal.
+const ownCallsTimeout = 2 * time.Second
+
 // storeOwnCalls stores the sums of the calls of this replica.
 func (s seriesAPI) storeOwnCalls(ctx context.Context) {
-	if s.recorder != nil {
-		_ = s.recorder.Flush(ctx) // the sums are complete up to a few seconds ago even if it fails
+	if s.recorder == nil {
+		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, ownCallsTimeout)
+	defer cancel()
+	_ = s.recorder.Flush(ctx) // usually the sums are complete up to a few seconds ago even if it fails
 }

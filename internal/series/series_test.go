@@ -18,6 +18,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/series"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
@@ -461,4 +462,45 @@ func TestFollowerFarBehind(t *testing.T) {
 		r.flush()
 		check(t, db, c.Now(), r.truth)
 	})
+}
+
+// A recorder that is far behind stores the sums from time to time: with each failure or kill,
+// it would otherwise begin again, and a journal that takes longer to read than a store may take
+// would never be counted.
+func TestFarBehindIsStoredInSteps(t *testing.T) {
+	t.Parallel()
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	db := st.Database()
+	for _, statement := range []string{
+		`CREATE TABLE steps (seq INTEGER)`,
+		`CREATE TRIGGER first_step AFTER INSERT ON series_positions BEGIN INSERT INTO steps VALUES (new.seq); END`,
+		`CREATE TRIGGER next_step AFTER UPDATE ON series_positions BEGIN INSERT INTO steps VALUES (new.seq); END`,
+	} {
+		if _, err := db.Write.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const perStore = 1000
+	r := newReplica(t, db, "one", newClock())
+	r.recorder.Close(t.Context())
+	for range 5000 {
+		r.call()
+	}
+	r.recorder, err = series.NewRecorder(series.Options{
+		DB: db, Journal: r.journal, Replica: r.name, Logger: slog.New(slog.DiscardHandler), Now: r.clock.Now, Interval: time.Hour, RecordsPerStore: perStore,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.flush()
+	var steps, most int
+	err = db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*), MAX(step) FROM (SELECT seq - LAG(seq, 1, 0) OVER (ORDER BY seq) AS step FROM steps)`).Scan(&steps, &most)
+	if err != nil || steps < 5 || most > 2*perStore {
+		t.Errorf("%d steps of at most %d records, %v", steps, most, err)
+	}
+	check(t, db, r.clock.Now(), r.truth)
 }
