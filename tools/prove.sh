@@ -31,6 +31,7 @@ chapters() {
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Numbers over time: series numbers
+		Searching calls: history
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
@@ -110,6 +111,7 @@ run() {
 		tests "$log" -timeout 3h -parallel=1 ./test/numbers && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"
 		;;
+	history) tests "$log" -timeout 1h -run '^TestManyCalls$' ./internal/history && figures "$log" && peer PostgreSQL ;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;

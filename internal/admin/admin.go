@@ -144,8 +144,10 @@ type Runner interface {
 
 // Calls reads the records of calls, newest first.
 type Calls interface {
-	// Calls returns a page, and the cursor of the next one; "" on the last.
-	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
+	// RecentCalls returns the calls that are kept in memory, also those that run or that
+	// the history does not have yet, newest first. more reports that there are further
+	// ones.
+	RecentCalls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, more bool, err error)
 	// Tail begins to follow the calls that the principal may see and match selects; nil
 	// selects all. match receives calls in the form in which the principal may read them.
 	// The caller has to close the tail.
@@ -154,13 +156,11 @@ type Calls interface {
 	CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error)
 }
 
-// CallFilter selects calls. Zero members do not filter.
+// CallFilter selects calls in memory. Zero members do not filter.
 type CallFilter struct {
-	CallsOf
-	View   string
-	Status junctor.Status
+	HistoryFilter
 	Limit  int
-	Cursor string
+	Before junctor.CallPosition // only calls behind it in the list
 }
 
 // Secrets stores the credentials that users entrust to this instance. No method returns a
@@ -188,6 +188,8 @@ type History interface {
 	Flush(ctx context.Context) error
 	// Query returns a page of calls, newest first.
 	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
+	// Known returns those of the ids that are of calls in the history of the tenant.
+	Known(ctx context.Context, tenant junctor.TenantID, ids []string) (map[string]bool, error)
 	// Get returns one call; not_found if there is none that access allows.
 	Get(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error)
 	// Export writes all calls that match to w, newest first. An error after the first byte

@@ -197,11 +197,11 @@ func (w *world) CallTool(ctx context.Context, _ *junctor.Principal, name, versio
 	return w.run(ctx, name, version, arguments)
 }
 
-func (w *world) Calls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, string, error) {
+func (w *world) RecentCalls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.filter = f
-	return slices.Clone(w.calls), "more", nil
+	return slices.Clone(w.calls), false, nil
 }
 
 func (w *world) Run(ctx context.Context, _ *junctor.Principal, in Run, sink RunSink) (RunResult, error) {

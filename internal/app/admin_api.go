@@ -45,11 +45,11 @@ func (a *App) settings() []admin.Setting {
 // callAPI joins audit.CallReader to the types of the admin API.
 type callAPI struct{ *audit.CallReader }
 
-// Calls implements admin.Calls.
-func (c callAPI) Calls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
+// RecentCalls implements admin.Calls.
+func (c callAPI) RecentCalls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) (calls []junctor.Call, more bool, err error) {
 	return c.CallReader.Calls(ctx, p, &audit.CallFilter{
-		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, EntryPoint: f.EntryPoint, View: f.View, Status: f.Status,
-		Since: f.Since, Limit: f.Limit, Cursor: f.Cursor,
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, EntryPoint: f.EntryPoint, View: f.View, Kind: f.Kind, Status: f.Status,
+		Since: f.Since, Until: f.Until, Text: f.Text, Limit: f.Limit, Before: f.Before,
 	})
 }
 

@@ -150,16 +150,6 @@ func TestCallAccess(t *testing.T) {
 	}
 }
 
-// TestUnknownCursor: a cursor that no page gave is refused before anything is searched.
-func TestUnknownCursor(t *testing.T) {
-	t.Parallel()
-	view := NewCallReader(CallReaderOptions{Servers: viewSources{}, Rooms: viewSources{}})
-	_, _, err := view.Calls(t.Context(), &junctor.Principal{Tenant: "a"}, &CallFilter{Cursor: "page 2"})
-	if junctor.CodeOf(err) != junctor.CodeInvalid {
-		t.Errorf("a cursor that is none: %v", err)
-	}
-}
-
 func BenchmarkSendToNobody(b *testing.B) {
 	var tails Tails
 	for b.Loop() {

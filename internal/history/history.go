@@ -149,7 +149,7 @@ func New(o Options) (*History, error) {
 		firstQueued: make(chan struct{}, 1), batchQueued: make(chan struct{}, 1),
 		flushRequests: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
 		searchSlots: make(chan struct{}, maxSearches), limits: defaultScanLimits(),
-		entryPool:   sync.Pool{New: func() any { return new(queuedCall) }},
+		entryPool: sync.Pool{New: func() any { return new(queuedCall) }},
 	}
 	if o.MaxPayload > 0 {
 		h.window = 2*o.MaxPayload + 4<<10

@@ -69,6 +69,34 @@ const (
 	ownColumnTypes    = "tiiiiiii" + "tttt"
 )
 
+// Known returns those of the ids that are of calls in the history of the tenant.
+func (h *History) Known(ctx context.Context, tenant junctor.TenantID, ids []string) (map[string]bool, error) {
+	known := map[string]bool{}
+	if len(ids) == 0 {
+		return known, nil
+	}
+	args := []any{string(tenant)}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(`SELECT id FROM history_calls WHERE tenant_id = ? AND id IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`), args...)
+	if err != nil {
+		return nil, h.wrapError(ctx, err, "read the call history")
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, h.wrapError(ctx, err, "read the call history")
+		}
+		known[id] = true
+	}
+	if err := rows.Err(); err != nil {
+		return nil, h.wrapError(ctx, err, "read the call history")
+	}
+	return known, nil
+}
+
 // minIDPrefix is the minimum length of the beginning of an id that Get accepts.
 const minIDPrefix = 6
 

@@ -364,8 +364,13 @@ func (s *scan) setCondition(f *Filter) {
 		s.covers = append(s.covers, []stream{{"view_id", f.View}})
 	}
 	for _, one := range []stream{
-		{"server", f.Server}, {"user_id", f.User}, {"agent", f.Agent}, {"subject", f.Caller}, {"status", string(f.Status)},
-		{"kind", string(f.Kind)}, {"entry_point", string(f.EntryPoint)},
+		{"server", f.Server},
+		{"user_id", f.User},
+		{"agent", f.Agent},
+		{"subject", f.Caller},
+		{"status", string(f.Status)},
+		{"kind", string(f.Kind)},
+		{"entry_point", string(f.EntryPoint)},
 	} {
 		if one.value == "" {
 			continue
