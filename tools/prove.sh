@@ -31,6 +31,7 @@ chapters() {
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Numbers over time: series
+		Live tails: tails
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
@@ -106,6 +107,7 @@ run() {
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	tails) tests "$log" -run 'TestTailsCost' ./test/operate && figures "$log" ;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;
