@@ -32,6 +32,8 @@ chapters() {
 		The journal: audit
 		Numbers over time: series numbers
 		Searching calls: history
+		Numbers over time: series
+		Live tails: tails
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
@@ -112,6 +114,7 @@ run() {
 			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"
 		;;
 	history) tests "$log" -timeout 1h -run '^TestManyCalls$' ./internal/history && figures "$log" && peer PostgreSQL ;;
+	tails) tests "$log" -run 'TestTailsCost' ./test/operate && figures "$log" ;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;

@@ -136,10 +136,11 @@ func (r *CallReader) newTailRights(p *junctor.Principal) *tailRights {
 	return &tailRights{scopes: slices.Clone(p.Scopes), own: junctor.NewCallAccess(p, nil), knows: r.o.Servers.ServerLookup(p)}
 }
 
-// readTailRights returns the rights of a principal, read again if former are too old.
-func (r *CallReader) readTailRights(ctx context.Context, p *junctor.Principal, former *tailRights) (*tailRights, error) {
+// readTailRights returns the rights of a principal, read again if the former are too old or
+// do not cover the calls.
+func (r *CallReader) readTailRights(ctx context.Context, p *junctor.Principal, former *tailRights, batches []*tailBatch) (*tailRights, error) {
 	now := time.Now()
-	if !former.readAt.IsZero() && now.Sub(former.readAt) < tailAccessAge {
+	if !former.readAt.IsZero() && now.Sub(former.readAt) < tailAccessAge && (former.own.All() || former.cover(batches)) {
 		return former, nil
 	}
 	rights := *former

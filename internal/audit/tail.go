@@ -24,9 +24,10 @@ const (
 	// for slow readers after that. More are dropped and counted, because no call waits for a
 	// reader. All readers of the tenant share them.
 	tailCapacity = 4096
-	// tailAccessAge is how long a tail uses what it read of its reader's rights. What can be
-	// checked in memory is checked for each call.
-	tailAccessAge = time.Second
+	// tailAccessAge is how long a tail uses what it read of its reader's rights. It is read
+	// again before that for a call that they do not cover, and what can be checked in memory is
+	// checked for each call.
+	tailAccessAge = 10 * time.Second
 )
 
 // Tails are the readers that follow calls. While a tenant has none, a call costs a look into
@@ -289,7 +290,7 @@ func (t *Tail) AppendCalls(ctx context.Context, p *junctor.Principal, b []byte) 
 	if len(batches) == 0 {
 		return b, missed, nil
 	}
-	if rights, err = t.reader.readTailRights(ctx, p, rights); err != nil {
+	if rights, err = t.reader.readTailRights(ctx, p, rights, batches); err != nil {
 		return b, missed, err
 	}
 	t.rights.Store(rights)
@@ -340,6 +341,19 @@ func (t *Tail) encodeFor(rights *tailRights, c *tailCall) []byte {
 // sees reports, from memory, whether a call may be known.
 func (r *tailRights) sees(c *junctor.Call) bool {
 	return r.own.Sees(c) || c.Tenant == r.own.Tenant() && c.Server != "" && r.knows(c.Server)
+}
+
+// cover reports whether each call that may be known according to memory is one that may be
+// known according to what was read.
+func (r *tailRights) cover(batches []*tailBatch) bool {
+	for _, batch := range batches {
+		for i := range batch.calls {
+			if c := &batch.calls[i].call; !r.known.Sees(c) && r.sees(c) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // selects reports, from memory, whether the reader would receive a call.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -300,4 +301,69 @@ func TestTailAllocations(t *testing.T) {
 	if many > one+0.25 {
 		t.Errorf("%.2f allocations per call with 50 tails, %.2f with one", many, one)
 	}
+}
+
+// changingServers is a viewSources whose servers can change, and that counts how often they
+// were read.
+type changingServers struct {
+	viewSources
+	ids   map[string]bool
+	reads int
+}
+
+func (s *changingServers) KnownServers(context.Context, *junctor.Principal) (map[string]time.Time, error) {
+	s.reads++
+	known := map[string]time.Time{}
+	for id := range s.ids {
+		known[id] = time.Time{}
+	}
+	return known, nil
+}
+
+func (s *changingServers) ServerLookup(*junctor.Principal) func(string) bool {
+	return func(id string) bool { return s.ids[id] }
+}
+
+// A tail shows the calls of a server from the moment at which its reader may know of it, and
+// none from the moment at which it may not, without reading rights for each part.
+func TestTailFollowsRights(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tails, servers := &Tails{}, &changingServers{ids: map[string]bool{"open": true}}
+		p := &junctor.Principal{Tenant: "a", Issuer: junctor.IssuerUser, Subject: "me", User: "me", Scopes: []junctor.Scope{junctor.ScopeAuditRead}}
+		tail := NewCallReader(CallReaderOptions{Tails: tails, Servers: servers, Rooms: viewSources{}}).Follow(p, nil)
+		defer tail.Close()
+		servedBy := func() (got []string) {
+			tails.send(&junctor.Call{ID: "1", Tenant: "a", Subject: "you", Server: "open"})
+			tails.send(&junctor.Call{ID: "2", Tenant: "a", Subject: "you", Server: "hidden"})
+			time.Sleep(maxTailInterval)
+			calls, _ := taken(t, tail, p)
+			for i := range calls {
+				got = append(got, calls[i].Server)
+			}
+			return got
+		}
+		for range 5 {
+			if got := servedBy(); !slices.Equal(got, []string{"open"}) {
+				t.Errorf("calls of %q", got)
+			}
+		}
+		if servers.reads != 1 {
+			t.Errorf("the servers were read %d times", servers.reads)
+		}
+		servers.ids["hidden"] = true
+		if got := servedBy(); !slices.Equal(got, []string{"open", "hidden"}) {
+			t.Errorf("calls of %q after a server became visible", got)
+		}
+		delete(servers.ids, "open")
+		if got := servedBy(); !slices.Equal(got, []string{"hidden"}) {
+			t.Errorf("calls of %q after a server was hidden", got)
+		}
+		p = &junctor.Principal{Tenant: "a", Issuer: junctor.IssuerUser, Subject: "me", User: "me"}
+		for range 2 { // the first part begins the tail again, with other scopes
+			if got := servedBy(); len(got) != 0 {
+				t.Errorf("calls of %q without the scope", got)
+			}
+		}
+	})
 }
