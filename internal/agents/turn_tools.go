@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -188,4 +189,25 @@ func resultText(body []byte) string {
 		text = strings.ToValidUTF8(text[:maxResultText], "") + fmt.Sprintf("\n… (the first %d of %d bytes)", maxResultText, len(text))
 	}
 	return text
+}
+
+// toolListRecorder is a model of which each request is recorded as a list of tools, because
+// the definitions of the tools are in each.
+type toolListRecorder struct {
+	agent.Provider
+	pipeline Pipeline
+	p        *junctor.Principal
+}
+
+// Stream implements agent.Provider.
+func (r toolListRecorder) Stream(ctx context.Context, request agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	bytes := 0
+	for i := range request.Tools {
+		t := &request.Tools[i]
+		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	if bytes > 0 {
+		r.pipeline.RecordToolList(ctx, r.p, junctor.EntryTurn, "", bytes)
+	}
+	return r.Provider.Stream(ctx, request)
 }

@@ -91,6 +91,7 @@ func (m *TurnFactory) newTurn(ctx context.Context, p *junctor.Principal, one jun
 	}
 	t.Provider, t.Model = provider, row.Model
 	if row.Kind != junctor.ModelA2A { // a remote agent has tools of its own
+		t.Provider = toolListRecorder{Provider: provider, pipeline: m.pipeline, p: p}
 		t.Tools = &turnTools{catalog: m.o.Catalog, pipeline: m.pipeline, p: p, room: room, view: catalog.Scope{Audience: catalog.AudienceModel, Budget: toolBudget}}
 	}
 	return t, nil

@@ -19,6 +19,10 @@ func WithoutRecords() Option { return func(o *options) { o.unrecorded = true } }
 // or a record.
 func WithoutGates() Option { return func(o *options) { o.unrecorded, o.ungated = true, true } }
 
+// WithoutNumbers makes the twin that the numbers over time are measured against: calls are
+// recorded, but not added up.
+func WithoutNumbers() Option { return func(o *options) { o.uncounted = true } }
+
 // twinCalls is how many calls the twin remembers.
 const twinCalls = 1000
 

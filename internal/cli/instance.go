@@ -163,9 +163,10 @@ func reloadOnHangup(ctx context.Context, cfg *config.Config, a *app.App) (stop f
 }
 
 // benchVariants returns the instances that `junctor bench` compares a normal
-// one with, by the name of their role: without records, and without any checks.
+// one with, by the name of their role: without records, without any checks, and without
+// numbers over time.
 func benchVariants() map[string]app.Option {
-	return map[string]app.Option{bench.Unrecorded: app.WithoutRecords(), bench.Ungated: app.WithoutGates()}
+	return map[string]app.Option{bench.Unrecorded: app.WithoutRecords(), bench.Ungated: app.WithoutGates(), bench.Uncounted: app.WithoutNumbers()}
 }
 
 // serveBenchVariant runs such an instance until ctx or standard input ends.

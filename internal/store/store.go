@@ -53,6 +53,9 @@ type Dialect interface {
 	// whole table.
 	Row() string
 	Among(rows string) string
+	// UseIndex returns the suffix of a table's name in a FROM that makes the database read
+	// the table by an index; "" if it chooses well by itself.
+	UseIndex(name string) string
 	// Notify returns a statement that notifies other processes of new jobs when its
 	// transaction is committed; "" if there are no other processes.
 	Notify() string
