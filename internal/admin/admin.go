@@ -33,6 +33,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -143,22 +144,23 @@ type Runner interface {
 
 // Calls reads the records of calls, newest first.
 type Calls interface {
-	// Calls returns a page, and the cursor of the next one; "" on the last.
-	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
-	// Tail begins to follow the calls that the principal may see. The caller has to close
-	// it.
-	Tail(p *junctor.Principal) Tail
+	// RecentCalls returns the calls that are kept in memory, also those that run or that
+	// the history does not have yet, newest first. more reports that there are further
+	// ones.
+	RecentCalls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, more bool, err error)
+	// Tail begins to follow the calls that the principal may see and match selects; nil
+	// selects all. match receives calls in the form in which the principal may read them.
+	// The caller has to close the tail.
+	Tail(p *junctor.Principal, match func(*junctor.Call) bool) Tail
 	// CallAccess returns which calls the principal may see, and how much of them.
 	CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error)
 }
 
-// CallFilter selects calls. Zero members do not filter.
+// CallFilter selects calls in memory. Zero members do not filter.
 type CallFilter struct {
-	CallsOf
-	View   string
-	Status junctor.Status
+	HistoryFilter
 	Limit  int
-	Cursor string
+	Before junctor.CallPosition // only calls behind it in the list
 }
 
 // Secrets stores the credentials that users entrust to this instance. No method returns a
@@ -186,6 +188,8 @@ type History interface {
 	Flush(ctx context.Context) error
 	// Query returns a page of calls, newest first.
 	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
+	// Known returns those of the ids that are of calls in the history of the tenant.
+	Known(ctx context.Context, tenant junctor.TenantID, ids []string) (map[string]bool, error)
 	// Get returns one call; not_found if there is none that access allows.
 	Get(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error)
 	// Export writes all calls that match to w, newest first. An error after the first byte
@@ -220,6 +224,8 @@ type Options struct {
 	// TryPassword counts an attempt at a user's password, together with those of the
 	// sign-in page. The error is limited if there were too many.
 	TryPassword func(r *http.Request, tenant junctor.TenantID, name string) error
+	// ClientAddress returns the address of the client of a request; nil if it is not known.
+	ClientAddress func(*http.Request) netip.Addr
 
 	Keys        Keys
 	Users       Users
@@ -251,12 +257,15 @@ type Options struct {
 	Events     Events
 	Applier    Applier
 	Journal    Journal
+	Changes    Changes
 	Cluster    Cluster
 	Deliveries Deliveries
 	Rooms      Rooms
 	Settings   func() []Setting
-	Version    string
-	Log        *slog.Logger
+	// WatchCatalog begins to collect changes of the catalog.
+	WatchCatalog func() CatalogChanges
+	Version      string
+	Log          *slog.Logger
 }
 
 // New returns the handler of everything below Prefix. Registering the routes costs
@@ -295,10 +304,12 @@ func New(o Options) (*Handler, error) {
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},
+		{"Changes", o.Changes == nil},
 		{"Cluster", o.Cluster == nil},
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},
+		{"WatchCatalog", o.WatchCatalog == nil},
 	} {
 		if part.missing {
 			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)

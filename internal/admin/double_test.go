@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,12 +43,14 @@ type world struct {
 	shed    *shed
 	stage   stage
 	tail    tail
+	changed changeLog
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
 }
 
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
+		changed: changeLog{changes: []junctor.AdminChange{{ID: "c1", Tenant: junctor.DefaultTenant, At: at, Status: junctor.ChangeDone, EntryPoint: junctor.ChangeByCLI, Issuer: "local", Subject: "operator", Action: "patch-server", Object: "server", ObjectID: "old", Replica: "r", Seq: 2}}},
 		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(), shed: newShed(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
@@ -194,11 +197,11 @@ func (w *world) CallTool(ctx context.Context, _ *junctor.Principal, name, versio
 	return w.run(ctx, name, version, arguments)
 }
 
-func (w *world) Calls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, string, error) {
+func (w *world) RecentCalls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.filter = f
-	return slices.Clone(w.calls), "more", nil
+	return slices.Clone(w.calls), false, nil
 }
 
 func (w *world) Run(ctx context.Context, _ *junctor.Principal, in Run, sink RunSink) (RunResult, error) {
@@ -215,18 +218,23 @@ func (w *world) Offer(context.Context, *junctor.Principal, string) (Offer, error
 // tail gives what the test puts into it.
 type tail chan junctor.Call
 
-func (t tail) Next(ctx context.Context, wait time.Duration) ([]junctor.Call, int) {
-	select {
-	case c := <-t:
-		return []junctor.Call{c}, 0
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
-	return nil, 0
-}
-func (t tail) Close() {}
+func (tail) Wait(context.Context, time.Duration) {}
 
-func (w *world) Tail(*junctor.Principal) Tail { return w.tail }
+func (t tail) AppendCalls(_ context.Context, _ *junctor.Principal, b []byte) ([]byte, int, error) {
+	text, err := json.Marshal(<-t)
+	return append(b, text...), 0, err
+}
+
+func (tail) Close() {}
+
+// noCatalogChanges is a catalog that does not change.
+type noCatalogChanges struct{}
+
+func (noCatalogChanges) Ready() <-chan struct{}       { return nil }
+func (noCatalogChanges) Take(*junctor.Principal) bool { return false }
+func (noCatalogChanges) Stop()                        {}
+
+func (w *world) Tail(*junctor.Principal, func(*junctor.Call) bool) Tail { return w.tail }
 
 func (w *world) CallAccess(_ context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
 	return junctor.AllCalls(p.Tenant), nil
@@ -265,11 +273,12 @@ func (alone) Cluster(context.Context) (ClusterState, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Limits: &w.limits,
+		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Changes: &w.changed, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
-		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
-		Version:  "v0.0.0-test",
+		WatchCatalog: func() CatalogChanges { return noCatalogChanges{} },
+		Settings:     func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
+		Version:      "v0.0.0-test",
 	}
 }
 
@@ -380,4 +389,52 @@ func (w *world) ValidateServer(context.Context, *junctor.Principal, string) (jun
 
 func emptyPreview() junctor.APIPreview {
 	return junctor.APIPreview{Auth: []junctor.APIAuth{}, Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}}
+}
+
+// changeLog is the changes in memory.
+type changeLog struct {
+	mu      sync.Mutex
+	changes []junctor.AdminChange
+	fails   error // what Begin answers
+}
+
+func (l *changeLog) Begin(_ context.Context, c *junctor.AdminChange) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.ID, c.Status = "change"+strconv.Itoa(len(l.changes)), junctor.ChangeRunning
+	if l.fails == nil {
+		l.changes = append(l.changes, *c)
+	}
+	return l.fails
+}
+
+func (l *changeLog) End(_ context.Context, c *junctor.AdminChange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changes[slices.IndexFunc(l.changes, func(o junctor.AdminChange) bool { return o.ID == c.ID })] = *c
+}
+
+func (l *changeLog) Drop(_ context.Context, c *junctor.AdminChange) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changes = slices.DeleteFunc(l.changes, func(o junctor.AdminChange) bool { return o.ID == c.ID })
+}
+
+func (l *changeLog) Changes(_ context.Context, tenant junctor.TenantID, f junctor.AdminChangeFilter, _ string) ([]junctor.AdminChange, string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(l.changes), func(c junctor.AdminChange) bool {
+		return c.Tenant != tenant || f.Object != "" && f.Object != c.Object || f.ObjectID != "" && f.ObjectID != c.ObjectID
+	}), "", nil
+}
+
+func (l *changeLog) Change(_ context.Context, tenant junctor.TenantID, id string) (junctor.AdminChange, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.changes {
+		if c.ID == id && c.Tenant == tenant {
+			return c, nil
+		}
+	}
+	return junctor.AdminChange{}, junctor.Errorf(junctor.CodeNotFound, "unknown change")
 }

@@ -24,7 +24,8 @@ type api struct {
 	routes []string // "METHOD /path" of each
 
 	// gzips holds writers for compress: each has tables of several hundred kilobytes.
-	gzips sync.Pool
+	gzips   sync.Pool
+	changes changeHub
 
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
@@ -118,6 +119,7 @@ func newAPI(o Options) *api {
 	a.registerApplyRoutes()
 	a.registerPackRoutes()
 	a.registerJournalRoutes()
+	a.registerChangeRoutes()
 	a.registerClusterRoutes()
 	a.registerDeliveryRoutes()
 	a.registerEndpointRoutes()
@@ -172,6 +174,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 		op.Middlewares = append(op.Middlewares, a.finishAnswer)
 	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
+	changed := changedList(op.Method, op.OperationID, op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		var out *O
 		_, compares := any(in).(interface{ wantedVersion() (time.Time, error) })
@@ -180,7 +183,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 			err = refuseIfMatch(requestOf(ctx))
 		}
 		if err == nil {
-			out, err = do(ctx, in)
+			out, err = recordChange(ctx, a, op.OperationID, func(ctx context.Context) (*O, error) { return do(ctx, in) })
 		}
 		if err != nil {
 			p := a.toProblem(ctx, err)
@@ -189,6 +192,9 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 				p.setStatus(http.StatusForbidden)
 			}
 			return nil, p
+		}
+		if changed != "" {
+			a.changes.note(callerOf(ctx), changed)
 		}
 		return out, nil
 	})

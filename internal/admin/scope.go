@@ -211,6 +211,8 @@ func requiredScopes() map[string]junctor.Scope {
 		"export-pack":         junctor.ScopeToolsRead,
 		"verify-journal":      scopeOperator,
 		"export-journal":      scopeOperator,
+		"list-changes":        junctor.ScopeAdmin,
+		"get-change":          junctor.ScopeAdmin,
 		"get-whoami":          scopeAnyone,
 		"get-cluster":         scopeOperator,
 		"get-version":         scopeAnyone,

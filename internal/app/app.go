@@ -74,6 +74,7 @@ type App struct {
 	bytes     *limit.ByteBudget // bytes of requests and results in flight
 	anonymous *limit.ByteBudget // the part of bytes that callers without a credential may take
 	journal   *audit.Journal
+	changes   *audit.ChangeLog
 	history   *history.History
 	series    *series.Recorder
 	servers   *servers.Registry
@@ -121,6 +122,7 @@ type options struct {
 	pollAfter  time.Duration
 	unrecorded bool
 	ungated    bool
+	uncounted  bool
 	statements func(context.Context)
 	undeclared bool
 	bare       bool
@@ -323,6 +325,7 @@ func (a *App) openJournal(ctx context.Context) error {
 			a.log.Warn("cannot remove the mark of a restored backup; the next start records the restore again", telemetry.ErrorAttr(err))
 		}
 	}
+	a.changes = audit.NewChangeLog(audit.ChangeLogOptions{Store: a.store, Journal: a.journal, Replica: replica, Now: a.clock.Now, Log: a.log})
 	a.onClose(func(ctx context.Context) {
 		if err := a.journal.Close(ctx); err != nil {
 			a.log.Error("cannot close the journal", telemetry.ErrorAttr(err))

@@ -45,6 +45,17 @@ type entry struct {
 	Args       string             `json:"args_b3"`
 	Result     string             `json:"result_b3"`
 
+	// Change: its ID, and what was changed; Name is the ID of the object.
+	Change  string `json:"change"`
+	Action  string `json:"action"`
+	Object  string `json:"object"`
+	Actor   string `json:"actor"`
+	Address string `json:"address"`
+	Outcome string `json:"outcome"`
+	At      string `json:"at"` // when the change began
+	Before  string `json:"before_b3"`
+	After   string `json:"after_b3"`
+
 	// Segment, break: the hash before this record.
 	Prev    string `json:"prev"`
 	Dropped int64  `json:"dropped"` // recover: bytes

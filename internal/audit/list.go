@@ -24,6 +24,8 @@ type Filter struct {
 	Subject string
 	User    string
 	Agent   string
+	Actor   string // of a change: the actor's ID or name, or the ID of the user
+	Object  string // of a change: the kind of its object
 	Phase   Phase
 	Status  junctor.Status
 	Since   time.Time // inclusive
@@ -37,8 +39,14 @@ func (f *Filter) matches(l *line) bool {
 	return (f.Tenant == "" || f.Tenant == l.Tenant) && (f.Call == "" || f.Call == l.Call) &&
 		(f.Server == "" || f.Server == l.Server) && (f.Name == "" || f.Name == l.Name) &&
 		(f.Subject == "" || f.Subject == l.Subject) && (f.User == "" || f.User == l.resolveUser()) && (f.Agent == "" || f.Agent == l.resolveAgent()) && (f.Phase == "" || f.Phase == l.Phase) &&
+		(f.Object == "" || f.Object == l.Object) && (f.Actor == "" || l.isActor(f.Actor)) &&
 		(f.Status == "" || f.Status == l.Status) && (f.Since.IsZero() || !l.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
+}
+
+// isActor reports whether a record is about a change by that actor.
+func (e *entry) isActor(actor string) bool {
+	return e.Phase == PhaseChange && (actor == e.Subject || actor == e.Actor || actor == e.resolveUser())
 }
 
 // ListRecords returns the matching records of the journal in dir, newest first. It does

@@ -21,7 +21,7 @@ func (e *entry) scanRecord(s string) bool {
 	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
 		return false
 	}
-	var seen uint32
+	var seen uint64
 	for i := 1; i < len(s)-1; {
 		key, n := scanText(s[i:])
 		if n < 0 || i+n >= len(s)-1 || s[i+n] != ':' {
@@ -106,7 +106,7 @@ func scanDigits(s string) (string, int) {
 
 // setField sets a member and returns its bit. Each member has its own bit, so
 // scanRecord notices a member that comes twice.
-func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
+func (e *entry) setField(key, value string, text bool) (bit uint64, ok bool) {
 	if !text {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
@@ -166,13 +166,31 @@ func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
 		e.Room, bit = value, 1<<29
 	case "prev":
 		e.Prev, bit = value, 1<<17
+	case "change":
+		e.Change, bit = value, 1<<32
+	case "action":
+		e.Action, bit = value, 1<<33
+	case "object":
+		e.Object, bit = value, 1<<34
+	case "actor":
+		e.Actor, bit = value, 1<<35
+	case "address":
+		e.Address, bit = value, 1<<36
+	case "outcome":
+		e.Outcome, bit = value, 1<<37
+	case "at":
+		e.At, bit = value, 1<<38
+	case "before_b3":
+		e.Before, bit = value, 1<<39
+	case "after_b3":
+		e.After, bit = value, 1<<40
 	}
 	return bit, bit != 0
 }
 
 // setNumber is setField for members with a number. It refuses a number that an
 // int cannot hold.
-func (e *entry) setNumber(key string, n int64) (bit uint32, ok bool) {
+func (e *entry) setNumber(key string, n int64) (bit uint64, ok bool) {
 	switch key {
 	case "seq":
 		e.Seq, bit = uint64(n), 1<<18 //nolint:gosec // digits only: not negative

@@ -34,7 +34,7 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 	seq, prev := j.seq, j.prevHash
 	j.lineBuffer = j.lineBuffer[:0]
 	for _, n := range batch {
-		j.encoder.beginRecord(j.seq+1, now, phaseOf(n.call))
+		j.encoder.beginRecord(j.seq+1, now, n.phase())
 		j.encoder.buf = append(j.encoder.buf, n.body.buf...)
 		line, hash := j.encoder.finishRecord(&j.prevHash)
 		j.lineBuffer = append(j.lineBuffer, line...)
@@ -123,9 +123,13 @@ func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	}
 	j.writeErr = err
 	for _, n := range batch {
-		if n.err = unavailableError(err); n.call.Status == junctor.StatusRunning {
+		n.err = unavailableError(err)
+		switch {
+		case n.call == nil: // the record of a change is written later
+		case n.call.Kind == junctor.KindToolList: // no call
+		case n.call.Status == junctor.StatusRunning:
 			j.lostStarts++
-		} else {
+		default:
 			j.lostEnds++
 			j.lostEndsTotal++
 		}

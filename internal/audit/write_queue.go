@@ -22,14 +22,22 @@ const (
 // pendingRecord is a record that waits to be written. Its caller owns it; while
 // it is in the queue, the writer owns it.
 type pendingRecord struct {
-	call *junctor.Call
-	// The members of the call, already encoded.
+	call *junctor.Call // nil if the record is about a change
+	// The members of the call or change, already encoded.
 	body encoder
 	seq  uint64 // its number, once it is written
 	err  error  // why it was not written
 	// Holds one value: true if the record was handled, false if its caller has
 	// to write.
 	written chan bool
+}
+
+// phase returns the phase of the record.
+func (n *pendingRecord) phase() Phase {
+	if n.call == nil {
+		return PhaseChange
+	}
+	return phaseOf(n.call)
 }
 
 // writeQueue lets one caller write at a time: its own record, and then the

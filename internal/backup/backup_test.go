@@ -215,12 +215,13 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO agent_task_pushes VALUES ('acme', 't', 'p', '{"url":"https://example.com/é"}')`,
 		`INSERT INTO chain_blocks VALUES ('acme', 1, 7, '0xab', '0xaa', 5)`,
 		`INSERT INTO chain_events VALUES ('acme', 1, '0xab', 2, 7, 'NewFeedback', 'eip155:1:0xa/42', '{"é":1}', 'counted', 1, 0, 6)`,
-		`INSERT INTO series VALUES ('acme', 60, 120, 'tool', 'notes', 'é', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch')`,
+		`INSERT INTO series VALUES ('acme', 60, 120, 'tool', 'notes', 'é', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch', 8, 9)`,
 		`INSERT INTO series_positions VALUES ('a', 300, '')`,
 		`INSERT INTO usage_days VALUES ('acme', 20000, 'notes', 'é', 'mcp', 'key', 'k1', '', '', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch')`,
 		`INSERT INTO attention_items VALUES ('acme', 'i', 'shared', 'servers', 'user:é', 'notes', '{"problem":"é"}', 5)`,
 		`INSERT INTO attention_checks VALUES ('shared', 5, '')`,
 		`INSERT INTO disk_samples VALUES ('a', 5, 6, '')`,
+		`INSERT INTO admin_changes VALUES ('acme', 'c', 'a', 3, 5, 'done', 'api', '::1', 'user', 'u', 'é', 'u', '', 'patch-server', 'server', 'notes', '{"é":1}', '')`,
 	} {
 		_, err := main.Write.ExecContext(ctx, row)
 		ok(t, err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // maxAnswer bounds the bytes that are read of one response, so that a wrong
@@ -187,6 +188,7 @@ func (c *adminClient) send(ctx context.Context, method, path string, in any) (*h
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	req.Header.Set("User-Agent", admin.ClientName)
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,12 +76,13 @@ func checkJournalFilter(ctx context.Context, dir string, f *audit.Filter, tool s
 // order to know whether there are more.
 func (c *cli) auditList() *cobra.Command {
 	var f audit.Filter
-	var tool, status, since, until string
+	var tool, status, since, until, object string
+	var changes bool
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List the records of the journal, newest first",
+		Use: "ls", Short: "List the records of calls and changes in the journal, newest first",
 		Long: "List the records of the journal, newest first. A call has one record when it starts and one when it ends; a " +
-			"denied call has one. The command does not verify the records: use junctor audit verify.",
-		Example: "  junctor audit ls --status denied --since 24h", Args: cobra.NoArgs,
+			"denied call has one. A change of the instance, such as a new server or a revoked key, has one record of the phase change. The command does not verify the records: use junctor audit verify.",
+		Example: "  junctor audit ls --status denied --since 24h\n  junctor audit ls --object server/notes", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			dir, err := c.journalFolder(cmd)
 			if err != nil {
@@ -100,6 +102,14 @@ func (c *cli) auditList() *cobra.Command {
 			// An exposed name consists of the server and the server's own name.
 			if server, name, ok := strings.Cut(tool, "__"); ok {
 				f.Server, f.Name = server, name
+			}
+			switch kind, id, _ := strings.Cut(object, "/"); {
+			case object != "" && tool != "":
+				return usageErrorf("--object and --tool: a change has no tool; use only one of them")
+			case object != "":
+				f.Object, f.Name, f.Phase = kind, id, audit.PhaseChange
+			case changes:
+				f.Phase = audit.PhaseChange
 			}
 			limit := f.Limit
 			if limit < 1 {
@@ -123,6 +133,9 @@ func (c *cli) auditList() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&tool, "tool", "", "only records of this tool, as server__name or by its name at the server")
 	cmd.Flags().StringVar(&f.Subject, "agent", "", "only records of this caller: the name of an agent, or the id of a key")
+	cmd.Flags().BoolVar(&changes, "changes", false, "only records of changes")
+	cmd.Flags().StringVar(&object, "object", "", "only changes of this object, as kind or kind/id, such as server/notes")
+	cmd.Flags().StringVar(&f.Actor, "actor", "", "only changes by this actor: an id or a name")
 	cmd.Flags().StringVar(&f.Call, "call", "", "only the records of this call")
 	cmd.Flags().StringVar(&status, "status", "", "only records with this status, such as success, error or denied")
 	cmd.Flags().StringVar(&since, "since", "", "only records since a time span such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z")
@@ -157,19 +170,30 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 	}
 	rows := make([][]string, len(records))
 	for i, r := range records {
-		name := r.Name
-		if r.Server != "" {
+		name, by, status, id := cmp.Or(r.Name, r.Server), r.Subject, string(r.Status), r.Call // a tool list has no name
+		if r.Server != "" && r.Name != "" {
 			name = r.Server + "/" + r.Name
 		}
-		rows[i] = []string{strconv.FormatUint(r.Seq, 10), formatTime(r.Time), string(r.Phase), name, string(r.Status), r.Subject, r.Call}
+		if r.Phase == audit.PhaseChange {
+			name, by, status, id = describeChangeRecord(r.JSON)
+		}
+		rows[i] = []string{strconv.FormatUint(r.Seq, 10), formatTime(r.Time), string(r.Phase), name, status, by, id}
 	}
-	if err := c.printTable([]string{"RECORD", "TIME", "PHASE", "NAME", "STATUS", "BY", "CALL"}, rows); err != nil {
+	if err := c.printTable([]string{"RECORD", "TIME", "PHASE", "NAME", "STATUS", "BY", "ID"}, rows); err != nil {
 		return err
 	}
 	if out.Next != "" {
 		c.printNote("there are more: add --before %s", out.Next)
 	}
 	return nil
+}
+
+// describeChangeRecord returns the cells of a change's record: what was done with which object, by
+// whom, how it ended, and its id.
+func describeChangeRecord(record string) (name, by, status, id string) {
+	var c struct{ Change, Action, Object, Name, Subject, Actor, Outcome string }
+	_ = json.Unmarshal([]byte(record), &c) // the journal's own text
+	return strings.TrimSuffix(c.Action+" "+c.Object+"/"+c.Name, "/"), cmp.Or(c.Actor, c.Subject), c.Outcome, c.Change
 }
 
 // auditVerify returns `audit verify`, which checks the chain of hashes and the

@@ -302,3 +302,11 @@ func appendQuoted[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 	}
 	return dst, true
 }
+
+// RedactJSON returns a JSON value without its secrets, as the history keeps payloads: those
+// in members whose names announce a secret, and texts that look like one. A value of more than
+// most bytes is cut, and stays valid JSON.
+func RedactJSON(value []byte, most int) []byte {
+	r := newRedactor(most)
+	return slices.Clone(r.redactParams(value, len(value), nil))
+}

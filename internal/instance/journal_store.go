@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -37,7 +38,7 @@ func (s *JournalStore) Ship(ctx context.Context, records []audit.Record) error {
 // Prune removes the copied records of a replica up to a number.
 func (s *JournalStore) Prune(ctx context.Context, replica string, upTo uint64) error {
 	_, err := s.store.PruneAudit(ctx, replica, upTo)
-	return err
+	return errors.Join(err, s.store.PruneAdminChanges(ctx, replica, upTo))
 }
 
 // LoadKnown implements audit.Witness.

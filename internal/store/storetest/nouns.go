@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -182,6 +183,11 @@ func nouns(ctx context.Context, st *store.Store) []*noun {
 		storedNoun(func(v *junctor.AppApproval) { v.Server, v.Resource = "s", "ui://x" },
 			func(v junctor.AppApproval) error { return on.PutApproval(ctx, v) },
 			func() (junctor.AppApproval, error) { return on.Approval(ctx, "s", "ui://x") }),
+		storedNoun(func(v *junctor.AdminChange) { v.Tenant, v.Before, v.After = nounTenant, json.RawMessage("{}"), json.RawMessage("[]") },
+			func(v junctor.AdminChange) error { return st.AddAdminChange(ctx, &v) },
+			func() (junctor.AdminChange, error) {
+				return only(on.AdminChanges(ctx, &junctor.AdminChangeFilter{Limit: 10}))
+			}),
 		storedNoun(func(v *junctor.Tenant) { v.ID, v.Name = nounTenant, nounTenantName },
 			func(junctor.Tenant) error { return nil },
 			func() (junctor.Tenant, error) {

@@ -21,7 +21,7 @@ type Opener func(t testing.TB) *store.Store
 func Run(t *testing.T, fresh func(t testing.TB) Opener) {
 	t.Helper()
 	for _, group := range []map[string]func(*trial){
-		tenantTests(), userTests(), loginTests(), consentTests(), keyTests(), serverTests(), connectionTests(), agentTests(), modelTests(), tagTests(), componentCatalogTests(), appTests(), documentTests(), eventTests(), roomTests(), publishedTests(), traceTests(), settingTests(), sessionTests(), taskTests(), instanceTests(), replicaTests(), auditTests(), secretTests(),
+		tenantTests(), userTests(), loginTests(), consentTests(), keyTests(), serverTests(), connectionTests(), agentTests(), modelTests(), tagTests(), componentCatalogTests(), appTests(), documentTests(), eventTests(), roomTests(), publishedTests(), traceTests(), settingTests(), sessionTests(), taskTests(), instanceTests(), replicaTests(), auditTests(), adminChangeTests(), secretTests(),
 		endpointTests(), versionTests(), isolationTests(), timeTests(), sharedTests(), errorTests(), nounTests(),
 	} {
 		for name, test := range group {

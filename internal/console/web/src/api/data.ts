@@ -16,6 +16,7 @@ import {
   type ServerDetail,
   type Tool,
 } from './client';
+import { pollEvery } from './live';
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -28,7 +29,8 @@ export const client = new QueryClient({
   },
 });
 
-const live = 5_000;
+const live = pollEvery(5_000);
+const polled = 5_000; // what the stream does not name
 
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: ({ signal }) => get<Me>('/me', signal), staleTime: 60_000 });
 export const useVersion = () =>
@@ -116,14 +118,6 @@ export const useAgentTools = (name: string) =>
 export const useKeys = (enabled = true) =>
   useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => getAll<Key>('/keys', signal), select: (p) => p.items, enabled });
 
-export const useRecentCalls = (enabled = true) =>
-  useQuery({
-    queryKey: ['calls', 'recent'],
-    queryFn: ({ signal }) => get<Page<Call>>('/calls?limit=1000', signal),
-    select: (p) => p.items,
-    enabled,
-    refetchInterval: live,
-  });
 export const useCall = (id: string) =>
   useQuery({
     queryKey: ['calls', id],
@@ -138,7 +132,7 @@ export const useServerLogin = (id: string, shared: boolean, enabled: boolean) =>
     queryFn: ({ signal }) => get<Schemas['ServerLogin']>(`/servers/${encodeURIComponent(id)}/login${shared ? '?shared=true' : ''}`, signal),
     enabled,
     // A login happens in another tab, in front of this one.
-    refetchInterval: live,
+    refetchInterval: polled,
     refetchIntervalInBackground: true,
   });
 export const useTraces = (id: string, enabled: boolean) =>
@@ -147,7 +141,7 @@ export const useTraces = (id: string, enabled: boolean) =>
     queryFn: ({ signal }) => getAll<Schemas['Trace']>(`/servers/${encodeURIComponent(id)}/traces`, signal),
     select: (p) => p.items,
     enabled,
-    refetchInterval: live,
+    refetchInterval: polled,
     refetchIntervalInBackground: true,
   });
 export const useMyCredentials = (enabled: boolean) =>
@@ -168,7 +162,7 @@ export const usePacks = () =>
     staleTime: 30_000,
   });
 
-// useWho gives a name for whoever made a call: people are known by id there,
+// useWho gives a name for the caller of a call: people are known by id there,
 // and only admins are told of others.
 export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => string {
   const me = useMe().data;

@@ -6,6 +6,7 @@ import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/client';
 import { useVersion } from '../api/data';
 import { useTotal } from '../api/lists';
+import { useChanges } from '../api/feed';
 import { grouped, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
@@ -25,6 +26,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [menu, { open: openMenu, close: closeMenu }] = useDisclosure();
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [location] = useLocation();
+  useChanges(can(me, 'audit:read'));
   useHotkeys([['mod+K', openPalette]], []);
 
   useEffect(() => {

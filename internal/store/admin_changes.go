@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// changeColumns are the columns that scanAdminChange reads.
+const changeColumns = `tenant_id, id, replica, seq, changed_at, status, entry_point, address, issuer, subject, actor, user_id, client, action, object, object_id, before_json, after_json`
+
+// scanAdminChange reads the columns of an administrative change.
+func scanAdminChange(row scanner) (junctor.AdminChange, error) {
+	var c junctor.AdminChange
+	var at, seq int64
+	var before, after string
+	err := row.Scan(&c.Tenant, &c.ID, &c.Replica, &seq, &at, &c.Status, &c.EntryPoint, &c.Address, &c.Issuer, &c.Subject, &c.Actor, &c.User, &c.Client, &c.Action, &c.Object, &c.ObjectID, &before, &after)
+	c.At, c.Seq = fromMicros(at), uint64(seq) //nolint:gosec // counts from 0
+	if before != "" {
+		c.Before = json.RawMessage(before)
+	}
+	if after != "" {
+		c.After = json.RawMessage(after)
+	}
+	return c, err
+}
+
+// AddAdminChange stores an administrative change that begins. It is a conflict if the ID is
+// taken.
+func (s *Store) AddAdminChange(ctx context.Context, c *junctor.AdminChange) error {
+	_, err := s.execWrite(ctx, `INSERT INTO admin_changes (`+changeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(c.Tenant), c.ID, c.Replica, int64(c.Seq), toMicros(c.At), string(c.Status), string(c.EntryPoint), c.Address, c.Issuer, c.Subject, c.Actor, c.User, c.Client, c.Action, c.Object, c.ObjectID, //nolint:gosec // counts from 0
+		string(c.Before), string(c.After))
+	if err != nil {
+		return s.wrapError(ctx, err, "store the record of a change")
+	}
+	return nil
+}
+
+// EndAdminChange stores how an administrative change ended: its status, object and value
+// after it. A change that has a record in the journal stays as it is.
+func (s *Store) EndAdminChange(ctx context.Context, c *junctor.AdminChange) error {
+	_, err := s.execWrite(ctx, `UPDATE admin_changes SET status = ?, object_id = ?, after_json = ? WHERE tenant_id = ? AND id = ? AND seq = 0`,
+		string(c.Status), c.ObjectID, string(c.After), string(c.Tenant), c.ID)
+	if err != nil {
+		return s.wrapError(ctx, err, "store the end of a change")
+	}
+	return nil
+}
+
+// SetAdminChangeRecord stores the number of the record that a change has in its replica's
+// journal. The first number stays.
+func (s *Store) SetAdminChangeRecord(ctx context.Context, c *junctor.AdminChange) error {
+	_, err := s.execWrite(ctx, `UPDATE admin_changes SET seq = ? WHERE tenant_id = ? AND id = ? AND seq = 0`, int64(c.Seq), string(c.Tenant), c.ID) //nolint:gosec // counts from 1
+	if err != nil {
+		return s.wrapError(ctx, err, "store the number of a change's record")
+	}
+	return nil
+}
+
+// DropAdminChange forgets a change that was not made. One that has a record in the journal
+// stays.
+func (s *Store) DropAdminChange(ctx context.Context, c *junctor.AdminChange) error {
+	if _, err := s.execWrite(ctx, `DELETE FROM admin_changes WHERE tenant_id = ? AND id = ? AND seq = 0`, string(c.Tenant), c.ID); err != nil {
+		return s.wrapError(ctx, err, "forget a change that was not made")
+	}
+	return nil
+}
+
+// UnrecordedAdminChanges lists changes of a replica that have no record in its journal yet,
+// oldest first.
+func (s *Store) UnrecordedAdminChanges(ctx context.Context, replica string, limit int) ([]junctor.AdminChange, error) {
+	list, err := readAll(ctx, s, scanAdminChange, `SELECT `+changeColumns+` FROM admin_changes WHERE replica = ? AND seq = 0 ORDER BY changed_at, id LIMIT ?`, replica, limit)
+	if err != nil {
+		return nil, s.wrapError(ctx, err, "list the changes without a record")
+	}
+	return list, nil
+}
+
+// RecordedAdminChanges lists changes of a replica whose records come after a number, in the
+// order of the records.
+func (s *Store) RecordedAdminChanges(ctx context.Context, replica string, after uint64, limit int) ([]junctor.AdminChange, error) {
+	list, err := readAll(ctx, s, scanAdminChange, `SELECT `+changeColumns+` FROM admin_changes WHERE replica = ? AND seq > ? ORDER BY seq, id LIMIT ?`, replica, int64(after), limit) //nolint:gosec // counts from 0
+	if err != nil {
+		return nil, s.wrapError(ctx, err, "list the recorded changes")
+	}
+	return list, nil
+}
+
+// PruneAdminChanges removes the changes of a replica whose records are removed: those up to a
+// number.
+func (s *Store) PruneAdminChanges(ctx context.Context, replica string, upTo uint64) error {
+	if _, err := s.execWrite(ctx, `DELETE FROM admin_changes WHERE replica = ? AND seq > 0 AND seq <= ?`, replica, int64(upTo)); err != nil { //nolint:gosec // counts from 1
+		return s.wrapError(ctx, err, "remove old changes")
+	}
+	return nil
+}
+
+// AdminChanges lists changes of the tenant, newest first.
+func (t *Tenant) AdminChanges(ctx context.Context, f *junctor.AdminChangeFilter) ([]junctor.AdminChange, error) {
+	where, args := []string{`tenant_id = ?`}, []any{string(t.id)}
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	for _, c := range [...]struct{ name, value string }{{`object`, f.Object}, {`object_id`, f.ObjectID}, {`action`, f.Action}, {`entry_point`, string(f.EntryPoint)}} {
+		if c.value != "" {
+			add(c.name+` = ?`, c.value)
+		}
+	}
+	if f.Actor != "" {
+		add(`(subject = ? OR actor = ? OR user_id = ?)`, f.Actor, f.Actor, f.Actor)
+	}
+	if !f.Since.IsZero() {
+		add(`changed_at >= ?`, toMicros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		add(`changed_at < ?`, toMicros(f.Until))
+	}
+	if f.Text != "" {
+		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Text)) + "%"
+		columns := []string{`object`, `object_id`, `action`, `actor`, `before_json`, `after_json`}
+		for i, c := range columns {
+			columns[i] = `LOWER(` + c + `) LIKE ? ESCAPE '\'`
+		}
+		add(`(`+strings.Join(columns, ` OR `)+`)`, pattern, pattern, pattern, pattern, pattern, pattern)
+	}
+	if f.BeforeID != "" {
+		at := toMicros(f.BeforeAt)
+		add(`(changed_at < ? OR changed_at = ? AND id < ?)`, at, at, f.BeforeID)
+	}
+	list, err := readAll(ctx, t.s, scanAdminChange, fmt.Sprintf(`SELECT %s FROM admin_changes WHERE %s ORDER BY changed_at DESC, id DESC LIMIT ?`, changeColumns, strings.Join(where, ` AND `)), append(args, f.Limit)...)
+	if err != nil {
+		return nil, t.s.wrapError(ctx, err, "list the changes")
+	}
+	return list, nil
+}
+
+// AdminChange returns one change of the tenant; not_found if it has none with that ID.
+func (t *Tenant) AdminChange(ctx context.Context, id string) (junctor.AdminChange, error) {
+	c, err := readOne(ctx, t.s, scanAdminChange, `SELECT `+changeColumns+` FROM admin_changes WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return c, notFound("unknown change %q; junctor audit changes lists the changes", id)
+	}
+	if err != nil {
+		return c, t.s.wrapError(ctx, err, "read a change")
+	}
+	return c, nil
+}
