@@ -253,8 +253,10 @@ type Options struct {
 	Settings   func() []Setting
 	// WatchCatalog begins to collect changes of the catalog.
 	WatchCatalog func() CatalogChanges
-	Version      string
-	Log          *slog.Logger
+	// Changes are what streams are notified of; default: the requests of this handler.
+	Changes *Changes
+	Version string
+	Log     *slog.Logger
 }
 
 // New returns the handler of everything below Prefix. Registering the routes costs
@@ -302,6 +304,9 @@ func New(o Options) (*Handler, error) {
 		if part.missing {
 			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)
 		}
+	}
+	if o.Changes == nil {
+		o.Changes = &Changes{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

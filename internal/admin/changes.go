@@ -31,14 +31,15 @@ type ListChanges struct {
 const allLists = "*"
 
 // changeInterval is the minimum time between two notices of changes on a stream.
-const changeInterval = 500 * time.Millisecond
+const changeInterval = 2 * time.Second
 
-// listChange is a list that a request changed, and the ID of the principal who did it.
+// listChange is a list that changed, and the ID of the principal whose request changed it; ""
+// if it changed otherwise.
 type listChange struct{ list, party string }
 
-// changeHub tells streams which lists the requests of this replica have changed. The zero
-// changeHub has no watchers.
-type changeHub struct {
+// Changes tells streams which lists have changed on this replica. The zero Changes has no
+// watchers.
+type Changes struct {
 	mu       sync.Mutex
 	watchers map[*changeWatcher]struct{}
 }
@@ -46,14 +47,14 @@ type changeHub struct {
 // changeWatcher collects the changes of one tenant. Equal changes are merged, so a slow
 // stream holds few.
 type changeWatcher struct {
-	hub     *changeHub
+	hub     *Changes
 	tenant  junctor.TenantID
 	ready   chan struct{}           // holds one
 	pending map[listChange]struct{} // guarded by hub.mu
 }
 
 // watch starts to collect changes. The caller has to call stop.
-func (h *changeHub) watch(tenant junctor.TenantID) *changeWatcher {
+func (h *Changes) watch(tenant junctor.TenantID) *changeWatcher {
 	w := &changeWatcher{hub: h, tenant: tenant, ready: make(chan struct{}, 1), pending: map[listChange]struct{}{}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,15 +65,23 @@ func (h *changeHub) watch(tenant junctor.TenantID) *changeWatcher {
 	return w
 }
 
+// NoteForAdmins tells the streams of the admins of a tenant that lists have changed. It does
+// not block.
+func (h *Changes) NoteForAdmins(tenant junctor.TenantID, lists ...string) {
+	for _, list := range lists {
+		h.note(tenant, listChange{list: list})
+	}
+}
+
 // note passes a change to the watchers of its tenant. It does not block.
-func (h *changeHub) note(p *junctor.Principal, list string) {
+func (h *Changes) note(tenant junctor.TenantID, c listChange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watchers {
-		if w.tenant != p.Tenant {
+		if w.tenant != tenant {
 			continue
 		}
-		w.pending[listChange{list, p.ID()}] = struct{}{}
+		w.pending[c] = struct{}{}
 		select {
 		case w.ready <- struct{}{}:
 		default:
@@ -124,7 +133,7 @@ func changedList(method, operation, path string) string {
 // authenticates the request again for each event.
 func (a *api) pushChanges(ctx context.Context, r *http.Request, out *eventStream) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	requests, catalog := a.changes.watch(callerOf(ctx).Tenant), a.WatchCatalog()
+	requests, catalog := a.Changes.watch(callerOf(ctx).Tenant), a.WatchCatalog()
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {

@@ -23,8 +23,6 @@ type api struct {
 	huma   huma.API
 	routes []string // "METHOD /path" of each
 
-	changes changeHub
-
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
 	// referencePage renders the page of ServeReference, once.
@@ -185,7 +183,8 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 			return nil, p
 		}
 		if changed != "" {
-			a.changes.note(callerOf(ctx), changed)
+			p := callerOf(ctx)
+			a.Changes.note(p.Tenant, listChange{changed, p.ID()})
 		}
 		return out, nil
 	})

@@ -87,6 +87,7 @@ type App struct {
 	streams   *cluster.StreamStore                        // nil if streams end with this process
 	file      *declare.File
 	tails     audit.Tails
+	changes   admin.Changes
 	calls     *audit.CallReader
 	people    *identity.Directory
 	sources   declare.Sources

@@ -6,6 +6,7 @@ import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/client';
 import { useServers, useTools, useVersion } from '../api/data';
 import { useChanges } from '../api/feed';
+import { setAdmin } from '../api/live';
 import { grouped, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
@@ -26,6 +27,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [location] = useLocation();
   useChanges(can(me, 'audit:read'));
+  useEffect(() => setAdmin(can(me, 'admin')), [me]);
   useHotkeys([['mod+K', openPalette]], []);
 
   useEffect(() => {
