@@ -156,6 +156,9 @@ func (q *Queue) commitBatch(batch []*pendingWrite) {
 			if !e.owner.CompareAndSwap(ownedByNobody, ownedByWriter) && e.owner.Load() == abandonedByCaller {
 				continue // its caller gave up
 			}
+			if e.settle != nil {
+				tx.NoteChange(e.settle.lease.Tenant)
+			}
 			if e.settle != nil && e.settle.also == nil {
 				settles = append(settles, e.settle)
 				continue
@@ -174,9 +177,6 @@ func (q *Queue) commitBatch(batch []*pendingWrite) {
 			}
 		}
 		told = tx.wakesWorkers
-		for _, s := range settles {
-			tx.NoteChange(s.lease.Tenant)
-		}
 		changed = tx.changed
 		return nil
 	})
