@@ -88,6 +88,7 @@ type App struct {
 	streams   *cluster.StreamStore                        // nil if streams end with this process
 	file      *declare.File
 	tails     audit.Tails
+	listFeed  admin.ListFeed
 	calls     *audit.CallReader
 	people    *identity.Directory
 	sources   declare.Sources
