@@ -148,7 +148,7 @@ func (a *Agent) Grants(k Kind) []Grant {
 		return a.Prompts
 	case KindResource, KindSubscription:
 		return a.Resources
-	case KindTask, KindTaskUpdate, KindTaskCancel, KindServer, KindAgent:
+	case KindTask, KindTaskUpdate, KindTaskCancel, KindServer, KindAgent, KindToolList:
 	}
 	return nil
 }

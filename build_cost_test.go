@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Limits of the program, which is compiled by whoever tries Junctor with `go run`
+// Limits of the program, which is compiled by everyone who tries Junctor with `go run`
 // (docs/adr/0054-talk-to-model-apis-and-redis-with-our-own-clients.md).
 const (
 	maxColdBuild  = 210 * time.Second // of CPU time, with an empty build cache

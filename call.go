@@ -17,7 +17,15 @@ const (
 	KindTaskCancel   Kind = "task-cancel"
 	KindServer       Kind = "server" // the endpoint of one server, or a change to servers; recorded only if refused
 	KindAgent        Kind = "agent"  // the endpoint of an agent; recorded only if refused
+
+	// KindToolList is a list of tools that a client or a model received. It is no call: it
+	// has a record in the journal, but no status, and no list of calls has it.
+	KindToolList Kind = "tool-list"
 )
+
+// EstimateTokens returns about how many tokens of a model's context a JSON text of so many
+// bytes uses: one for each four bytes.
+func EstimateTokens(bytes int) int { return (bytes + 3) / 4 }
 
 // EntryPoint is how a call came in.
 type EntryPoint string

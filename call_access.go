@@ -147,6 +147,32 @@ func (a *CallAccess) Condition(moment string, from func(added time.Time) int64) 
 	return cond, args
 }
 
+// Parts returns pairs of a column and a value, over the columns of Condition: each call that
+// may be seen has at least one of them. There are none if all calls may be seen, or none
+// at all.
+func (a *CallAccess) Parts() [][2]string {
+	if a.all || a.tenant == "" {
+		return nil
+	}
+	var parts [][2]string
+	switch {
+	case a.own == (ownCalls{}):
+	case a.own.agent != "" || a.own.user == "":
+		parts = append(parts, [2]string{"subject", a.own.subject})
+	default:
+		parts = append(parts, [2]string{"user_id", a.own.user})
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.rooms)) {
+		parts = append(parts, [2]string{"room_id", id})
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.servers)) {
+		if id != "" {
+			parts = append(parts, [2]string{"server", id})
+		}
+	}
+	return parts
+}
+
 // SumCondition is Condition for sums over calls, which have no room column: a
 // room member sees calls of the room in them only if the calls are the member's
 // own or on a visible server.

@@ -155,6 +155,8 @@ type AgentEndpoint struct {
 	Signed    bool      `json:"signed"`              // a signing secret is stored
 	Trusted   bool      `json:"-"`                   // an operator entered it, so loopback and private addresses are allowed
 	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered again
+	// Problem is why the reference cannot be read now. It is not stored.
+	Problem   string    `json:"problem,omitempty" doc:"Why the reference of the token cannot be read. Absent if it can."`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	UpdatedBy string    `json:"updated_by,omitempty"` // Principal.ID of the last change; "" if unknown

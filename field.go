@@ -23,7 +23,7 @@ import (
 //	names      what the keys of a map have to be: header or variable
 //	reconnect  no: a change of it keeps the connection; without the tag it does not
 //	file       key: it is the key of the noun in a file that declares it; no: such a file does not have it
-//	public     true: whoever sees the server may read it; without the tag its owner and admins alone
+//	public     true: every user who sees the server may read it; without the tag only its owner and admins
 //
 // A forgotten tag errs on the safe side: the server is connected anew, and the value is
 // not shown.
@@ -125,7 +125,7 @@ func (f Field) Optional() bool { return strings.Contains(f.tag.Get("json"), ",om
 // Reconnects reports whether a server is connected anew when the field changes.
 func (f Field) Reconnects() bool { return f.tag.Get("reconnect") != "no" }
 
-// Public reports whether whoever sees a server may read the field.
+// Public reports whether every user who sees a server may read the field.
 func (f Field) Public() bool { return f.tag.Get("public") == "true" }
 
 // Check refuses a value of the field, which is that of one struct, if it is not one of

@@ -236,7 +236,7 @@ type RequestedCall struct {
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	// Digest is that of the tool's definition: whoever allows the tool for good
+	// Digest is that of the tool's definition: a member who allows the tool for good
 	// allows it with this definition.
 	Digest string `json:"digest,omitempty"`
 }

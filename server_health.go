@@ -21,7 +21,7 @@ type ServerHealth struct {
 	Problem string      `json:"problem,omitempty" doc:"What is wrong."`
 	Fix     string      `json:"fix,omitempty" doc:"How to fix it."`
 
-	// Missing are references that cannot be read. Whoever may not read how the server
+	// Missing are references that cannot be read. A caller who may not read how the server
 	// is reached does not see them.
 	Missing       []string   `json:"missing,omitempty" nullable:"false" doc:"References of the connection that cannot be read, such as env:TOKEN: unset variables and missing files."`
 	Login         LoginState `json:"login,omitempty" doc:"Login state of a server that users log in to: the caller's login with credentials per-user, otherwise the shared login."`

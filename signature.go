@@ -50,7 +50,7 @@ func VerifyWebhook(secrets []string, h http.Header, body []byte, now time.Time) 
 		if !webhookFits(secret, h.Get(HeaderWebhookSignature), id, stamp, body) {
 			continue
 		}
-		// Only whoever has the secret learns more than that no signature is valid.
+		// Only a sender who has the secret learns more than that no signature is valid.
 		if len(id) > maxWebhookID {
 			return "", time.Time{}, Errorf(CodeInvalid, "%s has more than %d characters", HeaderWebhookID, maxWebhookID)
 		}

@@ -30,7 +30,10 @@ chapters() {
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
+		Numbers over time: series numbers
+		Searching calls: history
 		Numbers over time: series
+		Live tails: tails
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
@@ -106,6 +109,12 @@ run() {
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	numbers) # with what they cost, which a busy machine measures badly
+		tests "$log" -timeout 3h -parallel=1 ./test/numbers && figures "$log" && peer PostgreSQL &&
+			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"
+		;;
+	history) tests "$log" -timeout 1h -run '^TestManyCalls$' ./internal/history && figures "$log" && peer PostgreSQL ;;
+	tails) tests "$log" -run 'TestTailsCost' ./test/operate && figures "$log" ;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;

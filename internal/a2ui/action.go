@@ -28,16 +28,16 @@ const MaxContextBytes = 64 << 10
 func (a *Action) Check() error {
 	switch {
 	case a.Surface == "" || a.Name == "":
-		return junctor.Errorf(junctor.CodeInvalid, "action: it names the surface and what was done, as surfaceId and name")
+		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId and name are required")
 	case len(a.Surface) > maxIDLength || len(a.Component) > maxIDLength || len(a.Name) > maxIDLength:
-		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", maxIDLength)
+		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name must have at most %d characters", maxIDLength)
 	case len(a.Context)+len(a.Text) > MaxContextBytes:
-		return junctor.Errorf(junctor.CodeInvalid, "action: its context has %d KiB at most", MaxContextBytes>>10)
+		return junctor.Errorf(junctor.CodeInvalid, "action: context must have at most %d KiB", MaxContextBytes>>10)
 	}
 	if len(a.Context) > 0 {
 		var members map[string]json.RawMessage
 		if err := strict.Unmarshal(a.Context, &members); err != nil || members == nil {
-			return junctor.Errorf(junctor.CodeInvalid, "action: its context is a JSON object with each name once")
+			return junctor.Errorf(junctor.CodeInvalid, "action: context must be a JSON object without duplicate names")
 		}
 	}
 	return nil
@@ -99,12 +99,12 @@ type clientAction struct {
 func ReadAction(text []byte) (Action, error) {
 	var m clientMessage
 	if err := strict.Unmarshal(text, &m); err != nil {
-		return Action{}, junctor.Errorf(junctor.CodeInvalid, "it is no message of an A2UI client: %w", err)
+		return Action{}, junctor.Errorf(junctor.CodeInvalid, "this is not a message of an A2UI client: %w", err)
 	}
 	switch v := Version(m.Version); v {
 	case "", V08, V09, V10, "v0.9.1":
 	default:
-		return Action{}, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", truncateText(m.Version))
+		return Action{}, junctor.Errorf(junctor.CodeInvalid, "the A2UI version %q is not supported: use v0.8, v0.9 or v1.0", truncateText(m.Version))
 	}
 	action := m.UserAction
 	if action == nil {
@@ -123,7 +123,7 @@ func ReadAction(text []byte) (Action, error) {
 	case action == nil && m.Error != nil:
 		return Action{}, parseReport(m.Error)
 	}
-	return Action{}, junctor.Errorf(junctor.CodeInvalid, "a message of an A2UI client is an action or an error, and one of them")
+	return Action{}, junctor.Errorf(junctor.CodeInvalid, "a message of an A2UI client must have either action or error")
 }
 
 // parseReport parses a client's error and bounds its texts. In v0.8 it can have any
@@ -151,11 +151,11 @@ func ReadActions(data []byte) (actions []Action, reports []*RenderError, err err
 	if text := strings.TrimSpace(string(data)); strings.HasPrefix(text, "[") {
 		list = nil
 		if err := strict.Unmarshal(data, &list); err != nil {
-			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "it is no list of messages of an A2UI client: %w", err)
+			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "this is not a list of messages of an A2UI client: %w", err)
 		}
 	}
 	if len(list) > maxClientMessages {
-		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), maxClientMessages)
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "the request has %d messages of an A2UI client; at most %d are allowed", len(list), maxClientMessages)
 	}
 	// One invalid message fails the whole part: the client would otherwise believe
 	// that all of its actions were taken.

@@ -127,12 +127,12 @@ func NewCatalogs(list ...Catalog) (*Catalogs, error) {
 func (c *Catalogs) addCatalog(one *Catalog) error {
 	for _, id := range append([]string{one.ID}, one.Aliases...) {
 		if other, ok := c.Catalog(id); ok || id == "" {
-			return junctor.Errorf(junctor.CodeConflict, "the catalog id %q is empty, or that of %q", id, other.ID)
+			return junctor.Errorf(junctor.CodeConflict, "the catalog id %q is empty, or in use by %q", id, other.ID)
 		}
 	}
 	for i := range c.list {
 		if one.Namespace != "" && c.list[i].Namespace == one.Namespace {
-			return junctor.Errorf(junctor.CodeConflict, "the namespace %q is that of the catalog %s already", one.Namespace, c.list[i].ID)
+			return junctor.Errorf(junctor.CodeConflict, "the namespace %q is already in use by the catalog %s", one.Namespace, c.list[i].ID)
 		}
 	}
 	for i, k := range one.Components {
@@ -143,9 +143,9 @@ func (c *Catalogs) addCatalog(one *Catalog) error {
 		case err != nil:
 			return err
 		case space != one.Namespace:
-			return junctor.Errorf(junctor.CodeInvalid, "the component %q is not of the namespace %q of its catalog %s", k.Name, one.Namespace, one.ID)
+			return junctor.Errorf(junctor.CodeInvalid, "the component %q does not have the namespace %q of its catalog %s", k.Name, one.Namespace, one.ID)
 		case taken:
-			return junctor.Errorf(junctor.CodeConflict, "there is a component %q already, so the catalog %s cannot have one", k.Name, one.ID)
+			return junctor.Errorf(junctor.CodeConflict, "another catalog has a component %q already, so the catalog %s cannot have it", k.Name, one.ID)
 		}
 		c.byName[k.Name] = componentIndex{len(c.list), i}
 	}
@@ -194,7 +194,7 @@ func (c *Catalogs) explainUnknown(name string) string {
 			return fmt.Sprintf("the catalog %s has no component %s", c.list[i].ID, own)
 		}
 	}
-	return fmt.Sprintf("no known catalog has the namespace %s of %s", space, name)
+	return fmt.Sprintf("no known catalog has the namespace %s of the component %s", space, name)
 }
 
 // Patterns of names. They are strict, because names appear in URIs, in error
@@ -213,11 +213,11 @@ func SplitComponentName(name string) (namespace, own string, err error) {
 	if before, after, ok := strings.Cut(name, ":"); ok {
 		namespace, own = before, after
 		if !namespacePattern.MatchString(namespace) {
-			return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: before the colon stands a namespace of small letters, digits and hyphens", truncateText(name))
+			return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is not the name of a component: the namespace before the colon must have only lower-case letters, digits and hyphens", truncateText(name))
 		}
 	}
 	if !componentPattern.MatchString(own) {
-		return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: use Name or namespace:Name, with letters and digits", truncateText(name))
+		return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is not the name of a component: use Name or namespace:Name, with letters and digits", truncateText(name))
 	}
 	return namespace, own, nil
 }

@@ -144,11 +144,11 @@ func (p *Property) toSchema() map[string]any {
 // names the place in the document.
 func ReadCatalog(text []byte, id string) (Catalog, error) {
 	if len(text) > MaxCatalogBytes {
-		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalog has %d KiB; %d KiB are the most", len(text)>>10, MaxCatalogBytes>>10)
+		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalog has %d KiB; at most %d KiB are allowed", len(text)>>10, MaxCatalogBytes>>10)
 	}
 	var doc catalogDocument
 	if err := strict.Unmarshal(text, &doc, strict.RejectUnknownMembers(true)); err != nil {
-		return Catalog{}, newCatalogError("it is no catalog of A2UI v0.9, a JSON object with catalogId, components and fallbacks: %v", err)
+		return Catalog{}, newCatalogError("this is not a catalog of A2UI v0.9, which is a JSON object with catalogId, components and fallbacks: %v", err)
 	}
 	c := Catalog{ID: doc.ID, Title: doc.Title, Description: doc.About, Registered: true}
 	if c.ID == "" {
@@ -159,9 +159,9 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 	}
 	switch {
 	case len(doc.Title) > maxTextBytes || len(doc.About) > maxTextBytes:
-		return Catalog{}, newCatalogError("title and description have %d bytes at most", maxTextBytes)
+		return Catalog{}, newCatalogError("title and description must have at most %d bytes", maxTextBytes)
 	case len(doc.Components) == 0 || len(doc.Components) > maxCatalogComponents:
-		return Catalog{}, newCatalogError("components has %d members: it has from 1 to %d", len(doc.Components), maxCatalogComponents)
+		return Catalog{}, newCatalogError("components has %d members: it must have 1 to %d", len(doc.Components), maxCatalogComponents)
 	}
 	// In order of the names, so that the same document always gives the same error.
 	for _, name := range sortedKeys(doc.Components) {
@@ -170,12 +170,12 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 		case err != nil:
 			return Catalog{}, newCatalogError("components: %v", err)
 		case space == "":
-			return Catalog{}, newCatalogError("components.%s: its name needs a namespace before it, such as fleet:%s", name, name)
+			return Catalog{}, newCatalogError("components.%s: the name must begin with a namespace, such as fleet:%s", name, name)
 		// The first component decides the namespace of the catalog.
 		case c.Namespace == "":
 			c.Namespace = space
 		case c.Namespace != space:
-			return Catalog{}, newCatalogError("components.%s: all components of a catalog have one namespace, and others have %s", name, c.Namespace)
+			return Catalog{}, newCatalogError("components.%s: all components of a catalog must have the same namespace, and others have %s", name, c.Namespace)
 		}
 		one, err := parseComponentSchema(name, doc.Components[name])
 		if err != nil {
@@ -189,7 +189,7 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 	}
 	for _, name := range sortedKeys(doc.Fallbacks) {
 		if _, ok := doc.Components[name]; !ok {
-			return Catalog{}, newCatalogError("fallbacks.%s: components has none of that name", truncateText(name))
+			return Catalog{}, newCatalogError("fallbacks.%s: components has no component with this name", truncateText(name))
 		}
 	}
 	return c, nil
@@ -207,7 +207,7 @@ func checkCatalogID(id string) error {
 	u, err := url.Parse(id)
 	switch {
 	case err == nil && u.User != nil:
-		return newCatalogError("catalogId must not hold a user or password") // and the error must not either
+		return newCatalogError("catalogId must not contain a user or a password") // and the error must not either
 	case err == nil && u.Fragment != "":
 		return newCatalogError("catalogId %q must not have a fragment", truncateText(id))
 	case len(id) > 300 || junctor.CheckServerURL(id) != nil || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '"' || r == '<' || r == '>' || r == 0x7f }):
@@ -234,7 +234,7 @@ type componentSchema struct {
 func parseComponentSchema(name string, text json.RawMessage) (Component, error) {
 	var schema componentSchema
 	if err := strict.Unmarshal(text, &schema, strict.RejectUnknownMembers(true)); err != nil {
-		return Component{}, fmt.Errorf(": a schema has description, properties, required and allOf: %w", err)
+		return Component{}, fmt.Errorf(": a schema can have only description, properties, required and allOf: %w", err)
 	}
 	out := Component{Name: name, Description: schema.About}
 	if len(out.Description) > maxTextBytes {
@@ -249,7 +249,7 @@ func parseComponentSchema(name string, text json.RawMessage) (Component, error) 
 		}
 	}
 	if len(out.Properties) > maxProperties {
-		return Component{}, fmt.Errorf(".properties has %d members; %d are the most", len(out.Properties), maxProperties)
+		return Component{}, fmt.Errorf(".properties has %d members; at most %d are allowed", len(out.Properties), maxProperties)
 	}
 	for _, one := range sortedKeys(required) {
 		i := slices.IndexFunc(out.Properties, func(p Property) bool { return p.Name == one })
@@ -270,21 +270,21 @@ func (c *Component) parseSchemaPart(part *componentSchema, required map[string]b
 	case strings.HasSuffix(part.Ref, "/Checkable"):
 		c.Properties = append(c.Properties, Property{Name: "checks", Kind: Checks})
 	default:
-		return fmt.Errorf(".allOf: $ref %q: it may be ComponentCommon, CatalogComponentCommon or Checkable", truncateText(part.Ref))
+		return fmt.Errorf(".allOf: $ref %q: it must be ComponentCommon, CatalogComponentCommon or Checkable", truncateText(part.Ref))
 	}
 	for _, name := range sortedKeys(part.Properties) {
 		if slices.Contains([]string{"id", "component", "weight", "accessibility"}, name) {
 			continue // every component has them
 		}
 		if !propertyPattern.MatchString(name) {
-			return fmt.Errorf(".properties: %q is no name: use letters, digits and underscores", truncateText(name))
+			return fmt.Errorf(".properties: %q is not a valid name: use letters, digits and underscores", truncateText(name))
 		}
 		p, err := parsePropertySchema(name, part.Properties[name])
 		if err != nil {
 			return fmt.Errorf(".properties.%s: %w", name, err)
 		}
 		if slices.ContainsFunc(c.Properties, func(o Property) bool { return o.Name == name }) {
-			return fmt.Errorf(".properties.%s stands twice", name)
+			return fmt.Errorf(".properties has %s twice", name)
 		}
 		c.Properties = append(c.Properties, p)
 	}
@@ -308,7 +308,7 @@ func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 		Additional json.RawMessage `json:"additionalProperties"`
 	}
 	if err := strict.Unmarshal(text, &schema, strict.RejectUnknownMembers(true)); err != nil {
-		return Property{}, fmt.Errorf("a property has $ref or type, description, enum and default: %w", err)
+		return Property{}, fmt.Errorf("a property can have only $ref or type, description, enum and default: %w", err)
 	}
 	p := Property{Name: name, Description: schema.About, Choices: schema.Words}
 	// Only the last segment counts; see above.
@@ -319,9 +319,9 @@ func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 	}
 	switch {
 	case len(p.Description) > maxTextBytes:
-		return p, fmt.Errorf("its description has more than %d bytes", maxTextBytes)
+		return p, fmt.Errorf("the description has more than %d bytes", maxTextBytes)
 	case len(p.Choices) > maxChoices:
-		return p, fmt.Errorf("enum has %d words; %d are the most", len(p.Choices), maxChoices)
+		return p, fmt.Errorf("enum has %d words; at most %d are allowed", len(p.Choices), maxChoices)
 	case p.Kind != 0:
 	case schema.Type == "string" && len(p.Choices) > 0:
 		p.Kind = Choice
@@ -336,7 +336,7 @@ func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 	case schema.Type == "object":
 		p.Kind = PlainObject
 	default:
-		return p, fmt.Errorf("its type is none that is known: give a type string, number, boolean or object, or a $ref to %s with one of DynamicString, DynamicNumber, DynamicBoolean, DynamicStringList, DynamicValue, ComponentId, ChildList and Action", commonTypesURI+"…")
+		return p, fmt.Errorf("the type is unknown: use the type string, number, boolean or object, or a $ref to %s with one of DynamicString, DynamicNumber, DynamicBoolean, DynamicStringList, DynamicValue, ComponentId, ChildList and Action", commonTypesURI+"…")
 	}
 	return p, nil
 }

@@ -39,13 +39,13 @@ func Encode(s *Surface, v Version, o EncodeOptions) ([]json.RawMessage, error) {
 	case V10:
 		err = e.encodeV10()
 	default:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", truncateText(string(v)))
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the A2UI version %q is not supported: use v0.8, v0.9 or v1.0", truncateText(string(v)))
 	}
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the surface %q cannot be written in A2UI %s: %w", s.ID, v, err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the surface %q cannot be encoded in A2UI %s: %w", s.ID, v, err)
 	}
 	if e.err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the surface %q cannot be written: %w", s.ID, e.err)
+		return nil, junctor.Errorf(junctor.CodeInternal, "the surface %q cannot be encoded: %w", s.ID, e.err)
 	}
 	return e.out, nil
 }

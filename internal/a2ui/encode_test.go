@@ -109,8 +109,8 @@ func TestWhatCannotBeWritten(t *testing.T) {
 		"a broken surface":     {surface(""), a2ui.V09, "root"},
 		"a wrong one":          {surface("", `{"id":"root","component":"Text"}`), a2ui.V09, "root.text"},
 		"a function in v0.8":   {calls, a2ui.V08, "v0.8 has no functions"},
-		"an unspoken version":  {surface("", `{"id":"root","component":"Divider"}`), "v0.7", `"v0.7" is not spoken`},
-		"an unwritten version": {surface("", `{"id":"root","component":"Divider"}`), "", "not spoken"},
+		"an unspoken version":  {surface("", `{"id":"root","component":"Divider"}`), "v0.7", `"v0.7" is not supported`},
+		"an unwritten version": {surface("", `{"id":"root","component":"Divider"}`), "", "is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -89,7 +89,7 @@ func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 		}
 		kind, _, ok := known.Component(inner.name)
 		if !ok {
-			return nil, fmt.Errorf("%s is no component of the basic catalog", inner.name)
+			return nil, fmt.Errorf("%s is not a component of the basic catalog", inner.name)
 		}
 		p := fallbackPart{id: nestedID(one.id, inner.id), name: inner.name, props: map[string]any{}}
 		for name, raw := range inner.props {
@@ -309,7 +309,7 @@ func (k *Component) checkFallback() error {
 		return nil
 	}
 	if len(k.Fallback) > maxFallbackComponents {
-		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), maxFallbackComponents)
+		return fmt.Errorf("it has %d components; at most %d are allowed", len(k.Fallback), maxFallbackComponents)
 	}
 	root, known := false, newBasicCatalogs()
 	for i, raw := range k.Fallback {
@@ -318,7 +318,7 @@ func (k *Component) checkFallback() error {
 			return fmt.Errorf("component %d: %w", i+1, err)
 		}
 		if _, _, ok := known.Component(inner.name); !ok {
-			return fmt.Errorf("component %d: %s is not in the basic catalog of A2UI: a fallback is made of those alone", i+1, truncateText(inner.name))
+			return fmt.Errorf("component %d: %s is not in the basic catalog of A2UI: a fallback can use only components of that catalog", i+1, truncateText(inner.name))
 		}
 		root = root || inner.id == RootID
 		var v any
@@ -330,7 +330,7 @@ func (k *Component) checkFallback() error {
 		}
 	}
 	if !root {
-		return errors.New(`no component has the id "root", so there is nothing to begin with`)
+		return errors.New(`no component has the id "root", with which a surface begins`)
 	}
 	// A fallback that works only with optional properties would break at the first
 	// surface without them.

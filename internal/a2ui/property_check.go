@@ -16,7 +16,7 @@ import (
 func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	var v any
 	if err := strict.Unmarshal(raw, &v); err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("invalid JSON: %w", err)
 	}
 	switch p.Kind {
 	case BoundText:
@@ -30,7 +30,7 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	case BoundValue:
 		return nil, checkBound(v, isValue, "a text, a number, true, false or a list")
 	case BoundDate:
-		return nil, checkBound(v, isDate, "a date or a time as RFC 3339 writes them")
+		return nil, checkBound(v, isDate, "a date or a time in the form of RFC 3339")
 	case BoundObject:
 		return nil, checkMembers(v)
 	case PlainText:
@@ -50,7 +50,7 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	case Child:
 		id, ok := v.(string)
 		if !ok {
-			return nil, errors.New("it is to be the id of a component")
+			return nil, errors.New("it must be the id of a component")
 		}
 		return []string{id}, nil
 	case Children:
@@ -60,7 +60,7 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	case OptionList:
 		return nil, checkEach(v, "a list of {label, value}", func(o map[string]any) error {
 			if !hasOnly(o, "label", "value") || !isText(o["value"]) {
-				return errors.New("an option is {label, value}, and its value a text")
+				return errors.New("an option must be {label, value}, where value is a text")
 			}
 			return checkBound(o["label"], isText, "a text")
 		})
@@ -69,18 +69,18 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	case Checks:
 		return nil, checkEach(v, "a list of {condition, message}", func(o map[string]any) error {
 			if !hasOnly(o, "condition", "message") || !isText(o["message"]) {
-				return errors.New("a check is {condition, message}, and its message a text")
+				return errors.New("a check must be {condition, message}, where message is a text")
 			}
 			return checkBound(o["condition"], isBool, "true or false")
 		})
 	}
-	return nil, fmt.Errorf("nothing is known of its kind %d", p.Kind)
+	return nil, fmt.Errorf("unknown kind of property %d", p.Kind)
 }
 
 // requireValue returns an error that names the expected value, unless ok is true.
 func requireValue(ok bool, what string) error {
 	if !ok {
-		return fmt.Errorf("it is to be %s", what)
+		return fmt.Errorf("it must be %s", what)
 	}
 	return nil
 }
@@ -109,11 +109,11 @@ func isPath(o map[string]any) bool { return len(o) == 1 && isText(o["path"]) }
 // the functions: they belong to the client.
 func checkCall(o map[string]any, what string) error {
 	if !isText(o["call"]) || !hasOnly(o, "call", "args", "returnType") {
-		return fmt.Errorf(`it is to be %s, {"path": …} or {"call": …, "args": {…}}`, what)
+		return fmt.Errorf(`it must be %s, {"path": …} or {"call": …, "args": {…}}`, what)
 	}
 	args, ok := o["args"].(map[string]any)
 	if _, given := o["args"]; given && !ok {
-		return errors.New("the args of a call are a JSON object")
+		return errors.New("the args of a call must be a JSON object")
 	}
 	for _, name := range sortedKeys(args) {
 		if nested, ok := args[name].(map[string]any); ok && nested["call"] != nil {
@@ -129,7 +129,7 @@ func checkCall(o map[string]any, what string) error {
 func checkMembers(v any) error {
 	o, ok := v.(map[string]any)
 	if !ok {
-		return errors.New("it is to be a JSON object")
+		return errors.New("it must be a JSON object")
 	}
 	for _, name := range sortedKeys(o) {
 		if err := checkBound(o[name], isValue, "a text, a number, true, false or a list"); err != nil {
@@ -184,12 +184,12 @@ func hasOnly(o map[string]any, names ...string) bool {
 func checkEach(v any, what string, judge func(map[string]any) error) error {
 	list, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("it is to be %s", what)
+		return fmt.Errorf("it must be %s", what)
 	}
 	for i, one := range list {
 		o, ok := one.(map[string]any)
 		if !ok {
-			return fmt.Errorf("it is to be %s", what)
+			return fmt.Errorf("it must be %s", what)
 		}
 		if err := judge(o); err != nil {
 			return fmt.Errorf("%d: %w", i+1, err)
@@ -204,10 +204,10 @@ func checkIconName(v any, words []string) error {
 		if len(o) == 1 && isText(o["svgPath"]) || isPath(o) {
 			return nil
 		}
-		return errors.New(`it is to be an icon's name, {"svgPath": …} or {"path": …}`)
+		return errors.New(`it must be an icon's name, {"svgPath": …} or {"path": …}`)
 	}
 	word, _ := v.(string)
-	return requireValue(slices.Contains(words, word), "the name of an icon of A2UI, as locationOn or payment")
+	return requireValue(slices.Contains(words, word), "the name of an icon of A2UI, such as locationOn or payment")
 }
 
 // parseChildren returns the ids of children: a list, or a template that is repeated
@@ -219,12 +219,12 @@ func parseChildren(v any) ([]string, error) {
 	if o, ok := v.(map[string]any); ok {
 		id, isID := o["componentId"].(string)
 		if !isID || !isText(o["path"]) || len(o) != 2 {
-			return nil, errors.New(`children that come of data are {"componentId": …, "path": …}`)
+			return nil, errors.New(`children that come from data must be {"componentId": …, "path": …}`)
 		}
 		return []string{id}, nil
 	}
 	if !isTextList(v) {
-		return nil, errors.New("children are a list of ids of components")
+		return nil, errors.New("children must be a list of ids of components")
 	}
 	list, _ := v.([]any)
 	ids := make([]string, 0, len(list))
@@ -241,13 +241,13 @@ func parseTabs(v any) ([]string, error) {
 	err := checkEach(v, "a list of {title, child}", func(o map[string]any) error {
 		id, ok := o["child"].(string)
 		if !ok || !hasOnly(o, "title", "child") {
-			return errors.New("a tab is {title, child}, and its child the id of a component")
+			return errors.New("a tab must be {title, child}, where child is the id of a component")
 		}
 		ids = append(ids, id)
 		return checkBound(o["title"], isText, "a text")
 	})
 	if err == nil && len(ids) == 0 {
-		err = errors.New("there is to be a tab")
+		err = errors.New("at least one tab is required")
 	}
 	return ids, err
 }
@@ -259,14 +259,14 @@ func parseTabs(v any) ([]string, error) {
 func checkAction(v any) error {
 	o, _ := v.(map[string]any)
 	if len(o) != 1 {
-		return errors.New(`an action is {"event": {"name": …}} or {"functionCall": …}`)
+		return errors.New(`an action must be {"event": {"name": …}} or {"functionCall": …}`)
 	}
 	if f, ok := o["functionCall"].(map[string]any); ok {
 		return checkCall(f, "a call")
 	}
 	e, ok := o["event"].(map[string]any)
 	if name, _ := e["name"].(string); !ok || name == "" || !hasOnly(e, "name", "context") {
-		return errors.New(`an action's event is {"name": …, "context": {…}}`)
+		return errors.New(`the event of an action must be {"name": …, "context": {…}}`)
 	}
 	if context, given := e["context"]; given {
 		if err := checkMembers(context); err != nil {

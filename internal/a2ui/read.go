@@ -32,7 +32,7 @@ func ReadResultSurfaces(result json.RawMessage) ([]Surface, error) {
 		} `json:"content"`
 	}
 	if err := json.Unmarshal(result, &r); err != nil {
-		return nil, fmt.Errorf("it is no result of a tool: %w", err)
+		return nil, fmt.Errorf("this is not a result of a tool: %w", err)
 	}
 	var out []Surface
 	var errs []error
@@ -45,7 +45,7 @@ func ReadResultSurfaces(result json.RawMessage) ([]Surface, error) {
 		if c.Resource.Blob != "" {
 			var err error
 			if text, err = base64.StdEncoding.DecodeString(c.Resource.Blob); err != nil {
-				errs = append(errs, errors.New("the blob is no base64"))
+				errs = append(errs, errors.New("the blob is invalid base64"))
 				continue
 			}
 		}
@@ -65,18 +65,18 @@ func ReadResultSurfaces(result json.RawMessage) ([]Surface, error) {
 func ReadSurfaces(text []byte) ([]Surface, error) {
 	// Messages can replace components, so they may be larger than the surface.
 	if len(text) > 2*MaxBytes {
-		return nil, fmt.Errorf("the messages have %d KiB; %d are the most", len(text)>>10, 2*MaxBytes>>10)
+		return nil, fmt.Errorf("the messages have %d KiB; at most %d are allowed", len(text)>>10, 2*MaxBytes>>10)
 	}
 	var list []json.RawMessage
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
 		if err := strict.Unmarshal(text, &list); err != nil {
-			return nil, fmt.Errorf("it is no list of A2UI messages: %w", err)
+			return nil, fmt.Errorf("this is not a list of A2UI messages: %w", err)
 		}
 	} else {
 		list = []json.RawMessage{text}
 	}
 	if len(list) > MaxComponents {
-		return nil, fmt.Errorf("%d messages come at once; %d may", len(list), MaxComponents)
+		return nil, fmt.Errorf("the list has %d messages; at most %d are allowed", len(list), MaxComponents)
 	}
 	var r messageReader
 	var errs []error
@@ -171,7 +171,7 @@ func (r *messageReader) deleteSurface(id string) {
 func (r *messageReader) applyMessage(raw json.RawMessage) error {
 	var m serverMessage
 	if err := strict.Unmarshal(raw, &m); err != nil {
-		return fmt.Errorf("it is no message of A2UI: %w", err)
+		return fmt.Errorf("this is not a message of A2UI: %w", err)
 	}
 	switch {
 	// Creating a surface again starts anew.
@@ -208,11 +208,11 @@ func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 	for _, raw := range components {
 		var c map[string]json.RawMessage
 		if err := strict.Unmarshal(raw, &c); err != nil {
-			return fmt.Errorf("a component is no JSON object: %w", err)
+			return fmt.Errorf("a component is not a JSON object: %w", err)
 		}
 		var id, catalog string
 		if err := strict.Unmarshal(rawOrNull(c["id"]), &id); err != nil {
-			return fmt.Errorf("a component's id is no text: %w", err)
+			return fmt.Errorf("the id of a component is not a text: %w", err)
 		}
 		if strict.Unmarshal(rawOrNull(c["catalogId"]), &catalog) == nil {
 			b.addCatalog(catalog)
@@ -226,7 +226,7 @@ func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 		// Checked here and not only at the end, to bound the memory of hostile
 		// messages.
 		if len(b.index) >= MaxComponents {
-			return fmt.Errorf("a surface has %d components at most", MaxComponents)
+			return fmt.Errorf("a surface can have at most %d components", MaxComponents)
 		}
 		if at, ok := b.index[id]; ok {
 			b.components[at] = text
@@ -266,7 +266,7 @@ func splitPath(path string) ([]string, error) {
 	}
 	steps := strings.Split(path, "/")
 	if len(steps) > maxPathSteps {
-		return nil, fmt.Errorf("a path has %d steps at most", maxPathSteps)
+		return nil, fmt.Errorf("a path can have at most %d steps", maxPathSteps)
 	}
 	for i := range steps {
 		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])

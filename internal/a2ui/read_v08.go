@@ -73,7 +73,7 @@ func (r *messageReader) applyMessageV08(m *messageV08) error {
 		b.root = m.Begin.Root
 		return nil
 	}
-	return errors.New("it creates, updates and deletes nothing")
+	return errors.New("the message neither creates, updates nor deletes anything")
 }
 
 // decodeEntries returns entries as an object.
@@ -97,7 +97,7 @@ func decodeEntries(list []entryV08) map[string]any {
 // flatten returns the component in the form of later versions.
 func (c *componentV08) flatten() (json.RawMessage, error) {
 	if len(c.Component) != 1 {
-		return nil, fmt.Errorf("the component %q is to have one kind", truncateText(c.ID))
+		return nil, fmt.Errorf("the component %q must have exactly one kind", truncateText(c.ID))
 	}
 	name := sortedKeys(c.Component)[0]
 	v, err := decodeWithNumbers(c.Component[name])

@@ -81,11 +81,11 @@ type component struct {
 func parseComponent(raw json.RawMessage) (component, error) {
 	var c component
 	if err := strict.Unmarshal(raw, &c.props); err != nil {
-		return c, fmt.Errorf("it is no JSON object with each name once: %w", err)
+		return c, fmt.Errorf("it must be a JSON object without duplicate names: %w", err)
 	}
 	for name, to := range map[string]*string{"id": &c.id, "component": &c.name} {
 		if err := strict.Unmarshal(rawOrNull(c.props[name]), to); err != nil || *to == "" {
-			return c, fmt.Errorf("%s is missing, or no text", name)
+			return c, fmt.Errorf("%s is missing, or is not a text", name)
 		}
 		delete(c.props, name)
 	}
@@ -171,14 +171,14 @@ func (c *surfaceCheck) addProblem(g Grade, id, property, text string, args ...an
 func (c *surfaceCheck) checkSurface() {
 	s := c.surface
 	if s.ID == "" || len(s.ID) > maxIDLength {
-		c.addProblem(GradeBroken, "", "", "its id has 1 to %d characters", maxIDLength)
+		c.addProblem(GradeBroken, "", "", "its id must have 1 to %d characters", maxIDLength)
 	}
 	if size := s.Size(); size > MaxBytes {
-		c.addProblem(GradeBroken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MaxBytes>>10)
+		c.addProblem(GradeBroken, "", "", "it has %d KiB; at most %d KiB are allowed", size>>10, MaxBytes>>10)
 		return
 	}
 	if len(s.Components) > MaxComponents {
-		c.addProblem(GradeBroken, "", "", "it has %d components; %d are the most", len(s.Components), MaxComponents)
+		c.addProblem(GradeBroken, "", "", "it has %d components; at most %d are allowed", len(s.Components), MaxComponents)
 		return
 	}
 	// Parsers disagree on duplicate names, so a surface with one could show
@@ -186,7 +186,7 @@ func (c *surfaceCheck) checkSurface() {
 	if len(s.Data) > 0 {
 		var data map[string]json.RawMessage
 		if err := strict.Unmarshal(s.Data, &data); err != nil || data == nil {
-			c.addProblem(GradeBroken, "", "", "its data is no JSON object with each name once")
+			c.addProblem(GradeBroken, "", "", "its data must be a JSON object without duplicate names")
 		}
 	}
 	for i, raw := range s.Components {
@@ -203,7 +203,7 @@ func (c *surfaceCheck) checkSurface() {
 		}
 	}
 	if _, ok := c.byID[RootID]; !ok {
-		c.addProblem(GradeBroken, "", "", "no component has the id %q, so there is nothing to begin with", RootID)
+		c.addProblem(GradeBroken, "", "", "no component has the id %q, with which a surface begins", RootID)
 	}
 	// References are checked after all components are known: children may be listed
 	// before or after their parents.
@@ -225,7 +225,7 @@ func (c *surfaceCheck) checkComponent(one component) []string {
 		return nil
 	}
 	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.HasID) {
-		c.addProblem(GradeWrong, one.id, "", "%s is of the catalog %s, which the surface does not name", one.name, catalog.ID)
+		c.addProblem(GradeWrong, one.id, "", "%s belongs to the catalog %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string
 	// Every known property is removed from one.props, so that only unknown ones are
@@ -235,7 +235,7 @@ func (c *surfaceCheck) checkComponent(one component) []string {
 		delete(one.props, p.Name)
 		if !ok {
 			if p.Required {
-				c.addProblem(GradeWrong, one.id, p.Name, "%s needs it", one.name)
+				c.addProblem(GradeWrong, one.id, p.Name, "%s requires it", one.name)
 			}
 			continue
 		}
@@ -268,11 +268,11 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	enter = func(id string, depth int) bool {
 		switch {
 		case drawn[id] == entered:
-			c.addProblem(GradeBroken, id, "", "it is within itself")
+			c.addProblem(GradeBroken, id, "", "it contains itself")
 			return false
 		case drawn[id] > 0: // reached again, possibly at a greater depth
 			if depth+tall[id]-1 > maxDepth {
-				c.addProblem(GradeBroken, id, "", "what it holds is more than %d components deep", maxDepth)
+				c.addProblem(GradeBroken, id, "", "its content is more than %d components deep", maxDepth)
 				return false
 			}
 			return true

@@ -48,9 +48,9 @@ func TestCatalogsDoNotCollide(t *testing.T) {
 		"an alias that is another's id": {[]a2ui.Catalog{text, {ID: "x:two", Aliases: []string{"x:one"}}}, `the catalog id "x:one"`},
 		"no id":                         {[]a2ui.Catalog{{}}, `the catalog id ""`},
 		"the same namespace":            {[]a2ui.Catalog{spaced, {ID: "x:other", Namespace: "googlemaps"}}, `namespace "googlemaps"`},
-		"a name of another namespace":   {[]a2ui.Catalog{{ID: "x:evil", Namespace: "evil", Components: spaced.Components}}, `not of the namespace "evil"`},
-		"a name without the namespace":  {[]a2ui.Catalog{{ID: "x:evil", Namespace: "evil", Components: text.Components}}, `not of the namespace "evil"`},
-		"a name with two colons":        {[]a2ui.Catalog{{ID: "x:evil", Namespace: "a", Components: []a2ui.Component{{Name: "a:b:C"}}}}, "no component's name"},
+		"a name of another namespace":   {[]a2ui.Catalog{{ID: "x:evil", Namespace: "evil", Components: spaced.Components}}, `does not have the namespace "evil"`},
+		"a name without the namespace":  {[]a2ui.Catalog{{ID: "x:evil", Namespace: "evil", Components: text.Components}}, `does not have the namespace "evil"`},
+		"a name with two colons":        {[]a2ui.Catalog{{ID: "x:evil", Namespace: "a", Components: []a2ui.Component{{Name: "a:b:C"}}}}, "is not the name of a component"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,20 +113,20 @@ func TestCheckNamesProblems(t *testing.T) {
 		"no id":                      {&a2ui.Surface{Components: surface("", `{"id":"root","component":"Divider"}`).Components}, a2ui.GradeBroken, "its id"},
 		"nothing":                    {surface(""), a2ui.GradeBroken, `the id "root"`},
 		"no root":                    {surface("", title), a2ui.GradeBroken, `the id "root"`},
-		"data that is a list":        {surface("[1]", `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "no JSON object"},
-		"data with a name twice":     {surface(`{"a":1,"a":2}`, `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "no JSON object"},
+		"data that is a list":        {surface("[1]", `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "must be a JSON object"},
+		"data with a name twice":     {surface(`{"a":1,"a":2}`, `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "must be a JSON object"},
 		"two of one id":              {surface("", `{"id":"root","component":"Divider"}`, title, title), a2ui.GradeBroken, "t: two components"},
 		"a component without a kind": {surface("", `{"id":"root"}`), a2ui.GradeBroken, "component is missing"},
-		"a component that is a text": {surface("", `"root"`), a2ui.GradeBroken, "no JSON object"},
+		"a component that is a text": {surface("", `"root"`), a2ui.GradeBroken, "must be a JSON object"},
 		"a child that is not there":  {surface("", `{"id":"root","component":"Card","child":"x"}`), a2ui.GradeBroken, `root.child: there is no component "x"`},
 		"a template that is gone":    {surface("", `{"id":"root","component":"List","children":{"componentId":"x","path":"/l"}}`), a2ui.GradeBroken, `root.children: there is no component "x"`},
 		"a tab that is not there":    {surface("", `{"id":"root","component":"Tabs","tabs":[{"title":"a","child":"x"}]}`), a2ui.GradeBroken, `root.tabs: there is no component "x"`},
-		"a component within itself":  {surface("", `{"id":"root","component":"Card","child":"a"}`, `{"id":"a","component":"Row","children":["root"]}`), a2ui.GradeBroken, "within itself"},
+		"a component within itself":  {surface("", `{"id":"root","component":"Card","child":"a"}`, `{"id":"a","component":"Row","children":["root"]}`), a2ui.GradeBroken, "contains itself"},
 		"one that doubles":           {surface("", many...), a2ui.GradeBroken, "draws more than"},
 		"one too deep":               {surface("", deep...), a2ui.GradeBroken, "components deep"},
 		"two chains, one too deep":   {surface("", joined...), a2ui.GradeBroken, "components deep"},
 		"too big":                    {surface(`{"a":"`+strings.Repeat("x", a2ui.MaxBytes)+`"}`, `{"id":"root","component":"Divider"}`), a2ui.GradeBroken, "KiB"},
-		"a property that is missing": {surface("", `{"id":"root","component":"Text"}`), a2ui.GradeWrong, "root.text: Text needs it"},
+		"a property that is missing": {surface("", `{"id":"root","component":"Text"}`), a2ui.GradeWrong, "root.text: Text requires it"},
 		"one that it does not have":  {surface("", `{"id":"root","component":"Text","text":"a","onclick":"alert(1)"}`), a2ui.GradeWrong, "root.onclick: Text has no such property"},
 		"a word that is none":        {surface("", `{"id":"root","component":"Text","text":"a","variant":"h9"}`), a2ui.GradeWrong, "one of h1"},
 		"a number as text":           {surface("", `{"id":"root","component":"Text","text":1}`), a2ui.GradeWrong, "a text"},
@@ -136,7 +136,7 @@ func TestCheckNamesProblems(t *testing.T) {
 		"an unknown component":       {surface("", `{"id":"root","component":"Chart"}`), a2ui.GradeUnknown, "no component Chart"},
 		"an unknown namespace":       {surface("", `{"id":"root","component":"foo:Bar","x":1}`), a2ui.GradeUnknown, "the namespace foo"},
 		"unknown in its namespace":   {surface("", `{"id":"root","component":"googlemaps:Street"}`), a2ui.GradeUnknown, "has no component Street"},
-		"a name that is none":        {surface("", `{"id":"root","component":"a:b:c"}`), a2ui.GradeUnknown, "no component's name"},
+		"a name that is none":        {surface("", `{"id":"root","component":"a:b:c"}`), a2ui.GradeUnknown, "is not the name of a component"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

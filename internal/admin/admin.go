@@ -14,6 +14,8 @@
 //   - admin.go: the interfaces that most routes use, Options, and the outermost handler
 //   - routes.go: how an operation is registered and how its errors leave
 //   - scope.go: the scope that each operation requires; the only place that decides it
+//   - list.go: how lists page, sort and search
+//   - answers.go: ETag, 304 and compression
 //   - problem.go: errors as RFC 9457 problems
 //   - precondition.go: versions of stored things, ETag and If-Match
 //   - event_stream.go: answers that are streams of server-sent events
@@ -121,6 +123,9 @@ type Tools interface {
 	// search for, or "" for everything. With a role, it lists the tools for that role and
 	// those for all roles.
 	Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool
+	// CountTokens returns the number of tools of a server that p sees, and an estimate of
+	// the tokens that their definitions use in a model's context.
+	CountTokens(p *junctor.Principal, server string) (tools, tokens int)
 	// ToolProblems lists the tools that a server lists and that were left out or changed.
 	ToolProblems(p *junctor.Principal, server string) []ToolProblem
 	// Tool returns one tool by its exposed name, with its schema and classification.
@@ -139,22 +144,23 @@ type Runner interface {
 
 // Calls reads the records of calls, newest first.
 type Calls interface {
-	// Calls returns a page, and the cursor of the next one; "" on the last.
-	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
-	// Tail begins to follow the calls that the principal may see. The caller has to close
-	// it.
-	Tail(p *junctor.Principal) Tail
+	// RecentCalls returns the calls that are kept in memory, also those that run or that
+	// the history does not have yet, newest first. more reports that there are further
+	// ones.
+	RecentCalls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, more bool, err error)
+	// Tail begins to follow the calls that the principal may see and match selects; nil
+	// selects all. match receives calls in the form in which the principal may read them.
+	// The caller has to close the tail.
+	Tail(p *junctor.Principal, match func(*junctor.Call) bool) Tail
 	// CallAccess returns which calls the principal may see, and how much of them.
 	CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error)
 }
 
-// CallFilter selects calls. Zero members do not filter.
+// CallFilter selects calls in memory. Zero members do not filter.
 type CallFilter struct {
-	CallsOf
-	View   string
-	Status junctor.Status
+	HistoryFilter
 	Limit  int
-	Cursor string
+	Before junctor.CallPosition // only calls behind it in the list
 }
 
 // Secrets stores the credentials that users entrust to this instance. No method returns a
@@ -182,6 +188,8 @@ type History interface {
 	Flush(ctx context.Context) error
 	// Query returns a page of calls, newest first.
 	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
+	// Known returns those of the ids that are of calls in the history of the tenant.
+	Known(ctx context.Context, tenant junctor.TenantID, ids []string) (map[string]bool, error)
 	// Get returns one call; not_found if there is none that access allows.
 	Get(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error)
 	// Export writes all calls that match to w, newest first. An error after the first byte
@@ -254,8 +262,10 @@ type Options struct {
 	Deliveries Deliveries
 	Rooms      Rooms
 	Settings   func() []Setting
-	Version    string
-	Log        *slog.Logger
+	// WatchCatalog begins to collect changes of the catalog.
+	WatchCatalog func() CatalogChanges
+	Version      string
+	Log          *slog.Logger
 }
 
 // New returns the handler of everything below Prefix. Registering the routes costs
@@ -299,6 +309,7 @@ func New(o Options) (*Handler, error) {
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},
+		{"WatchCatalog", o.WatchCatalog == nil},
 	} {
 		if part.missing {
 			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)

@@ -25,19 +25,19 @@ func TestRoutes(t *testing.T) {
 		status                           int
 		want                             string
 	}{
-		{"servers", "tools:read", "GET", "/servers", "", 200, `{"items":[` + server + `]}`},
+		{"servers", "tools:read", "GET", "/servers", "", 200, `{"items":[` + strings.TrimSuffix(server, "}") + `,"tools":1,"tokens":10}],"total":1}`},
 		{"server", "tools:read", "GET", "/servers/demo", "", 200, strings.TrimSuffix(server, "}") + `,"era":"modern","tools":["echo"],"diagnostics":{"connected":true,"era":"modern","tools":1,"resources":0,"templates":0,"prompts":0,"sessions":0,"parked":0}}`},
 		{"switch off", "servers:write", "PATCH", "/servers/demo", `{"state":"inactive"}`, 200, strings.Replace(server, "active", "inactive", 1)},
 		{"remove", "servers:write", "DELETE", "/servers/demo", "", 204, ``},
-		{"tools", "tools:read", "GET", "/tools", "", 200, `{"items":[` + tool + `]}`},
-		{"no tools", "tools:read", "GET", "/tools?server=demo&q=nothing", "", 200, `{"items":[]}`},
-		{"search", "tools:read", "GET", "/tools?server=demo&q=ec", "", 200, `{"items":[` + tool + `]}`},
+		{"tools", "tools:read", "GET", "/tools", "", 200, `{"items":[` + tool + `],"total":1}`},
+		{"no tools", "tools:read", "GET", "/tools?server=demo&q=nothing", "", 200, `{"items":[],"total":0}`},
+		{"search", "tools:read", "GET", "/tools?server=demo&q=ec", "", 200, `{"items":[` + tool + `],"total":1}`},
 		{"tool", "tools:read", "GET", "/tools/demo__echo", "", 200, tool},
 		{"call", "tools:call", "POST", "/tools/demo__echo/call", `{"arguments":{"n":12345678901234567890},"version":"2"}`, 200, `{"content":[],"got":{"n":12345678901234567890},"version":"2"}`},
 		{"call without arguments", "tools:call", "POST", "/tools/demo__echo/call", `{}`, 200, `{"content":[],"got":null,"version":""}`},
-		{"keys", "keys:write", "GET", "/keys", "", 200, `{"items":[]}`},
-		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"more"}`},
-		{"settings", "admin", "GET", "/settings", "", 200, `{"items":[{"name":"listen","value":"127.0.0.1:8717","source":"default"}]}`},
+		{"keys", "keys:write", "GET", "/keys", "", 200, `{"items":[],"total":0}`},
+		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"` + moreCalls + `"}`},
+		{"settings", "admin", "GET", "/settings", "", 200, `{"items":[{"name":"listen","value":"127.0.0.1:8717","source":"default"}],"total":1}`},
 		{"whoami", "tools:read", "GET", "/whoami", "", 200, `{"tenant":"default","issuer":"key","subject":"k1","name":"test","scopes":["tools:read"]}`},
 	}
 	for _, tt := range tests {
@@ -90,6 +90,7 @@ func TestRefusals(t *testing.T) {
 		{"no JSON", "admin", "PATCH", "/servers/demo", `{`, 400, junctor.CodeInvalid, "", "body", ""},
 		{"no body", "admin", "PATCH", "/servers/demo", ``, 400, junctor.CodeInvalid, "body", "", ""},
 		{"arguments that are no object", "admin", "POST", "/tools/x/call", `{"arguments":[1]}`, 422, junctor.CodeInvalid, "object", "body", "/arguments"},
+		{"unknown cursor", "admin", "GET", "/calls?cursor=page2", "", 422, junctor.CodeInvalid, "cursor", "", ""},
 		{"unknown parameter", "admin", "GET", "/calls?tol=x", "", 422, junctor.CodeInvalid, "unknown", "query", "/tol"},
 		{"unknown server", "tools:read", "GET", "/tools?server=other", "", 422, junctor.CodeInvalid, "junctor server ls", "", ""},
 		{"unknown status", "admin", "GET", "/calls?status=odd", "", 422, junctor.CodeInvalid, "running", "query", "/status"},
@@ -276,14 +277,22 @@ func TestCallFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	h := w.handler(t)
-	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&entry_point=mcp&view=v1&status=denied&since=2026-01-01T00:00:00Z&limit=7&cursor=abc", "")
+	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&entry_point=mcp&view=v1&status=denied&kind=tool&text=x&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&limit=7&cursor="+moreCalls, "")
 	want := CallFilter{
-		CallsOf: CallsOf{
-			Tool: "demo__echo", Server: "demo", User: "gone", Agent: "qa", Caller: "k1", EntryPoint: junctor.EntryMCP, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		HistoryFilter: HistoryFilter{
+			CallsOf: CallsOf{
+				Tool: "demo__echo", Server: "demo", User: "gone", Agent: "qa", Caller: "k1", EntryPoint: junctor.EntryMCP, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+			},
+			View: "v1", Kind: junctor.KindTool, Status: junctor.StatusDenied, Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "x",
 		},
-		View: "v1", Status: junctor.StatusDenied, Limit: 7, Cursor: "abc",
+		Limit: 7, Before: pastPosition(),
 	}
 	if diff := cmp.Diff(want, w.filter); diff != "" {
+		t.Error(diff)
+	}
+	past := want.toFilter()
+	past.Limit, past.Cursor, past.WithoutPayloads = 7, moreCalls, true
+	if diff := cmp.Diff(past, w.history.filter); diff != "" {
 		t.Error(diff)
 	}
 	ask(h, "audit:read", "GET", "/calls", "")

@@ -177,6 +177,12 @@ type CreatedAgent struct {
 	Token string `json:"key" doc:"The agent's key. It is not shown again."`
 }
 
+// agentListQuery is the query of a list of one agent.
+type agentListQuery struct {
+	ListQuery
+	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
+}
+
 // agentName is the path of one agent.
 type agentName struct {
 	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
@@ -220,11 +226,11 @@ const maxAgentBody = 2 << 20
 // agent (agent_runs.go).
 func (a *api) registerAgentRoutes() {
 	tags := []string{"agents"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Summary: "List agents", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Agent], error) {
+	}, agentList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Agent, error) {
 		agents, err := a.Agents.Agents(ctx, callerOf(ctx))
-		return newPage(agents, ""), err
+		return agents, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-agent", Method: http.MethodPost, Path: "/agents", Summary: "Add an agent, and create its key", Tags: tags,
@@ -274,10 +280,26 @@ func (a *api) registerAgentRoutes() {
 	}, func(ctx context.Context, in *agentName) (*empty, error) {
 		return &empty{}, a.Agents.RemoveAgent(ctx, callerOf(ctx), in.Name)
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-agent-tools", Method: http.MethodGet, Path: "/agents/{name}/tools", Summary: "List the tools that an agent can call", Tags: tags,
-	}, func(ctx context.Context, in *agentName) (*pageResponse[junctor.Tool], error) {
+	}, toolList(), func(ctx context.Context, in *agentListQuery) ([]junctor.Tool, error) {
 		tools, err := a.Agents.AgentTools(ctx, callerOf(ctx), in.Name)
-		return newPage(tools, ""), err
+		return tools, err
 	})
+}
+
+// agentList is the shape of list-agents.
+func agentList() listShape[junctor.Agent] {
+	return listShape[junctor.Agent]{
+		id: func(v *junctor.Agent) string { return v.Name },
+		orders: []listOrder[junctor.Agent]{
+			byText("name", func(v *junctor.Agent) string { return v.Name }),
+			byText("title", func(v *junctor.Agent) string { return v.Title }),
+			byText("role", func(v *junctor.Agent) string { return string(v.Role) }),
+			byText("tier", func(v *junctor.Agent) string { return v.Tier }),
+			byTime("created_at", func(v *junctor.Agent) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Agent) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.Agent) []string { return []string{v.Name, v.Title, string(v.Role)} },
+	}
 }

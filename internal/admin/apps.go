@@ -41,11 +41,11 @@ type appResponse struct{ Body junctor.App }
 // registerAppRoutes registers the routes below /apps.
 func (a *api) registerAppRoutes() {
 	tags := []string{"apps"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-apps", Method: http.MethodGet, Path: "/apps", Summary: "List the Apps of all servers", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.App], error) {
+	}, appList(), func(ctx context.Context, _ *ListQuery) ([]junctor.App, error) {
 		list, err := a.Apps.ListApps(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-app", Method: http.MethodGet, Path: "/apps/{name}", Summary: "Show an App with its page", Tags: tags,
@@ -65,4 +65,17 @@ func (a *api) registerAppRoutes() {
 	}, func(ctx context.Context, in *appName) (*empty, error) {
 		return &empty{}, a.Apps.RevokeApproval(ctx, callerOf(ctx), in.Name)
 	})
+}
+
+// appList is the shape of list-apps.
+func appList() listShape[junctor.App] {
+	return listShape[junctor.App]{
+		id: func(v *junctor.App) string { return v.Name },
+		orders: []listOrder[junctor.App]{
+			byText("name", func(v *junctor.App) string { return v.Name }),
+			byText("title", func(v *junctor.App) string { return v.Title }),
+			byText("server", func(v *junctor.App) string { return v.Server }),
+		},
+		text: func(v *junctor.App) []string { return []string{v.Name, v.Title, v.Description, v.Server} },
+	}
 }

@@ -85,7 +85,11 @@ func (a *api) resolveTool(ctx context.Context, f *CallsOf) error {
 	}
 	isNamed := func(t junctor.Tool) bool { return t.Exposed == f.Tool || t.Name == f.Tool }
 	tools := a.Tools.Tools(callerOf(ctx), "", "", "")
-	if slices.ContainsFunc(tools, isNamed) {
+	if i := slices.IndexFunc(tools, isNamed); i >= 0 {
+		// Records have server and name. Lists of calls join them in one way only.
+		if t := tools[i]; t.Exposed == f.Tool && t.Exposed != t.Server+"__"+t.Name && (f.Server == "" || f.Server == t.Server) {
+			f.Server, f.Tool = t.Server, t.Name
+		}
 		return nil
 	}
 	// Lists of calls and grants name a tool as server/tool.
@@ -182,7 +186,8 @@ func (a *api) visibleUsers(ctx context.Context, p *junctor.Principal) ([]junctor
 // selects, or a sum over such calls.
 func (a *api) requireRecorded(ctx context.Context, f *CallsOf, what, hint string) error {
 	p := callerOf(ctx)
-	calls, _, err := a.Calls.Calls(ctx, p, CallFilter{CallsOf: *f, Limit: 1})
+	past, sums := HistoryFilter{CallsOf: *f}, usageQuery{CallsOf: *f}
+	calls, _, err := a.Calls.RecentCalls(ctx, p, CallFilter{HistoryFilter: past, Limit: 1})
 	if err != nil || len(calls) > 0 {
 		return err
 	}
@@ -190,9 +195,8 @@ func (a *api) requireRecorded(ctx context.Context, f *CallsOf, what, hint string
 	if err != nil {
 		return err
 	}
-	past, sums := HistoryFilter{CallsOf: *f}, usageQuery{CallsOf: *f}
 	one := past.toFilter()
-	one.Limit = 1
+	one.Limit, one.WithoutPayloads = 1, true
 	page, err := a.History.Query(ctx, access, one)
 	if err != nil || len(page.Calls) > 0 {
 		return err

@@ -3,11 +3,13 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
 )
 
 // MaxPage is the maximum number of items on one page of a list.
@@ -33,14 +35,36 @@ func (f *CallsOf) matches(c *junctor.Call) bool {
 		isIn(f.Agent, c.Agent) && isIn(f.Caller, c.Subject) && isIn(string(f.EntryPoint), string(c.EntryPoint)) && !c.Start.Before(f.Since)
 }
 
-// callQuery is the query of list-calls. Its members have the order of CallFilter, into
-// which it is converted.
+// callQuery is the query of list-calls and list-history.
 type callQuery struct {
-	CallsOf
-	View   string         `query:"view" maxLength:"40" doc:"Only calls that this App view made, by its ID."`
-	Status junctor.Status `query:"status" doc:"Only calls with this status."`
-	Limit  int            `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
-	Cursor string         `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
+	HistoryFilter
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
+	Cursor string `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
+}
+
+// toPageFilter returns the filter of package history with its page.
+func (q *callQuery) toPageFilter() history.Filter {
+	f := q.toFilter()
+	f.Limit, f.Cursor = q.Limit, q.Cursor
+	return f
+}
+
+// callPage is the body of a list of calls: a page, and how far a search got.
+type callPage[T any] struct {
+	Items      []T       `json:"items" nullable:"false"`
+	Next       string    `json:"next,omitempty" doc:"Value of the parameter cursor for the next page. Absent on the last page."`
+	SearchedTo time.Time `json:"searched_to,omitzero" doc:"Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search."`
+}
+
+// callPageResponse is the answer of a list of calls.
+type callPageResponse[T any] struct{ Body callPage[T] }
+
+// newCallPage returns a page whose items are never null in JSON.
+func newCallPage[T any](items []T, next string, searchedTo time.Time) *callPageResponse[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return &callPageResponse[T]{callPage[T]{items, next, searchedTo}}
 }
 
 // registerCallRoutes registers the list of calls. history.go has the routes with payloads,
@@ -48,11 +72,136 @@ type callQuery struct {
 func (a *api) registerCallRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "list-calls", Method: http.MethodGet, Path: "/calls", Summary: "List calls, newest first", Tags: []string{"calls"},
-	}, func(ctx context.Context, in *callQuery) (*pageResponse[junctor.Call], error) {
-		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
-			return nil, err
+	}, a.listCalls)
+}
+
+// listCalls joins the calls in memory with those of the history into one list. Both have
+// the order of junctor.CallPosition, and an id decides which calls are the same.
+func (a *api) listCalls(ctx context.Context, in *callQuery) (*callPageResponse[junctor.Call], error) {
+	if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
+		return nil, err
+	}
+	before, err := junctor.ParseCallCursor(in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	p := callerOf(ctx)
+	access, err := a.Calls.CallAccess(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	// Memory first: a call that leaves it meanwhile is in the history.
+	recent, more, err := a.Calls.RecentCalls(ctx, p, CallFilter{HistoryFilter: in.HistoryFilter, Limit: in.Limit, Before: before})
+	if err != nil {
+		return nil, err
+	}
+	list := callList{calls: recent, limit: in.Limit}
+	if more {
+		list.horizon = recent[len(recent)-1].Position()
+	}
+	if in.Status == junctor.StatusRunning { // the history has none
+		return list.page(), nil
+	}
+	f := in.toPageFilter()
+	f.WithoutPayloads = true
+	past, err := a.History.Query(ctx, access, f)
+	if junctor.CodeOf(err) == junctor.CodeUnavailable && in.Cursor == "" && len(recent) > 0 {
+		// The newest calls are most needed when the database is gone. The next page says so.
+		list.limitTo(recent[len(recent)-1].Position())
+		list.searchedTo = recent[len(recent)-1].Start
+		return list.page(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := list.addPast(&past); err != nil {
+		return nil, err
+	}
+	known, err := a.History.Known(ctx, p.Tenant, list.onlyInMemory(&past))
+	if err != nil {
+		return nil, err
+	}
+	list.calls = slices.DeleteFunc(list.calls, func(c junctor.Call) bool { return known[c.ID] })
+	return list.page(), nil
+}
+
+// callList is a page of calls from two sources that is being joined.
+type callList struct {
+	calls []junctor.Call
+	limit int
+	// Behind it a source has more calls than it returned; zero if there are no more.
+	horizon    junctor.CallPosition
+	searchedTo time.Time
+}
+
+// limitTo moves the horizon to a position, unless it is nearer already, and reports
+// whether it moved.
+func (l *callList) limitTo(position junctor.CallPosition) bool {
+	if position.IsZero() || !l.horizon.IsZero() && l.horizon.Compare(position) <= 0 {
+		return false
+	}
+	l.horizon = position
+	return true
+}
+
+// addPast adds a page of the history. Its copy of a call wins over the one in memory,
+// because the position of a call that an earlier process recorded is known only there;
+// the client is known only in memory.
+func (l *callList) addPast(past *history.Page) error {
+	next, err := junctor.ParseCallCursor(past.Next)
+	if err != nil {
+		return err
+	}
+	if l.limitTo(next) {
+		l.searchedTo = past.SearchedTo
+	}
+	byID := make(map[string]string, len(l.calls))
+	for i := range l.calls {
+		byID[l.calls[i].ID] = l.calls[i].Client
+	}
+	isPast := make(map[string]bool, len(past.Calls))
+	joined := make([]junctor.Call, 0, len(past.Calls)+len(l.calls))
+	for i := range past.Calls {
+		c := past.Calls[i].Call
+		c.Client, isPast[c.ID] = byID[c.ID], true
+		joined = append(joined, c)
+	}
+	for i := range l.calls {
+		if !isPast[l.calls[i].ID] {
+			joined = append(joined, l.calls[i])
 		}
-		calls, next, err := a.Calls.Calls(ctx, callerOf(ctx), CallFilter(*in))
-		return newPage(calls, next), err
-	})
+	}
+	slices.SortFunc(joined, func(a, b junctor.Call) int { return a.Position().Compare(b.Position()) })
+	if !l.horizon.IsZero() {
+		joined = slices.DeleteFunc(joined, func(c junctor.Call) bool { return c.Position().Compare(l.horizon) > 0 })
+	}
+	l.calls = joined
+	return nil
+}
+
+// onlyInMemory returns the ids of calls that have ended and that the page of the history
+// lacks. If the history has them nevertheless, it has them at another position.
+func (l *callList) onlyInMemory(past *history.Page) (ids []string) {
+	isPast := make(map[string]bool, len(past.Calls))
+	for i := range past.Calls {
+		isPast[past.Calls[i].ID] = true
+	}
+	for i := range l.calls {
+		if c := &l.calls[i]; c.Status != junctor.StatusRunning && !isPast[c.ID] {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// page returns the page that was joined.
+func (l *callList) page() *callPageResponse[junctor.Call] {
+	if len(l.calls) > l.limit {
+		l.calls = l.calls[:l.limit]
+		return newCallPage(l.calls, l.calls[l.limit-1].Position().Cursor(), time.Time{})
+	}
+	if len(l.calls) == l.limit {
+		l.searchedTo = time.Time{}
+	}
+	return newCallPage(l.calls, l.horizon.Cursor(), l.searchedTo)
 }

@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"math"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -65,12 +67,12 @@ type chainAgentOutput struct{ Body junctor.ChainAgent }
 // registerChainRoutes registers the routes below /chains.
 func (a *api) registerChainRoutes() {
 	tags := []string{"chains"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-chains", Method: http.MethodGet, Path: "/chains", Tags: tags,
 		Summary: "List the chains whose agent registries are followed, with their progress",
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.ChainStatus], error) {
+	}, chainList(), func(ctx context.Context, _ *ListQuery) ([]junctor.ChainStatus, error) {
 		list, err := a.Chains.Chains(ctx, callerOf(ctx).Tenant)
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-chain-events", Method: http.MethodGet, Path: "/chains/events", Tags: tags,
@@ -79,12 +81,12 @@ func (a *api) registerChainRoutes() {
 		list, err := a.Chains.ChainEvents(ctx, callerOf(ctx).Tenant, ChainEventFilter(*in))
 		return newPage(list, ""), err
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-chain-agents", Method: http.MethodGet, Path: "/chains/agents", Tags: tags,
 		Summary: "List discovered agents, with their registrations",
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.ChainAgent], error) {
+	}, chainAgentList(), func(ctx context.Context, _ *ListQuery) ([]junctor.ChainAgent, error) {
 		list, err := a.Chains.ChainAgents(ctx, callerOf(ctx).Tenant)
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "find-chain-agent", Method: http.MethodPost, Path: "/chains/agents/find", Tags: tags,
@@ -102,4 +104,32 @@ func (a *api) registerChainRoutes() {
 	}, func(ctx context.Context, in *rewindChainInput) (*empty, error) {
 		return nil, a.Chains.RewindChain(ctx, callerOf(ctx).Tenant, in.Name, in.Body.To)
 	})
+}
+
+// chainList is the shape of list-chains.
+func chainList() listShape[junctor.ChainStatus] {
+	return listShape[junctor.ChainStatus]{
+		id: func(v *junctor.ChainStatus) string { return v.Name },
+		orders: []listOrder[junctor.ChainStatus]{
+			byText("name", func(v *junctor.ChainStatus) string { return v.Name }),
+			byNumber("lag", func(v *junctor.ChainStatus) int64 { return int64(min(v.Lag, math.MaxInt64)) }),
+		},
+		text: func(v *junctor.ChainStatus) []string { return []string{v.Name, v.Node, v.Error} },
+	}
+}
+
+// chainAgentList is the shape of list-chain-agents.
+func chainAgentList() listShape[junctor.ChainAgent] {
+	return listShape[junctor.ChainAgent]{
+		id: func(v *junctor.ChainAgent) string { return v.Agent },
+		orders: []listOrder[junctor.ChainAgent]{
+			byText("agent", func(v *junctor.ChainAgent) string { return v.Agent }),
+			byText("name", func(v *junctor.ChainAgent) string { return v.Name }),
+			byText("endpoint", func(v *junctor.ChainAgent) string { return v.Endpoint }),
+			byTime("discovered_at", func(v *junctor.ChainAgent) time.Time { return v.DiscoveredAt }),
+		},
+		text: func(v *junctor.ChainAgent) []string {
+			return []string{v.Agent, v.Name, v.Description, v.Endpoint, v.Chain}
+		},
+	}
 }

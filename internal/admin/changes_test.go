@@ -1,100 +1,78 @@
 package admin
 
 import (
-	"net/http"
+	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Every operation that may change something is recorded, or is on the list of those that do
-// not, with a reason. An operation that was removed is on neither.
-func TestEveryChangeIsRecorded(t *testing.T) {
+// A notice of a change reaches admins of the tenant and whoever made the change, and nobody
+// else.
+func TestChangesReachWhoMayKnowThem(t *testing.T) {
 	t.Parallel()
-	a := newAPI(newWorld().options())
-	seen := map[string]bool{}
-	for _, op := range operations(a) {
-		if op.Method == http.MethodGet {
-			continue
-		}
-		spec, recorded := changeSpecs()[op.OperationID]
-		reason, unrecorded := unrecordedOperations()[op.OperationID]
-		seen[op.OperationID] = true
-		switch {
-		case recorded == unrecorded:
-			t.Errorf("%s %s: the operation %s has to be in changeSpecs or in unrecordedOperations", op.Method, op.Path, op.OperationID)
-		case unrecorded && reason == "":
-			t.Errorf("%s: no reason", op.OperationID)
-		case recorded && !spec.steps && spec.object == "":
-			t.Errorf("%s: no kind of object", op.OperationID)
-		}
-		for _, name := range spec.path {
-			if !strings.Contains(op.Path, "{"+name+"}") {
-				t.Errorf("%s: the path %s has no parameter %s", op.OperationID, op.Path, name)
-			}
-		}
+	person := func(tenant junctor.TenantID, id string, scopes ...junctor.Scope) *junctor.Principal {
+		return &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerUser, Subject: id, User: id, Scopes: scopes}
 	}
-	for id := range changeSpecs() {
-		if !seen[id] {
-			t.Errorf("changeSpecs: there is no operation %s", id)
-		}
+	owner := person("a", "owner", junctor.ScopeServersWrite, junctor.ScopeAuditRead)
+	agent := person("a", "agent", junctor.ScopeAdmin)
+	agent.Agent = "helper"
+	readers := map[string]struct {
+		p    *junctor.Principal
+		sees []string
+	}{
+		"whoever made it": {owner, []string{"servers"}},
+		"an admin":        {person("a", "root", junctor.ScopeAdmin), []string{"keys", "servers"}},
+		"another user":    {person("a", "other", junctor.ScopeAuditRead, junctor.ScopeServersWrite), nil},
+		"an agent":        {agent, nil},
+		"another tenant":  {person("b", "root", junctor.ScopeAdmin), nil},
+		"a namesake":      {person("b", "owner", junctor.ScopeServersWrite), nil},
 	}
-	for id := range unrecordedOperations() {
-		if !seen[id] {
-			t.Errorf("unrecordedOperations: there is no operation %s", id)
+	var hub changeHub
+	watchers := map[string]*changeWatcher{}
+	for name, r := range readers {
+		watchers[name] = hub.watch(r.p.Tenant)
+	}
+	for range 3 { // equal changes are merged
+		hub.note(owner, "servers")
+	}
+	hub.note(person("a", "root", junctor.ScopeAdmin), "keys")
+	for name, r := range readers {
+		w, lists := watchers[name], map[string]bool{}
+		if len(w.pending) > 2 || len(w.ready) != min(len(w.pending), 1) {
+			t.Errorf("%s: %d changes wait, %d signals", name, len(w.pending), len(w.ready))
 		}
+		w.take(r.p, lists)
+		if got := slices.Sorted(maps.Keys(lists)); !slices.Equal(got, r.sees) {
+			t.Errorf("%s is notified of %q, not of %q", name, got, r.sees)
+		}
+		if w.take(r.p, map[string]bool{}); len(w.pending) != 0 {
+			t.Errorf("%s is notified again", name)
+		}
+		w.stop()
+	}
+	if len(hub.watchers) != 0 {
+		t.Error("a watcher is left")
 	}
 }
 
-// changedBy returns the changes that requests left.
-func (w *world) changedBy(t *testing.T, scopes string, requests ...[3]string) []junctor.AdminChange {
-	t.Helper()
-	w.changed.changes = nil
-	h := w.handler(t)
-	for _, r := range requests {
-		if rec := ask(h, scopes, r[0], r[1], r[2]); rec.Code >= 500 {
-			t.Fatalf("%v: %d %s", r, rec.Code, rec.Body)
+// A successful change names the list that it changes; calls and conversations change none.
+func TestChangedList(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ method, operation, path, want string }{
+		{"POST", "create-server", "/servers", "servers"},
+		{"POST", "disable-server", "/servers/{id}/disable", "servers"},
+		{"DELETE", "delete-key", "/keys/{id}", "keys"},
+		{"PUT", "put-role", "/roles/{role}", "roles"},
+		{"POST", "apply", "/apply", allLists},
+		{"POST", "add-pack", "/packs/{name}", allLists},
+		{"GET", "list-servers", "/servers", ""},
+		{"POST", "call-tool", "/tools/{name}/call", ""},
+		{"POST", "run-room", "/rooms/{id}/runs", ""},
+	} {
+		if got := changedList(c.method, c.operation, c.path); got != c.want {
+			t.Errorf("%s changes the list %q, not %q", c.operation, got, c.want)
 		}
-	}
-	return w.changed.changes
-}
-
-func TestChangeHasBothValues(t *testing.T) {
-	t.Parallel()
-	list := newWorld().changedBy(t, "servers:write", [3]string{"PATCH", "/servers/demo", `{"state":"inactive"}`}, [3]string{"DELETE", "/servers/demo", ""}, [3]string{"DELETE", "/servers/demo", ""})
-	if len(list) != 2 { // the second removal was refused
-		t.Fatalf("%+v", list)
-	}
-	patched, removed := list[0], list[1]
-	if patched.Action != "patch-server" || patched.Object != "server" || patched.ObjectID != "demo" || patched.Status != junctor.ChangeDone || patched.Subject != "k1" || patched.EntryPoint != junctor.ChangeByAPI {
-		t.Errorf("%+v", patched)
-	}
-	if !strings.Contains(string(patched.Before), `"active"`) || !strings.Contains(string(patched.After), `"inactive"`) {
-		t.Errorf("%s %s", patched.Before, patched.After)
-	}
-	if removed.After != nil || string(removed.Before) != string(patched.After) {
-		t.Errorf("%s %s", removed.Before, removed.After)
-	}
-}
-
-// A new key is recorded by its ID, and its token is nowhere.
-func TestChangeHasNoToken(t *testing.T) {
-	t.Parallel()
-	list := newWorld().changedBy(t, "keys:write,tools:read", [3]string{"POST", "/keys", `{"name":"ci","scopes":["tools:read"]}`})
-	if len(list) != 1 || list[0].ObjectID != "k9" || list[0].Before != nil || !strings.Contains(string(list[0].After), `"ci"`) || strings.Contains(string(list[0].After), "jn_abc_secret") {
-		t.Errorf("%+v", list)
-	}
-}
-
-// What cannot be recorded is not changed.
-func TestUnrecordableChangeIsRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld()
-	w.changed.fails = junctor.Errorf(junctor.CodeUnavailable, "the database is locked")
-	rec := ask(w.handler(t), "servers:write", "DELETE", "/servers/demo", "")
-	if rec.Code != http.StatusServiceUnavailable || !slices.ContainsFunc(w.servers, func(s junctor.Server) bool { return s.ID == "demo" }) {
-		t.Errorf("%d %s, %+v", rec.Code, rec.Body, w.servers)
 	}
 }

@@ -58,14 +58,14 @@ type (
 // leaves the documents out; the route of one catalog has its document.
 func (a *api) registerComponentCatalogRoutes() {
 	tags := []string{"component catalogs"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-component-catalogs", Method: http.MethodGet, Path: "/component-catalogs", Summary: "List the component catalogs that agents may answer with", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[ComponentCatalog], error) {
+	}, componentCatalogList(), func(ctx context.Context, _ *ListQuery) ([]ComponentCatalog, error) {
 		list, err := a.ComponentCatalogs.ComponentCatalogs(ctx, callerOf(ctx))
 		for i := range list {
 			list[i].Document = nil
 		}
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-component-catalog", Method: http.MethodGet, Path: "/component-catalogs/{name}", Summary: "Show a component catalog with its document", Tags: tags,
@@ -107,4 +107,17 @@ func (a *api) componentCatalog(ctx context.Context, name string) (ComponentCatal
 		}
 	}
 	return ComponentCatalog{}, junctor.Errorf(junctor.CodeNotFound, "unknown component catalog %q; GET %s/component-catalogs lists the catalogs", name, Prefix)
+}
+
+// componentCatalogList is the shape of list-component-catalogs.
+func componentCatalogList() listShape[ComponentCatalog] {
+	return listShape[ComponentCatalog]{
+		id: func(v *ComponentCatalog) string { return v.Name },
+		orders: []listOrder[ComponentCatalog]{
+			byText("name", func(v *ComponentCatalog) string { return v.Name }),
+			byText("title", func(v *ComponentCatalog) string { return v.Title }),
+			byTime("updated_at", func(v *ComponentCatalog) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *ComponentCatalog) []string { return []string{v.Name, v.Title, v.About, v.ID} },
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +21,7 @@ type Consents interface {
 
 // consentQuery is the query of list-consents.
 type consentQuery struct {
+	ListQuery
 	User string `query:"user" maxLength:"100" doc:"Only the consents of this user, by id or name."`
 }
 
@@ -31,12 +33,12 @@ type consentID struct {
 // registerConsentRoutes registers the routes below /consents.
 func (a *api) registerConsentRoutes() {
 	tags := []string{"consents"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-consents", Method: http.MethodGet, Path: "/consents", Tags: tags,
 		Summary: "List the OAuth consents that users granted to programs: for admins all, for other users their own",
-	}, func(ctx context.Context, in *consentQuery) (*pageResponse[junctor.Consent], error) {
+	}, consentList(), func(ctx context.Context, in *consentQuery) ([]junctor.Consent, error) {
 		list, err := a.listConsents(ctx, in.User)
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "delete-consent", Method: http.MethodDelete, Path: "/consents/{id}", Summary: "Revoke a consent and all tokens of the program", Tags: tags,
@@ -61,4 +63,18 @@ func (a *api) listConsents(ctx context.Context, user string) ([]junctor.Consent,
 		return nil, err
 	}
 	return a.Consents.ListConsents(ctx, callerOf(ctx).Tenant, user)
+}
+
+// consentList is the shape of list-consents.
+func consentList() listShape[junctor.Consent] {
+	return listShape[junctor.Consent]{
+		id: func(v *junctor.Consent) string { return v.ID },
+		orders: []listOrder[junctor.Consent]{
+			byTime("created_at", func(v *junctor.Consent) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Consent) time.Time { return v.UpdatedAt }),
+			byTime("last_used_at", func(v *junctor.Consent) time.Time { return v.LastUsedAt }),
+			byText("client_name", func(v *junctor.Consent) string { return v.ClientName }),
+		},
+		text: func(v *junctor.Consent) []string { return []string{v.Client, v.ClientName, v.Resource} },
+	}
 }

@@ -54,14 +54,14 @@ type putCredential struct {
 func (a *api) registerCredentialRoutes() {
 	tags := []string{"credentials"}
 	const path = "/servers/{id}/credentials/me"
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-my-credentials", Method: http.MethodGet, Path: "/me/credentials", Summary: "List the servers that require my credentials, and the credentials that I entered", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[MyCredential], error) {
+	}, myCredentialList(), func(ctx context.Context, _ *ListQuery) ([]MyCredential, error) {
 		if _, err := requireUser(callerOf(ctx)); err != nil {
 			return nil, err
 		}
 		list, err := a.Credentials.MyCredentials(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-my-credential", Method: http.MethodGet, Path: path, Summary: "Show my credentials for a server, without the secret", Tags: tags,
@@ -96,4 +96,16 @@ func (a *api) registerCredentialRoutes() {
 		}
 		return &empty{}, a.Credentials.RemoveMyCredential(ctx, callerOf(ctx), in.ID)
 	})
+}
+
+// myCredentialList is the shape of list-my-credentials.
+func myCredentialList() listShape[MyCredential] {
+	return listShape[MyCredential]{
+		id: func(v *MyCredential) string { return v.Server },
+		orders: []listOrder[MyCredential]{
+			byText("server", func(v *MyCredential) string { return v.Server }),
+			byTime("updated_at", func(v *MyCredential) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *MyCredential) []string { return []string{v.Server} },
+	}
 }

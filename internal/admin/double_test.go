@@ -178,6 +178,8 @@ func (w *world) Tools(_ *junctor.Principal, server, query string, role junctor.R
 	return []junctor.Tool{echoTool()}
 }
 
+func (w *world) CountTokens(*junctor.Principal, string) (tools, tokens int) { return 1, 10 }
+
 func (w *world) ToolProblems(*junctor.Principal, string) []ToolProblem { return nil }
 
 func (w *world) Tool(_ context.Context, _ *junctor.Principal, name string) (junctor.Tool, error) {
@@ -195,11 +197,11 @@ func (w *world) CallTool(ctx context.Context, _ *junctor.Principal, name, versio
 	return w.run(ctx, name, version, arguments)
 }
 
-func (w *world) Calls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, string, error) {
+func (w *world) RecentCalls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.filter = f
-	return slices.Clone(w.calls), "more", nil
+	return slices.Clone(w.calls), false, nil
 }
 
 func (w *world) Run(ctx context.Context, _ *junctor.Principal, in Run, sink RunSink) (RunResult, error) {
@@ -216,18 +218,23 @@ func (w *world) Offer(context.Context, *junctor.Principal, string) (Offer, error
 // tail gives what the test puts into it.
 type tail chan junctor.Call
 
-func (t tail) Next(ctx context.Context, wait time.Duration) ([]junctor.Call, int) {
-	select {
-	case c := <-t:
-		return []junctor.Call{c}, 0
-	case <-time.After(wait):
-	case <-ctx.Done():
-	}
-	return nil, 0
-}
-func (t tail) Close() {}
+func (tail) Wait(context.Context, time.Duration) {}
 
-func (w *world) Tail(*junctor.Principal) Tail { return w.tail }
+func (t tail) AppendCalls(_ context.Context, _ *junctor.Principal, b []byte) ([]byte, int, error) {
+	text, err := json.Marshal(<-t)
+	return append(b, text...), 0, err
+}
+
+func (tail) Close() {}
+
+// noCatalogChanges is a catalog that does not change.
+type noCatalogChanges struct{}
+
+func (noCatalogChanges) Ready() <-chan struct{}       { return nil }
+func (noCatalogChanges) Take(*junctor.Principal) bool { return false }
+func (noCatalogChanges) Stop()                        {}
+
+func (w *world) Tail(*junctor.Principal, func(*junctor.Call) bool) Tail { return w.tail }
 
 func (w *world) CallAccess(_ context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
 	return junctor.AllCalls(p.Tenant), nil
@@ -269,8 +276,9 @@ func (w *world) options() Options {
 		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Changes: &w.changed, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
-		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
-		Version:  "v0.0.0-test",
+		WatchCatalog: func() CatalogChanges { return noCatalogChanges{} },
+		Settings:     func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
+		Version:      "v0.0.0-test",
 	}
 }
 

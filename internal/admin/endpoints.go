@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -40,6 +41,7 @@ type agentTokenResponse = versionedResponse[StoredToken]
 
 // agentTokenQuery is the query of list-agent-tokens.
 type agentTokenQuery struct {
+	ListQuery
 	Agent string `query:"agent" maxLength:"300" doc:"Only endpoints of this agent."`
 }
 
@@ -61,11 +63,11 @@ type laneName struct {
 // agents.
 func (a *api) registerEndpointRoutes() {
 	tags := []string{"endpoints"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-endpoints", Method: http.MethodGet, Path: "/endpoints", Summary: "List the delivery endpoints that have waiting deliveries or are paused", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[queue.Lane], error) {
+	}, laneList(), func(ctx context.Context, _ *ListQuery) ([]queue.Lane, error) {
 		list, err := a.Deliveries.Lanes(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "stop-endpoint", Method: http.MethodPost, Path: "/endpoints/stop", Summary: "Pause a delivery endpoint: its deliveries are held", Tags: tags,
@@ -79,11 +81,11 @@ func (a *api) registerEndpointRoutes() {
 	}, func(ctx context.Context, in *laneName) (*empty, error) {
 		return &empty{}, a.Deliveries.StartLane(ctx, callerOf(ctx).Tenant, in.Body.Endpoint)
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-agent-tokens", Method: http.MethodGet, Path: "/agent-tokens", Summary: "List agents' own endpoints, without their tokens", Tags: tags,
-	}, func(ctx context.Context, in *agentTokenQuery) (*pageResponse[junctor.AgentEndpoint], error) {
+	}, agentEndpointList(), func(ctx context.Context, in *agentTokenQuery) ([]junctor.AgentEndpoint, error) {
 		list, err := a.Deliveries.AgentEndpoints(ctx, callerOf(ctx).Tenant, in.Agent)
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "put-agent-token", Method: http.MethodPut, Path: "/agent-tokens/{agent}", Summary: "Store an agent's own endpoint and its token; deliveries that were held because it was missing resume", Tags: tags,
@@ -114,4 +116,33 @@ func (a *api) registerEndpointRoutes() {
 	}, func(ctx context.Context, in *agentTokenName) (*empty, error) {
 		return &empty{}, a.Deliveries.RemoveAgentEndpoint(ctx, callerOf(ctx).Tenant, in.Agent, in.URL)
 	})
+}
+
+// laneList is the shape of list-endpoints.
+func laneList() listShape[queue.Lane] {
+	return listShape[queue.Lane]{
+		id: func(v *queue.Lane) string { return v.Name },
+		orders: []listOrder[queue.Lane]{
+			byText("endpoint", func(v *queue.Lane) string { return v.Name }),
+			byText("state", func(v *queue.Lane) string { return string(v.State) }),
+			byNumber("deliveries", func(v *queue.Lane) int64 { return int64(v.Jobs) }),
+			byTime("changed_at", func(v *queue.Lane) time.Time { return v.ChangedAt }),
+		},
+		text: func(v *queue.Lane) []string { return []string{v.Name, v.Reason} },
+	}
+}
+
+// agentEndpointList is the shape of list-agent-tokens.
+func agentEndpointList() listShape[junctor.AgentEndpoint] {
+	return listShape[junctor.AgentEndpoint]{
+		id: func(v *junctor.AgentEndpoint) string { return v.Agent + "\n" + v.Origin },
+		orders: []listOrder[junctor.AgentEndpoint]{
+			byTime("updated_at", func(v *junctor.AgentEndpoint) time.Time { return v.UpdatedAt }),
+			byTime("created_at", func(v *junctor.AgentEndpoint) time.Time { return v.CreatedAt }),
+			byText("agent", func(v *junctor.AgentEndpoint) string { return v.Agent }),
+			byText("url", func(v *junctor.AgentEndpoint) string { return v.URL }),
+		},
+		newest: true,
+		text:   func(v *junctor.AgentEndpoint) []string { return []string{v.Agent, v.URL} },
+	}
 }

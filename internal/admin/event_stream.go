@@ -50,10 +50,15 @@ func (e *eventStream) sendEvent(name string, v any) {
 	if err != nil {
 		b = []byte(`{"code":"internal","detail":"cannot write the response"}`)
 	}
+	e.send(slices.Concat([]byte("event: "+name+"\ndata: "), b, []byte("\n\n")))
+}
+
+// send writes the text of events and flushes it. It keeps no reference to the text.
+func (e *eventStream) send(text []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.writeHead()
-	_, _ = e.w.Write(slices.Concat([]byte("event: "+name+"\ndata: "), b, []byte("\n\n")))
+	_, _ = e.w.Write(text)
 	_ = e.rc.Flush()
 }
 

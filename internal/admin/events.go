@@ -221,11 +221,11 @@ type sourceResponse = versionedResponse[junctor.Source]
 // registerSourceRoutes registers the routes below /sources.
 func (a *api) registerSourceRoutes() {
 	tags := []string{"sources"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-sources", Method: http.MethodGet, Path: "/sources", Summary: "List event sources", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Source], error) {
+	}, sourceList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Source, error) {
 		list, err := a.Events.Sources(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-source", Method: http.MethodPost, Path: "/sources", Summary: "Add an event source", Tags: tags, DefaultStatus: http.StatusCreated,
@@ -303,11 +303,11 @@ type cronQuery struct {
 // registerScheduleRoutes registers the routes below /schedules.
 func (a *api) registerScheduleRoutes() {
 	tags := []string{"schedules"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/schedules", Summary: "List schedules", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Schedule], error) {
+	}, scheduleList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Schedule, error) {
 		list, err := a.Events.Schedules(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-schedule-times", Method: http.MethodGet, Path: "/schedules/times", Summary: "List the next times of a cron expression", Tags: tags,
@@ -339,4 +339,35 @@ func (a *api) registerScheduleRoutes() {
 	}, func(ctx context.Context, in *scheduleName) (*empty, error) {
 		return &empty{}, a.Events.RemoveSchedule(ctx, callerOf(ctx), in.Name)
 	})
+}
+
+// sourceList is the shape of list-sources.
+func sourceList() listShape[junctor.Source] {
+	return listShape[junctor.Source]{
+		id: func(v *junctor.Source) string { return v.ID },
+		orders: []listOrder[junctor.Source]{
+			byText("id", func(v *junctor.Source) string { return v.ID }),
+			byText("title", func(v *junctor.Source) string { return v.Title }),
+			byText("style", func(v *junctor.Source) string { return string(v.Style) }),
+			byTime("created_at", func(v *junctor.Source) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Source) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.Source) []string { return []string{v.ID, v.Title, string(v.Style)} },
+	}
+}
+
+// scheduleList is the shape of list-schedules.
+func scheduleList() listShape[junctor.Schedule] {
+	return listShape[junctor.Schedule]{
+		id: func(v *junctor.Schedule) string { return v.Name },
+		orders: []listOrder[junctor.Schedule]{
+			byText("name", func(v *junctor.Schedule) string { return v.Name }),
+			byText("type", func(v *junctor.Schedule) string { return v.Type }),
+			byTime("next_at", func(v *junctor.Schedule) time.Time { return v.NextAt }),
+			byTime("last_at", func(v *junctor.Schedule) time.Time { return v.LastAt }),
+			byTime("created_at", func(v *junctor.Schedule) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Schedule) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.Schedule) []string { return []string{v.Name, v.Type, v.Agent, v.Cron} },
+	}
 }

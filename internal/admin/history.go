@@ -21,7 +21,7 @@ type HistoryFilter struct {
 	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
 	Status junctor.Status `query:"status" doc:"Only calls with this status."`
 	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
-	Text   string         `query:"text" maxLength:"200" doc:"Only calls with this text in their parameters, result or reason."`
+	Text   string         `query:"text" maxLength:"200" doc:"Only calls with this text in their parameters, result or reason, in upper or lower case."`
 }
 
 // toFilter returns the filter of package history, without its page.
@@ -30,13 +30,6 @@ func (f *HistoryFilter) toFilter() history.Filter {
 		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, View: f.View, Caller: f.Caller, Kind: f.Kind, EntryPoint: f.EntryPoint, Status: f.Status,
 		Since: f.Since, Until: f.Until, Text: f.Text,
 	}
-}
-
-// historyQuery is the query of list-history.
-type historyQuery struct {
-	HistoryFilter
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
-	Cursor string `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
 }
 
 // exportQuery is the query of export-calls.
@@ -73,7 +66,7 @@ func (a *api) registerHistoryRoutes() {
 	tags := []string{"calls"}
 	registerRoute(a, huma.Operation{
 		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with their payloads, newest first", Tags: tags,
-	}, func(ctx context.Context, in *historyQuery) (*pageResponse[history.Entry], error) {
+	}, func(ctx context.Context, in *callQuery) (*callPageResponse[history.Entry], error) {
 		if err := a.resolveCallsOf(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
@@ -81,10 +74,8 @@ func (a *api) registerHistoryRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		f := in.toFilter()
-		f.Limit, f.Cursor = in.Limit, in.Cursor
-		page, err := a.History.Query(ctx, access, f)
-		return newPage(page.Calls, page.Next), err
+		page, err := a.History.Query(ctx, access, in.toPageFilter())
+		return newCallPage(page.Calls, page.Next, page.SearchedTo), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with its payload", Tags: tags,
@@ -137,6 +128,9 @@ func (a *api) findCall(ctx context.Context, access junctor.CallAccess, id string
 		return history.Entry{}, err
 	}
 	page, err := a.History.Query(ctx, access, history.Filter{Limit: 1})
+	for err == nil && len(page.Calls) == 0 && page.Next != "" { // most calls are of others
+		page, err = a.History.Query(ctx, access, history.Filter{Limit: 1, Cursor: page.Next})
+	}
 	if err == nil && len(page.Calls) == 0 {
 		err = junctor.Errorf(junctor.CodeNotFound, "the history has no calls yet")
 	}

@@ -36,10 +36,10 @@ func (openAPIDocument) Schema(huma.Registry) *huma.Schema {
 // API's document.
 func (a *api) registerAboutRoutes() {
 	tags := []string{"instance"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-settings", Method: http.MethodGet, Path: "/settings", Summary: "List the effective settings", Tags: tags,
-	}, func(context.Context, *empty) (*pageResponse[Setting], error) {
-		return newPage(a.Settings(), ""), nil
+	}, settingList(), func(_ context.Context, _ *ListQuery) ([]Setting, error) {
+		return a.Settings(), nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Summary: "Show the version and build of the instance", Tags: tags,
@@ -52,4 +52,16 @@ func (a *api) registerAboutRoutes() {
 		doc, err := a.huma.OpenAPI().MarshalJSON()
 		return &openAPIResponse{doc}, err
 	})
+}
+
+// settingList is the shape of list-settings.
+func settingList() listShape[Setting] {
+	return listShape[Setting]{
+		id: func(v *Setting) string { return v.Name },
+		orders: []listOrder[Setting]{
+			byText("name", func(v *Setting) string { return v.Name }),
+			byText("source", func(v *Setting) string { return v.Source }),
+		},
+		text: func(v *Setting) []string { return []string{v.Name, v.Value} },
+	}
 }

@@ -53,16 +53,25 @@ type newKeyResponse struct {
 // tokenResponse is the answer to rotation.
 type tokenResponse struct{ Body CreatedKey }
 
+// keyQuery is the query of list-keys.
+type keyQuery struct {
+	ListQuery
+	User  string `query:"user" maxLength:"100" doc:"Only the keys of this user, by id."`
+	Agent string `query:"agent" maxLength:"300" doc:"Only the keys of this agent."`
+}
+
 // registerKeyRoutes registers the routes below /keys.
 func (a *api) registerKeyRoutes() {
 	tags := []string{"keys"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Summary: "List keys: for admins all, for other users their own", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Key], error) {
+	}, keyList(), func(ctx context.Context, in *keyQuery) ([]junctor.Key, error) {
 		p := callerOf(ctx)
 		keys, err := a.Keys.ListKeys(ctx, p.Tenant)
-		keys = slices.DeleteFunc(keys, func(k junctor.Key) bool { return !a.Keys.CanManageKey(p, &k) })
-		return newPage(keys, ""), err
+		keys = slices.DeleteFunc(keys, func(k junctor.Key) bool {
+			return in.User != "" && k.User != in.User || in.Agent != "" && k.Agent != in.Agent || !a.Keys.CanManageKey(p, &k)
+		})
+		return keys, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Summary: "Create a key for a user, an agent or a service", Tags: tags,
@@ -224,4 +233,20 @@ func (a *api) setKeyOwner(ctx context.Context, p *junctor.Principal, n *identity
 		n.User = p.User
 	}
 	return nil
+}
+
+// keyList is the shape of list-keys.
+func keyList() listShape[junctor.Key] {
+	return listShape[junctor.Key]{
+		id: func(v *junctor.Key) string { return v.ID },
+		orders: []listOrder[junctor.Key]{
+			byTime("created_at", func(v *junctor.Key) time.Time { return v.CreatedAt }),
+			byText("name", func(v *junctor.Key) string { return v.Name }),
+			byText("user", func(v *junctor.Key) string { return v.User }),
+			byText("agent", func(v *junctor.Key) string { return v.Agent }),
+			byTime("expires_at", func(v *junctor.Key) time.Time { return v.ExpiresAt }),
+			byTime("last_used_at", func(v *junctor.Key) time.Time { return v.LastUsedAt }),
+		},
+		text: func(v *junctor.Key) []string { return []string{v.ID, v.Name, v.Agent, v.Prefix} },
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +21,7 @@ type Logins interface {
 
 // loginQuery is the query of list-logins.
 type loginQuery struct {
+	ListQuery
 	User string `query:"user" maxLength:"100" doc:"Only the logins of this user, by id or name."`
 }
 
@@ -31,11 +33,11 @@ type loginID struct {
 // registerLoginRoutes registers the routes below /logins.
 func (a *api) registerLoginRoutes() {
 	tags := []string{"logins"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-logins", Method: http.MethodGet, Path: "/logins", Summary: "List active logins: for admins all, for other users their own", Tags: tags,
-	}, func(ctx context.Context, in *loginQuery) (*pageResponse[junctor.Login], error) {
+	}, loginList(), func(ctx context.Context, in *loginQuery) ([]junctor.Login, error) {
 		logins, err := a.listLogins(ctx, in.User)
-		return newPage(logins, ""), err
+		return logins, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "delete-login", Method: http.MethodDelete, Path: "/logins/{id}", Summary: "End a login", Tags: tags,
@@ -112,4 +114,18 @@ func callerUserID(p *junctor.Principal) string {
 		return ""
 	}
 	return p.User
+}
+
+// loginList is the shape of list-logins.
+func loginList() listShape[junctor.Login] {
+	return listShape[junctor.Login]{
+		id: func(v *junctor.Login) string { return v.ID },
+		orders: []listOrder[junctor.Login]{
+			byTime("created_at", func(v *junctor.Login) time.Time { return v.CreatedAt }),
+			byTime("expires_at", func(v *junctor.Login) time.Time { return v.ExpiresAt }),
+			byTime("last_used_at", func(v *junctor.Login) time.Time { return v.LastUsedAt }),
+			byText("user", func(v *junctor.Login) string { return v.User }),
+		},
+		text: func(v *junctor.Login) []string { return []string{v.ID, v.User, v.How} },
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -79,11 +80,11 @@ type (
 // registerModelRoutes registers the routes below /models.
 func (a *api) registerModelRoutes() {
 	tags := []string{"models"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Summary: "List the models that agents can answer with", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Model], error) {
+	}, modelList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Model, error) {
 		list, err := a.Models.Models(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-model", Method: http.MethodPost, Path: "/models", Summary: "Add a model", Tags: tags, DefaultStatus: http.StatusCreated,
@@ -126,4 +127,19 @@ func (a *api) registerModelRoutes() {
 		t, err := a.Models.TestModel(ctx, callerOf(ctx), in.Name)
 		return &modelTestResponse{t}, err
 	})
+}
+
+// modelList is the shape of list-models.
+func modelList() listShape[junctor.Model] {
+	return listShape[junctor.Model]{
+		id: func(v *junctor.Model) string { return v.Name },
+		orders: []listOrder[junctor.Model]{
+			byText("name", func(v *junctor.Model) string { return v.Name }),
+			byText("kind", func(v *junctor.Model) string { return string(v.Kind) }),
+			byText("model", func(v *junctor.Model) string { return v.Model }),
+			byTime("created_at", func(v *junctor.Model) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Model) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.Model) []string { return []string{v.Name, v.Model, v.BaseURL, string(v.Kind)} },
+	}
 }

@@ -96,9 +96,9 @@ type (
 // registerPackRoutes registers the routes below /packs.
 func (a *api) registerPackRoutes() {
 	tags := []string{"packs"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-packs", Method: http.MethodGet, Path: "/packs", Summary: "List the built-in packs", Tags: tags,
-	}, a.listPacks)
+	}, packList(), a.listPacks)
 	registerRoute(a, huma.Operation{
 		OperationID: "plan-pack", Method: http.MethodPost, Path: "/packs/plan", Summary: "Preview the result of adding a pack, with the questions that require an answer", Tags: tags,
 		MaxBodyBytes: maxApplyBody,
@@ -120,7 +120,7 @@ func (a *api) registerPackRoutes() {
 
 // listPacks handles list-packs: each pack of the gallery with the plan for it without any
 // answers.
-func (a *api) listPacks(ctx context.Context, _ *empty) (*pageResponse[PackPlan], error) {
+func (a *api) listPacks(ctx context.Context, _ *ListQuery) ([]PackPlan, error) {
 	all, err := a.gallery()
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (a *api) listPacks(ctx context.Context, _ *empty) (*pageResponse[PackPlan],
 		}
 		plans[i] = newPackPlan(p, f, nil, there)
 	}
-	return newPage(plans, ""), nil
+	return plans, nil
 }
 
 // inventory is the servers and agents that exist, by name, as far as the caller sees them.
@@ -486,4 +486,16 @@ func summaryOf(servers []junctor.Server, agents []junctor.Agent) string {
 		return count(len(servers), "server") + "."
 	}
 	return count(len(servers), "server") + " and " + count(len(agents), "agent") + "."
+}
+
+// packList is the shape of list-packs.
+func packList() listShape[PackPlan] {
+	return listShape[PackPlan]{
+		id: func(v *PackPlan) string { return v.ID },
+		orders: []listOrder[PackPlan]{
+			byText("id", func(v *PackPlan) string { return v.ID }),
+			byText("title", func(v *PackPlan) string { return v.Title }),
+		},
+		text: func(v *PackPlan) []string { return append([]string{v.ID, v.Title, v.Summary}, v.Tags...) },
+	}
 }

@@ -19,7 +19,7 @@ var referenceStyle string
 var referenceTemplate string
 
 // ServeReference answers with the reference of this API as one HTML page, without scripts
-// and without anything from elsewhere. Whoever may read the OpenAPI document may read it. A
+// and without anything from elsewhere. A caller who may read the OpenAPI document may read it. A
 // browser that is not signed in is sent to the sign-in page.
 func (h *Handler) ServeReference(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()

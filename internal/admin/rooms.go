@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -123,6 +124,12 @@ func (b *reportBody) toRenderErrors() []a2ui.RenderError {
 	return out
 }
 
+// roomListQuery is the query of a list of one room.
+type roomListQuery struct {
+	ListQuery
+	ID string `path:"id" maxLength:"32" doc:"The room's id."`
+}
+
 // messagesQuery is the query of list-messages.
 type messagesQuery struct {
 	ID     string `path:"id" maxLength:"32" doc:"The room's id."`
@@ -173,11 +180,11 @@ const maxRunBody = 4 << 20
 // registerRoomRoutes registers the routes below /rooms.
 func (a *api) registerRoomRoutes() {
 	tags := []string{"rooms"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-rooms", Method: http.MethodGet, Path: "/rooms", Summary: "List the rooms of the caller", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Room], error) {
+	}, roomList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Room, error) {
 		list, err := a.Rooms.List(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-room", Method: http.MethodPost, Path: "/rooms", Summary: "Create a room for users and agents", Tags: tags, DefaultStatus: http.StatusCreated,
@@ -254,17 +261,17 @@ func (a *api) registerMessageRoutes(tags []string) {
 			return err
 		}), nil
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-room-tools", Method: http.MethodGet, Path: "/rooms/{id}/tools", Summary: "List the allowed tools of the agents of a room", Tags: tags,
-	}, func(ctx context.Context, in *roomID) (*pageResponse[room.AgentTools], error) {
+	}, agentToolsList(), func(ctx context.Context, in *roomListQuery) ([]room.AgentTools, error) {
 		list, err := a.Rooms.Tools(ctx, callerOf(ctx), in.ID)
-		return newPage(list, ""), err
+		return list, err
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-room-approvals", Method: http.MethodGet, Path: "/rooms/{id}/approvals", Summary: "List the calls of a room that wait for approval", Tags: tags,
-	}, func(ctx context.Context, in *roomID) (*pageResponse[junctor.CallApproval], error) {
+	}, approvalList(), func(ctx context.Context, in *roomListQuery) ([]junctor.CallApproval, error) {
 		list, err := a.Rooms.Approvals(ctx, callerOf(ctx), in.ID)
-		return newPage(list, ""), err
+		return list, err
 	})
 }
 
@@ -350,4 +357,40 @@ func (a *api) streamFeed(ctx context.Context, operation string, feed *room.Feed,
 			out.sendKeepAlive()
 		}
 	}}
+}
+
+// roomList is the shape of list-rooms.
+func roomList() listShape[junctor.Room] {
+	return listShape[junctor.Room]{
+		id: func(v *junctor.Room) string { return v.ID },
+		orders: []listOrder[junctor.Room]{
+			byText("name", func(v *junctor.Room) string { return v.Name }),
+			byTime("created_at", func(v *junctor.Room) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Room) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.Room) []string { return []string{v.ID, v.Name} },
+	}
+}
+
+// agentToolsList is the shape of list-room-tools.
+func agentToolsList() listShape[room.AgentTools] {
+	return listShape[room.AgentTools]{
+		id: func(v *room.AgentTools) string { return v.Agent },
+		orders: []listOrder[room.AgentTools]{
+			byText("agent", func(v *room.AgentTools) string { return v.Agent }),
+		},
+		text: func(v *room.AgentTools) []string { return []string{v.Agent} },
+	}
+}
+
+// approvalList is the shape of list-room-approvals.
+func approvalList() listShape[junctor.CallApproval] {
+	return listShape[junctor.CallApproval]{
+		id: func(v *junctor.CallApproval) string { return v.ID },
+		orders: []listOrder[junctor.CallApproval]{
+			byTime("at", func(v *junctor.CallApproval) time.Time { return v.At }),
+			byText("agent", func(v *junctor.CallApproval) string { return v.Agent }),
+		},
+		text: func(v *junctor.CallApproval) []string { return []string{v.Agent} },
+	}
 }

@@ -23,6 +23,10 @@ type api struct {
 	huma   huma.API
 	routes []string // "METHOD /path" of each
 
+	// gzips holds writers for compress: each has tables of several hundred kilobytes.
+	gzips   sync.Pool
+	changes changeHub
+
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
 	// referencePage renders the page of ServeReference, once.
@@ -34,6 +38,9 @@ type api struct {
 type page[T any] struct {
 	Items []T    `json:"items" nullable:"false"`
 	Next  string `json:"next,omitempty" doc:"Value of the parameter cursor for the next page. Absent on the last page."`
+	// Total is nil where counting would cost more than the page.
+	Total          *int `json:"total,omitempty" nullable:"false" doc:"Number of items on all pages, of those that the caller may see."`
+	TotalIsMinimum bool `json:"total_is_minimum,omitempty" doc:"Whether there are at least total items. Counting stops there."`
 }
 
 // pageResponse is the answer of every list.
@@ -62,7 +69,7 @@ func newAPI(o Options) *api {
 			Info: &huma.Info{
 				Title:       "Junctor admin API",
 				Version:     o.Version,
-				Description: "Lists are {items, next}; errors are RFC 9457 problems with a code; all times are RFC 3339.",
+				Description: "Lists are {items, next, total}; errors are RFC 9457 problems with a code; all times are RFC 3339.",
 			},
 			Components: &huma.Components{
 				Schemas: registry,
@@ -163,7 +170,11 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 	if op.Security == nil {
 		op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}
 	}
+	if _, streams := any((*O)(nil)).(*huma.StreamResponse); op.Method == http.MethodGet && !streams {
+		op.Middlewares = append(op.Middlewares, a.finishAnswer)
+	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
+	changed := changedList(op.Method, op.OperationID, op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		var out *O
 		_, compares := any(in).(interface{ wantedVersion() (time.Time, error) })
@@ -181,6 +192,9 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 				p.setStatus(http.StatusForbidden)
 			}
 			return nil, p
+		}
+		if changed != "" {
+			a.changes.note(callerOf(ctx), changed)
 		}
 		return out, nil
 	})

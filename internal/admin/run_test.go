@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -63,13 +64,19 @@ func TestTailEndsWithTheRight(t *testing.T) {
 	w.tail = make(tail, 2)
 	w.tail <- junctor.Call{ID: "c1", Tenant: "default", Status: junctor.StatusRunning}
 	o := w.options()
-	asked := 0
+	var mu sync.Mutex
+	ended := false
 	o.Authenticate = func(r *http.Request) (*junctor.Principal, error) {
-		if asked++; asked > 2 {
-			return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended")
+		mu.Lock()
+		defer mu.Unlock()
+		if ended = ended || len(w.tail) == 0; !ended {
+			return bearer(r)
 		}
-		w.tail <- junctor.Call{ID: "c2", Tenant: "default"}
-		return bearer(r)
+		select {
+		case w.tail <- junctor.Call{ID: "c2", Tenant: "default"}:
+		default:
+		}
+		return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended")
 	}
 	h, err := New(o)
 	if err != nil {
@@ -80,7 +87,7 @@ func TestTailEndsWithTheRight(t *testing.T) {
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
 	got := rec.Body.String()
-	if !strings.Contains(got, `"id":"c1"`) || strings.Contains(got, `"id":"c3"`) || !strings.Contains(got, "event: error") || rec.Header().Get(HeaderRequest) == "" {
+	if !strings.Contains(got, `"id":"c1"`) || strings.Contains(got, `"id":"c2"`) || !strings.Contains(got, "event: error") || rec.Header().Get(HeaderRequest) == "" {
 		t.Errorf("%s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,6 +17,7 @@ const maxSecretBody = 6*seal.MaxSecret + 1024
 
 // secretQuery is the query of list-secrets.
 type secretQuery struct {
+	ListQuery
 	Owner string `query:"owner" maxLength:"128" doc:"Only the secrets of this owner."`
 }
 
@@ -45,9 +47,9 @@ type rotationResponse struct{ Body seal.RotationResult }
 // secrets.
 func (a *api) registerSecretRoutes() {
 	tags := []string{"secrets"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-secrets", Method: http.MethodGet, Path: "/secrets", Summary: "List the names of secrets", Tags: tags,
-	}, func(ctx context.Context, in *secretQuery) (*pageResponse[seal.SecretInfo], error) {
+	}, secretList(), func(ctx context.Context, in *secretQuery) ([]seal.SecretInfo, error) {
 		secrets, err := a.Secrets.List(ctx, callerOf(ctx).Tenant)
 		keeps := map[string]bool{}
 		secrets = slices.DeleteFunc(secrets, func(s seal.SecretInfo) bool {
@@ -56,7 +58,7 @@ func (a *api) registerSecretRoutes() {
 			}
 			return in.Owner != "" && s.Owner != in.Owner || !keeps[s.Owner]
 		})
-		return newPage(secrets, ""), err
+		return secrets, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-secret", Method: http.MethodGet, Path: "/secrets/{owner}/{name}", Summary: "Show whether a secret exists", Tags: tags,
@@ -97,4 +99,18 @@ func (a *api) registerSecretRoutes() {
 		done, err := a.Secrets.Rotate(ctx)
 		return &rotationResponse{done}, err
 	})
+}
+
+// secretList is the shape of list-secrets.
+func secretList() listShape[seal.SecretInfo] {
+	return listShape[seal.SecretInfo]{
+		id: func(v *seal.SecretInfo) string { return v.Owner + "\n" + v.Name },
+		orders: []listOrder[seal.SecretInfo]{
+			byText("owner", func(v *seal.SecretInfo) string { return v.Owner }),
+			byText("name", func(v *seal.SecretInfo) string { return v.Name }),
+			byTime("created_at", func(v *seal.SecretInfo) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *seal.SecretInfo) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *seal.SecretInfo) []string { return []string{v.Owner, v.Name} },
+	}
 }

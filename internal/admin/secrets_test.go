@@ -86,11 +86,11 @@ func TestSecrets(t *testing.T) {
 		status                     int
 		want                       string
 	}{
-		{"servers:write", "GET", "/secrets", "", 200, `{"items":[]}`},
+		{"servers:write", "GET", "/secrets", "", 200, `{"items":[],"total":0}`},
 		{"servers:write", "PUT", "/secrets/ocr/credential", `{"value":"` + canary + `\n\u0000ü"}`, 200, info},
-		{"servers:write", "GET", "/secrets", "", 200, `{"items":[` + info + `]}`},
-		{"servers:write", "GET", "/secrets?owner=ocr", "", 200, `{"items":[` + info + `]}`},
-		{"servers:write", "GET", "/secrets?owner=other", "", 200, `{"items":[]}`},
+		{"servers:write", "GET", "/secrets", "", 200, `{"items":[` + info + `],"total":1}`},
+		{"servers:write", "GET", "/secrets?owner=ocr", "", 200, `{"items":[` + info + `],"total":1}`},
+		{"servers:write", "GET", "/secrets?owner=other", "", 200, `{"items":[],"total":0}`},
 		{"servers:write", "GET", "/secrets/ocr/credential", "", 200, info},
 		{"admin", "POST", "/secrets/rotate", "", 200, `{"key_id":"0011","rewrapped":1,"removed":["0022"]}`},
 		{"servers:write", "POST", "/secrets/rotate", "", 403, ""},

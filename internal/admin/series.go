@@ -53,7 +53,7 @@ func (q *seriesQuery) toQuery(now time.Time) (series.Query, error) {
 func (a *api) registerSeriesRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Summary: "Count calls over time, by server, tool, agent, user, caller or entry point", Tags: []string{"usage"},
-		Description: "Calls, how they ended, percentiles of their durations, and bytes, from the journals of all replicas. " +
+		Description: "Calls, how they ended, percentiles of their durations, bytes, and the estimated tokens of tool definitions in tool lists, from the journals of all replicas. " +
 			"Admins see everything. With audit:read, by=server and by=tool show the servers that the caller can see. Users see their own calls with by=user and by=user_tool.",
 	}, func(ctx context.Context, in *seriesQuery) (*seriesResponse, error) {
 		q, err := in.toQuery(time.Now())

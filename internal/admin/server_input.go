@@ -22,7 +22,7 @@ type ServerInput struct {
 	AllowUnknownTools bool // overrides may name tools that the server does not have
 }
 
-// DeclaredInput returns the server that a file declares. Whoever applies it may not be its
+// DeclaredInput returns the server that a file declares. The user who applies it may not be its
 // author, so it may name tools that the server has lost.
 func DeclaredInput(s config.Server) ServerInput {
 	in := ServerInput{AllowUnknownTools: true, Server: junctor.Server{ID: s.ID, Mode: junctor.ModeBYO, Title: s.Title, Private: s.Private, State: junctor.StateActive}}

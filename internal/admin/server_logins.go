@@ -95,10 +95,22 @@ func (a *api) registerServerLoginRoutes() {
 	}, func(ctx context.Context, in *serverLoginQuery) (*empty, error) {
 		return &empty{}, a.ServerLogins.EndLogin(ctx, callerOf(ctx), in.ID, in.Shared)
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-server-traces", Method: http.MethodGet, Path: "/servers/{id}/traces", Summary: "Show the steps of the last logins and token renewals at a server", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*pageResponse[junctor.Trace], error) {
+	}, traceList(), func(ctx context.Context, in *serverListQuery) ([]junctor.Trace, error) {
 		all, err := a.ServerLogins.Traces(ctx, callerOf(ctx), in.ID)
-		return newPage(all, ""), err
+		return all, err
 	})
+}
+
+// traceList is the shape of list-server-traces.
+func traceList() listShape[junctor.Trace] {
+	return listShape[junctor.Trace]{
+		id: func(v *junctor.Trace) string { return v.ID },
+		orders: []listOrder[junctor.Trace]{
+			byTime("at", func(v *junctor.Trace) time.Time { return v.At }),
+		},
+		newest: true,
+		text:   func(v *junctor.Trace) []string { return []string{v.Verdict, v.Remedy} },
+	}
 }

@@ -81,8 +81,49 @@ type ToolProblem struct {
 // serverDetail is the answer to get-server.
 type serverDetail = versionedResponse[ServerDetail]
 
+// ListedServer is a server with the size of its offer.
+type ListedServer struct {
+	junctor.Server
+	Tools  int `json:"tools" doc:"Number of tools that the caller sees."`
+	Tokens int `json:"tokens" doc:"Estimated number of tokens that the definitions of these tools use in a model's context."`
+}
+
+// serverListQuery is the query of a list of one server.
+type serverListQuery struct {
+	ListQuery
+	ID string `path:"id" doc:"The server's id."`
+}
+
+// serverQuery is the query of list-servers.
+type serverQuery struct {
+	ListQuery
+	Mode  junctor.Mode        `query:"mode" doc:"Only servers of this mode."`
+	State junctor.ServerState `query:"state" doc:"Only servers in this state."`
+}
+
+// serverList is the shape of list-servers.
+func serverList() listShape[ListedServer] {
+	return listShape[ListedServer]{
+		id: func(s *ListedServer) string { return s.ID },
+		orders: []listOrder[ListedServer]{
+			byText("id", func(s *ListedServer) string { return s.ID }),
+			byText("title", func(s *ListedServer) string { return s.Title }),
+			byText("mode", func(s *ListedServer) string { return string(s.Mode) }),
+			byText("state", func(s *ListedServer) string { return string(s.State) }),
+			byNumber("tools", func(s *ListedServer) int64 { return int64(s.Tools) }),
+			byNumber("tokens", func(s *ListedServer) int64 { return int64(s.Tokens) }),
+			byTime("created_at", func(s *ListedServer) time.Time { return s.CreatedAt }),
+			byTime("updated_at", func(s *ListedServer) time.Time { return s.UpdatedAt }),
+		},
+		text: func(s *ListedServer) []string {
+			return append([]string{s.ID, s.Title, s.Discovered, s.URL}, s.Command...)
+		},
+	}
+}
+
 // healthQuery names the servers whose health is listed.
 type healthQuery struct {
+	ListQuery
 	Server string `query:"server" doc:"Only this server."`
 }
 
@@ -94,18 +135,15 @@ type probeResponse struct{ Body junctor.Probe }
 // may have to be fetched before it answers.
 func (a *api) registerServerRoutes() {
 	tags := []string{"servers"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-servers", Method: http.MethodGet, Path: "/servers", Summary: "List servers", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Server], error) {
-		servers, err := a.Servers.Servers(ctx, callerOf(ctx))
-		return newPage(servers, ""), err
-	})
-	registerRoute(a, huma.Operation{
+	}, serverList(), a.listServers)
+	registerList(a, huma.Operation{
 		OperationID: "list-server-health", Method: http.MethodGet, Path: "/server-health", Summary: "List the health of servers", Tags: tags,
 		Description: "State of each server without connecting to it: last error, unreadable references, required logins, age of its credentials, and the tokens that its tools use in a model's context.",
-	}, func(ctx context.Context, in *healthQuery) (*pageResponse[junctor.ServerHealth], error) {
+	}, healthList(), func(ctx context.Context, in *healthQuery) ([]junctor.ServerHealth, error) {
 		health, err := a.Servers.Health(ctx, callerOf(ctx), in.Server)
-		return newPage(health, ""), err
+		return health, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server after connecting to it", Tags: tags,
@@ -176,6 +214,24 @@ func newServerInput(id string, mode junctor.Mode, b *ServerBody) (ServerInput, e
 	var err error
 	in.Credentials, err = b.applyTo(&in.Server, everyMember)
 	return in, err
+}
+
+// listServers returns the servers that the caller sees, with the size of their offers.
+func (a *api) listServers(ctx context.Context, in *serverQuery) ([]ListedServer, error) {
+	servers, err := a.Servers.Servers(ctx, callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	var listed []ListedServer
+	for _, s := range servers {
+		if in.Mode != "" && s.Mode != in.Mode || in.State != "" && s.State != in.State {
+			continue
+		}
+		one := ListedServer{Server: s}
+		one.Tools, one.Tokens = a.Tools.CountTokens(callerOf(ctx), s.ID)
+		listed = append(listed, one)
+	}
+	return listed, nil
 }
 
 // createServer handles create-server.
@@ -261,4 +317,18 @@ func (b *ServerPatchBody) hasChanges() bool {
 	members := maps.Clone(b.given)
 	delete(members, "state")
 	return len(members) > 0
+}
+
+// healthList is the shape of list-server-health.
+func healthList() listShape[junctor.ServerHealth] {
+	return listShape[junctor.ServerHealth]{
+		id: func(v *junctor.ServerHealth) string { return v.Server },
+		orders: []listOrder[junctor.ServerHealth]{
+			byText("server", func(v *junctor.ServerHealth) string { return v.Server }),
+			byText("state", func(v *junctor.ServerHealth) string { return string(v.State) }),
+			byNumber("tools", func(v *junctor.ServerHealth) int64 { return int64(v.Tools) }),
+			byNumber("tokens", func(v *junctor.ServerHealth) int64 { return int64(v.Tokens) }),
+		},
+		text: func(v *junctor.ServerHealth) []string { return []string{v.Server, v.Problem} },
+	}
 }

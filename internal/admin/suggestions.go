@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -57,11 +58,11 @@ type decideInput struct {
 // registerSuggestionRoutes registers the routes of suggestions for a server's tools.
 func (a *api) registerSuggestionRoutes() {
 	tags := []string{"servers"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-suggestions", Method: http.MethodGet, Path: "/servers/{id}/suggestions", Summary: "List the suggestions for a server's tools, beside their current state", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*pageResponse[junctor.ToolSuggestion], error) {
+	}, suggestionList(), func(ctx context.Context, in *serverListQuery) ([]junctor.ToolSuggestion, error) {
 		list, err := a.Servers.Suggestions(ctx, callerOf(ctx), in.ID)
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "make-suggestions", Method: http.MethodPost, Path: "/servers/{id}/suggestions", Summary: "Request suggestions from a model for names, descriptions and roles of an auto-generated server's tools", Tags: tags,
@@ -91,5 +92,17 @@ func (a *api) registerSuggestionRoutes() {
 			list, err := a.Servers.DecideSuggestions(ctx, callerOf(ctx), in.ID, in.Body.IDs, way.approve)
 			return newPage(list, ""), err
 		})
+	}
+}
+
+// suggestionList is the shape of list-suggestions.
+func suggestionList() listShape[junctor.ToolSuggestion] {
+	return listShape[junctor.ToolSuggestion]{
+		id: func(v *junctor.ToolSuggestion) string { return v.ID },
+		orders: []listOrder[junctor.ToolSuggestion]{
+			byText("tool", func(v *junctor.ToolSuggestion) string { return v.Tool }),
+			byTime("made_at", func(v *junctor.ToolSuggestion) time.Time { return v.MadeAt }),
+		},
+		text: func(v *junctor.ToolSuggestion) []string { return []string{v.Tool, v.Key} },
 	}
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -46,11 +47,11 @@ type newTenantResponse struct{ Body CreatedTenant }
 // registerTenantRoutes registers the routes below /tenants, for operators.
 func (a *api) registerTenantRoutes() {
 	tags := []string{"tenants"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-tenants", Method: http.MethodGet, Path: "/tenants", Summary: "List tenants", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Tenant], error) {
+	}, tenantList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Tenant, error) {
 		tenants, err := a.Tenants.ListTenants(ctx)
-		return newPage(tenants, ""), err
+		return tenants, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Summary: "Create a tenant and its admin key", Tags: tags,
@@ -65,4 +66,17 @@ func (a *api) registerTenantRoutes() {
 		k, token, err := a.Tenants.ReplaceAdminKey(ctx, in.ID)
 		return &tokenResponse{CreatedKey{k, token}}, err
 	})
+}
+
+// tenantList is the shape of list-tenants.
+func tenantList() listShape[junctor.Tenant] {
+	return listShape[junctor.Tenant]{
+		id: func(v *junctor.Tenant) string { return string(v.ID) },
+		orders: []listOrder[junctor.Tenant]{
+			byText("id", func(v *junctor.Tenant) string { return string(v.ID) }),
+			byText("name", func(v *junctor.Tenant) string { return v.Name }),
+			byTime("created_at", func(v *junctor.Tenant) time.Time { return v.CreatedAt }),
+		},
+		text: func(v *junctor.Tenant) []string { return []string{string(v.ID), v.Name} },
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -117,11 +118,11 @@ func (a *api) registerTagRoutes() {
 	})
 
 	roles := []string{"roles"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-roles", Method: http.MethodGet, Path: "/roles", Summary: "List the roles of agents and tools", Tags: roles,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[RoleInfo], error) {
+	}, roleList(), func(ctx context.Context, _ *ListQuery) ([]RoleInfo, error) {
 		list, err := a.Tags.Roles(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "put-role", Method: http.MethodPut, Path: "/roles/{name}", Summary: "Add a role to the tenant", Tags: roles,
@@ -134,4 +135,16 @@ func (a *api) registerTagRoutes() {
 	}, func(ctx context.Context, in *roleName) (*empty, error) {
 		return &empty{}, a.Tags.RemoveRole(ctx, callerOf(ctx), in.Name)
 	})
+}
+
+// roleList is the shape of list-roles.
+func roleList() listShape[RoleInfo] {
+	return listShape[RoleInfo]{
+		id: func(v *RoleInfo) string { return string(v.Name) },
+		orders: []listOrder[RoleInfo]{
+			byText("own", func(v *RoleInfo) string { return strconv.FormatBool(v.Own) }), // the built-in ones first
+			byText("name", func(v *RoleInfo) string { return string(v.Name) }),
+		},
+		text: func(v *RoleInfo) []string { return []string{string(v.Name)} },
+	}
 }

@@ -16,9 +16,22 @@ const maxCallBody = 4 << 20
 
 // toolQuery is the query of list-tools.
 type toolQuery struct {
+	ListQuery
 	Server string `query:"server" doc:"Only the tools of this server."`
-	Query  string `query:"q" maxLength:"200" doc:"Only tools with all words of this text in their name, title or description."`
 	Role   string `query:"role" maxLength:"40" doc:"Only tools for this role and tools for all roles."`
+}
+
+// toolList is the shape of lists of tools.
+func toolList() listShape[junctor.Tool] {
+	return listShape[junctor.Tool]{
+		id: func(t *junctor.Tool) string { return t.Exposed },
+		orders: []listOrder[junctor.Tool]{
+			byText("name", func(t *junctor.Tool) string { return t.Exposed }),
+			byText("title", func(t *junctor.Tool) string { return t.Title }),
+			byText("category", func(t *junctor.Tool) string { return t.Category }),
+		},
+		text: func(t *junctor.Tool) []string { return []string{t.Exposed, t.Title, t.Description, t.Category} },
+	}
 }
 
 // toolName is the path of one tool.
@@ -80,19 +93,19 @@ func (a *api) requireRole(ctx context.Context, role string) error {
 // registerToolRoutes registers the routes that list and call tools.
 func (a *api) registerToolRoutes() {
 	tags := []string{"tools"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Summary: "List or search tools", Tags: tags,
-	}, func(ctx context.Context, in *toolQuery) (*pageResponse[junctor.Tool], error) {
+	}, toolList(), func(ctx context.Context, in *toolQuery) ([]junctor.Tool, error) {
 		if err := a.requireRole(ctx, in.Role); err != nil {
 			return nil, err
 		}
-		tools := a.Tools.Tools(callerOf(ctx), in.Server, in.Query, junctor.Role(in.Role))
+		tools := a.Tools.Tools(callerOf(ctx), in.Server, "", junctor.Role(in.Role))
 		if len(tools) == 0 { // a server that is seen may have none
 			if err := a.requireServer(ctx, in.Server); err != nil {
 				return nil, err
 			}
 		}
-		return newPage(tools, ""), nil
+		return tools, nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -74,16 +75,16 @@ type (
 // trigger by name, a described one, or a stored one with members replaced.
 func (a *api) registerTriggerRoutes() {
 	tags := []string{"triggers"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-triggers", Method: http.MethodGet, Path: "/triggers", Summary: "List triggers", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.Trigger], error) {
+	}, triggerList(), func(ctx context.Context, _ *ListQuery) ([]junctor.Trigger, error) {
 		list, err := a.Events.Triggers(ctx, callerOf(ctx))
-		return newPage(list, ""), err
+		return list, err
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-ready-triggers", Method: http.MethodGet, Path: "/triggers/ready", Summary: "List example triggers; to use one, copy it and name its server or agent", Tags: tags,
-	}, func(context.Context, *empty) (*pageResponse[junctor.Trigger], error) {
-		return newPage(a.Events.ReadyTriggers(), ""), nil
+	}, triggerList(), func(_ context.Context, _ *ListQuery) ([]junctor.Trigger, error) {
+		return a.Events.ReadyTriggers(), nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-trigger", Method: http.MethodPost, Path: "/triggers", Summary: "Add a trigger", Tags: tags, DefaultStatus: http.StatusCreated,
@@ -144,4 +145,20 @@ func (a *api) registerTriggerRoutes() {
 	}, func(ctx context.Context, in *triggerName) (*empty, error) {
 		return &empty{}, a.Events.RemoveTrigger(ctx, callerOf(ctx), in.Name)
 	})
+}
+
+// triggerList is the shape of lists of triggers.
+func triggerList() listShape[junctor.Trigger] {
+	return listShape[junctor.Trigger]{
+		id: func(v *junctor.Trigger) string { return v.Name },
+		orders: []listOrder[junctor.Trigger]{
+			byText("name", func(v *junctor.Trigger) string { return v.Name }),
+			byText("title", func(v *junctor.Trigger) string { return v.Title }),
+			byText("source", func(v *junctor.Trigger) string { return v.Match.Source }),
+			byText("type", func(v *junctor.Trigger) string { return v.Match.Type }),
+			byTime("created_at", func(v *junctor.Trigger) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.Trigger) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.Trigger) []string { return []string{v.Name, v.Title, v.Match.Source, v.Match.Type} },
+	}
 }

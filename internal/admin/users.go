@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -96,14 +97,20 @@ type removedUserResponse struct{ Body identity.RemovedUser }
 // linkResponse is the answer to create-user-link.
 type linkResponse struct{ Body SignInLink }
 
+// userQuery is the query of list-users.
+type userQuery struct {
+	ListQuery
+	Role junctor.UserRole `query:"role" doc:"Only users with this role."`
+}
+
 // registerUserRoutes registers the routes below /users, for admins.
 func (a *api) registerUserRoutes() {
 	tags := []string{"users"}
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-users", Method: http.MethodGet, Path: "/users", Summary: "List users", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.User], error) {
+	}, userList(), func(ctx context.Context, in *userQuery) ([]junctor.User, error) {
 		users, err := a.Users.ListUsers(ctx, callerOf(ctx).Tenant)
-		return newPage(users, ""), err
+		return slices.DeleteFunc(users, func(u junctor.User) bool { return in.Role != "" && u.Role != in.Role }), err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "create-user", Method: http.MethodPost, Path: "/users", Summary: "Add a user", Tags: tags, DefaultStatus: http.StatusCreated,
@@ -194,5 +201,20 @@ func (a *api) storedUser(ctx context.Context, id string) func() (storedVersion, 
 	return func() (storedVersion, error) {
 		u, err := a.Users.User(ctx, callerOf(ctx).Tenant, id)
 		return storedVersion{fmt.Sprintf("the user %q", u.Name), u, u.UpdatedAt, u.UpdatedBy}, err
+	}
+}
+
+// userList is the shape of list-users.
+func userList() listShape[junctor.User] {
+	return listShape[junctor.User]{
+		id: func(v *junctor.User) string { return v.ID },
+		orders: []listOrder[junctor.User]{
+			byText("name", func(v *junctor.User) string { return v.Name }),
+			byText("role", func(v *junctor.User) string { return string(v.Role) }),
+			byText("tier", func(v *junctor.User) string { return v.Tier }),
+			byTime("created_at", func(v *junctor.User) time.Time { return v.CreatedAt }),
+			byTime("updated_at", func(v *junctor.User) time.Time { return v.UpdatedAt }),
+		},
+		text: func(v *junctor.User) []string { return []string{v.ID, v.Name} },
 	}
 }

@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -122,8 +124,15 @@ type viewLogEntry struct {
 	Detail json.RawMessage `json:"detail,omitempty" doc:"Details of the entry. Details above 16 KiB are left out."`
 }
 
+// viewListQuery is the query of list-view-tools.
+type viewListQuery struct {
+	ListQuery
+	ID string `path:"id" maxLength:"40" doc:"ID of the App view."`
+}
+
 // viewLogQuery is the query of get-view-log.
 type viewLogQuery struct {
+	ListQuery
 	ID    string `path:"id" maxLength:"40" doc:"ID of the App view."`
 	After uint64 `query:"after" doc:"Only entries after the entry with this seq."`
 }
@@ -148,10 +157,10 @@ func (a *api) registerViewRoutes() {
 		})
 		return &viewResponse{view}, err
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-views", Method: http.MethodGet, Path: "/views", Summary: "List the App views of this session", Tags: tags,
-	}, func(ctx context.Context, _ *empty) (*pageResponse[junctor.View], error) {
-		return newPage(a.Views.ListViews(callerOf(ctx)), ""), nil
+	}, viewList(), func(ctx context.Context, _ *ListQuery) ([]junctor.View, error) {
+		return a.Views.ListViews(callerOf(ctx)), nil
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-view", Method: http.MethodGet, Path: "/views/{id}", Summary: "Show an App view of this session", Tags: tags,
@@ -183,11 +192,11 @@ func (a *api) registerViewRoutes() {
 	}, func(ctx context.Context, in *viewReply) (*empty, error) {
 		return &empty{}, a.Views.AnswerRequest(callerOf(ctx), in.ID, in.Ask, in.Body)
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "list-view-tools", Method: http.MethodGet, Path: "/views/{id}/tools", Summary: "List the tools that an open App view provides", Tags: tags,
-	}, func(ctx context.Context, in *viewID) (*pageResponse[junctor.ViewTool], error) {
+	}, viewToolList(), func(ctx context.Context, in *viewListQuery) ([]junctor.ViewTool, error) {
 		tools, err := a.Views.ListOwnTools(ctx, callerOf(ctx), in.ID)
-		return newPage(tools, ""), err
+		return tools, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "call-view-tool", Method: http.MethodPost, Path: "/views/{id}/tools/{tool}/call", Summary: "Call a tool that an open App view provides", Tags: tags,
@@ -211,10 +220,44 @@ func (a *api) registerViewLogRoutes(tags []string) {
 		}
 		return &empty{}, a.Views.AddLogEntries(callerOf(ctx), in.ID, entries)
 	})
-	registerRoute(a, huma.Operation{
+	registerList(a, huma.Operation{
 		OperationID: "get-view-log", Method: http.MethodGet, Path: "/views/{id}/log", Summary: "List the log of an App view, oldest first: messages, refused requests and policy violations", Tags: tags,
-	}, func(ctx context.Context, in *viewLogQuery) (*pageResponse[junctor.ViewEntry], error) {
+	}, viewEntryList(), func(ctx context.Context, in *viewLogQuery) ([]junctor.ViewEntry, error) {
 		entries, err := a.Views.ReadLog(callerOf(ctx), in.ID, in.After)
-		return newPage(entries, ""), err
+		return entries, err
 	})
+}
+
+// viewList is the shape of list-views.
+func viewList() listShape[junctor.View] {
+	return listShape[junctor.View]{
+		id: func(v *junctor.View) string { return v.ID },
+		orders: []listOrder[junctor.View]{
+			byTime("opened_at", func(v *junctor.View) time.Time { return v.OpenedAt }),
+			byText("name", func(v *junctor.View) string { return v.Name }),
+		},
+		text: func(v *junctor.View) []string { return []string{v.Name, v.Title} },
+	}
+}
+
+// viewToolList is the shape of list-view-tools.
+func viewToolList() listShape[junctor.ViewTool] {
+	return listShape[junctor.ViewTool]{
+		id: func(v *junctor.ViewTool) string { return v.Name },
+		orders: []listOrder[junctor.ViewTool]{
+			byText("name", func(v *junctor.ViewTool) string { return v.Name }),
+		},
+		text: func(v *junctor.ViewTool) []string { return []string{v.Name} },
+	}
+}
+
+// viewEntryList is the shape of get-view-log.
+func viewEntryList() listShape[junctor.ViewEntry] {
+	return listShape[junctor.ViewEntry]{
+		id: func(v *junctor.ViewEntry) string { return fmt.Sprintf("%020d", v.Seq) },
+		orders: []listOrder[junctor.ViewEntry]{
+			byNumber("seq", func(v *junctor.ViewEntry) int64 { return int64(min(v.Seq, math.MaxInt64)) }),
+		},
+		text: func(v *junctor.ViewEntry) []string { return []string{v.Kind, v.Method} },
+	}
 }

@@ -242,7 +242,7 @@ func (j *Judge) checkConnection(p *junctor.Principal, now, former *junctor.Serve
 		}
 		if err := j.checkReference(p, reference.Text); err != nil {
 			if former != nil && slices.Contains(former.References(), reference.Text) {
-				return junctor.Errorf(junctor.CodeOf(err), "the credential %s was entered for another address and is not sent to this one: whoever may enter it has to change the address", reference.Text)
+				return junctor.Errorf(junctor.CodeOf(err), "the credential %s was entered for another address and is not sent to this one: a user who may enter the credential must change the address", reference.Text)
 			}
 			return err
 		}

@@ -131,7 +131,7 @@ func (r *turnRunner) readAnswer(ctx context.Context, request Request, a *answer)
 			return fmt.Errorf("the model's answer is longer than %d MiB", maxAnswerBytes>>20)
 		}
 		if len(a.calls) > maxCallsPerAnswer {
-			return fmt.Errorf("the model requests more than %d calls at once", maxCallsPerAnswer)
+			return fmt.Errorf("the model's answer requests more than %d calls", maxCallsPerAnswer)
 		}
 	}
 	return ctx.Err()

@@ -157,7 +157,7 @@ func (r *turnRunner) judgeAndMakeCalls(ctx context.Context, calls []Call, judge 
 	switch {
 	case r.endIfTimeUp(ctx):
 	case len(r.end.Waiting) > 0:
-		r.finish(OutcomeWaiting, "a user must approve its calls")
+		r.finish(OutcomeWaiting, "a user must approve the agent's calls")
 	case full:
 		r.finish(OutcomeLimit, fmt.Sprintf("the run reached its limit of %d calls", r.Limits.Calls))
 	default:

@@ -96,7 +96,7 @@ func (w *surfaceTools) Call(ctx context.Context, c Call) Result {
 func encodeSurfaceResult(arguments json.RawMessage, known *a2ui.Catalogs) (json.RawMessage, error) {
 	var s a2ui.Surface
 	if err := strict.Unmarshal(arguments, &s, strict.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("the arguments are no surface: %w", err)
+		return nil, fmt.Errorf("the arguments are not a valid surface: %w", err)
 	}
 	if err := s.FirstProblem(s.Check(known), a2ui.GradeBroken, a2ui.GradeWrong, a2ui.GradeUnknown); err != nil {
 		return nil, err

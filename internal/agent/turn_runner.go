@@ -55,7 +55,7 @@ func Run(ctx context.Context, t Turn, emit func(Event)) (end TurnResult) {
 // whose conversation ends with unanswered calls resumes them first.
 func (r *turnRunner) runTurn(ctx context.Context) {
 	if r.Provider == nil {
-		r.finish(OutcomeFailed, "the agent has no model and no rules: give it a brain")
+		r.finish(OutcomeFailed, "the agent has neither a model nor rules: set its brain")
 		return
 	}
 	if open := UnansweredCalls(r.conversation); len(open) > 0 && !r.resumeCalls(ctx, open) {

@@ -104,7 +104,7 @@ func (a *Registry) redact(p *junctor.Principal, one *junctor.Agent) {
 func (a *Registry) ownedAgent(ctx context.Context, p *junctor.Principal, name string) (junctor.Agent, error) {
 	one, err := a.o.Store.For(p.Tenant).Agent(ctx, name)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
-		err = junctor.Errorf(junctor.CodeDenied, "the agent %q is not yours: who made it, or an admin, can change it", name)
+		err = junctor.Errorf(junctor.CodeDenied, "you may not change the agent %q: only its owner or an admin may", name)
 	}
 	return one, err
 }
@@ -146,11 +146,11 @@ func (a *Registry) AddAgent(ctx context.Context, p *junctor.Principal, name stri
 // not be allowed more than its maker, so the maker needs the scopes of agents too.
 func CheckMaker(p *junctor.Principal) error {
 	if !p.Has(junctor.ScopeAgentsWrite) {
-		return junctor.Errorf(junctor.CodeDenied, "agents are made with the scope %s", junctor.ScopeAgentsWrite)
+		return junctor.Errorf(junctor.CodeDenied, "creating and changing agents requires the scope %s", junctor.ScopeAgentsWrite)
 	}
 	for _, scope := range agentScopes() {
 		if !p.Has(scope) {
-			return junctor.Errorf(junctor.CodeDenied, "an agent may call tools, so its maker needs the scope %s", scope)
+			return junctor.Errorf(junctor.CodeDenied, "an agent may call tools, so creating and changing agents requires the scope %s too", scope)
 		}
 	}
 	return nil

@@ -199,7 +199,7 @@ func (b *appTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	}
 	res := agent.Result{CallID: c.ID, Server: one.Server, Tool: one.OriginalName}
 	if err := wire.CheckJSON(c.Arguments); err != nil {
-		res.IsError, res.Text = true, "the arguments cannot be taken: "+err.Error()
+		res.IsError, res.Text = true, "the arguments are invalid: "+err.Error()
 		return res
 	}
 	body, record, err := b.host.CallOwnTool(ctx, b.as, one.view, one.name, c.Arguments)

@@ -178,10 +178,10 @@ func (c *ComponentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, n
 	stored = slices.DeleteFunc(stored, func(row junctor.ComponentCatalog) bool { return row.Name == name })
 	known := c.join(p.Tenant, stored)
 	if slices.ContainsFunc(known.list, func(one admin.ComponentCatalog) bool { return one.Name == name }) {
-		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "the component catalog %q comes with the program: choose another name", name)
+		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "the component catalog %q is built in: choose another name", name)
 	}
 	if len(stored) >= mostComponentCatalogs {
-		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "there are %d registered component catalogs already, which is the most: remove one first", mostComponentCatalogs)
+		return admin.ComponentCatalog{}, junctor.Errorf(junctor.CodeConflict, "%d component catalogs are registered already, which is the limit: remove one first", mostComponentCatalogs)
 	}
 	if _, err := known.all.With(catalog); err != nil {
 		return admin.ComponentCatalog{}, err
@@ -230,7 +230,7 @@ func (c *ComponentCatalogs) ServeDocument(w http.ResponseWriter, r *http.Request
 		known, err := c.read(r.Context(), tenant)
 		if err != nil {
 			c.o.Log.Error("cannot serve a component catalog", "error", err, "cause", junctor.AsError(err).Cause)
-			http.Error(w, "the catalog cannot be read now", http.StatusServiceUnavailable)
+			http.Error(w, "the catalog cannot be read at the moment; try again later", http.StatusServiceUnavailable)
 			return
 		}
 		if i := slices.IndexFunc(known.list, func(one admin.ComponentCatalog) bool { return one.Name == name && one.Problem == "" }); i >= 0 {
@@ -238,7 +238,7 @@ func (c *ComponentCatalogs) ServeDocument(w http.ResponseWriter, r *http.Request
 		}
 	}
 	if found.Document == nil || tenant != junctor.DefaultTenant && found.Builtin {
-		http.Error(w, "there is no component catalog of that name", http.StatusNotFound)
+		http.Error(w, "no component catalog has this name", http.StatusNotFound)
 		return
 	}
 	h := w.Header()

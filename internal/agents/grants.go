@@ -124,7 +124,7 @@ func (j *grantCheck) checkUnattached(ctx context.Context, g junctor.Grant) error
 		case row.ID == g.Server && (j.allowUnlisted || g.Item == junctor.AnyItem):
 			return nil
 		case row.ID == g.Server:
-			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent while its server is %s: bring it back first, or give %s/*", g, row.State, g.Server)
+			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent while its server is %s: make the server available first, or give %s/*", g, row.State, g.Server)
 		case isSimilarID(row.ID, g.Server):
 			near = append(near, row.ID)
 		}

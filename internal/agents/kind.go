@@ -82,7 +82,7 @@ func (k *Kind) FindFault(ctx context.Context, name string) error {
 	}
 	for _, g := range slices.Concat(want.Tools, want.Resources, want.Prompts) {
 		if !k.servers[g.Server] {
-			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: there will be no server %q; declare it too, or take the grant out", g, g.Server)
+			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: there is no server %q, and the files declare none; declare it too, or remove the grant", g, g.Server)
 		}
 	}
 	return nil

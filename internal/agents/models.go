@@ -128,7 +128,7 @@ func (m *ModelRegistry) ChangeModel(ctx context.Context, p *junctor.Principal, n
 			row.Trusted = p.Issuer == junctor.IssuerLocal
 		}
 		if had.HasKey && key.Reveal() == "" && (originOf(had) != originOf(row)) {
-			return junctor.Model{}, junctor.Errorf(junctor.CodeInvalid, "the key of the model %q was entered for %s: enter it again to send it elsewhere", name, originOf(had))
+			return junctor.Model{}, junctor.Errorf(junctor.CodeInvalid, "the key of the model %q was entered for %s: enter the key again to use it with another address", name, originOf(had))
 		}
 		if key.Reveal() == "" {
 			err = rows.UpdateModel(ctx, row, nil)
@@ -170,7 +170,7 @@ func (m *ModelRegistry) RemoveModel(ctx context.Context, p *junctor.Principal, n
 		}
 	}
 	if len(users) > 0 {
-		return junctor.Errorf(junctor.CodeConflict, "the model %q is what %s thinks with: give it something else first", name, strings.Join(users, ", "))
+		return junctor.Errorf(junctor.CodeConflict, "the model %q is in use by %s: set another model there first", name, strings.Join(users, ", "))
 	}
 	return rows.DeleteModel(ctx, name)
 }
@@ -188,9 +188,9 @@ func (m *ModelRegistry) TestModel(ctx context.Context, p *junctor.Principal, nam
 	}, func(agent.Event) {})
 	out := admin.ModelTest{OK: end.Outcome == agent.OutcomeDone && end.Text() != "", Detail: end.Reason, DurationMS: time.Since(began).Milliseconds()}
 	if out.OK {
-		out.Detail = fmt.Sprintf("it says %q", junctor.ShortenText(strings.TrimSpace(end.Text()), 200))
+		out.Detail = fmt.Sprintf("it answered %q", junctor.ShortenText(strings.TrimSpace(end.Text()), 200))
 	} else if out.Detail == "" {
-		out.Detail = "it answered with nothing"
+		out.Detail = "its answer was empty"
 	}
 	return out, nil
 }
@@ -210,7 +210,7 @@ func (m *ModelRegistry) Only(ctx context.Context, tenant junctor.TenantID, name 
 	}
 	switch len(names) {
 	case 0:
-		return "", junctor.Errorf(junctor.CodeInvalid, "there is no model to ask: an admin adds one with junctor model add")
+		return "", junctor.Errorf(junctor.CodeInvalid, "no model is configured: an admin can add one with junctor model add")
 	case 1:
 		return names[0], nil
 	}

@@ -77,6 +77,8 @@ type Servers interface {
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	List(p *junctor.Principal, view catalog.Scope, kind catalog.ListKind) ([]byte, error)
+	// RecordToolList records that a model received the tools of its agent.
+	RecordToolList(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, server string, bytes int)
 	// AbandonCall ends a call that waits for input which nobody will give.
 	AbandonCall(ctx context.Context, op *guard.Op, why error)
 	// RecordCallRefusal records a call that was refused before it reached the pipeline.

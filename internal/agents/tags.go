@@ -57,7 +57,7 @@ func (a *Registry) CheckRole(ctx context.Context, tenant junctor.TenantID, role 
 	if slices.Contains(all, role) {
 		return nil
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q; there are %s, and junctor role add makes more", string(role), joinRoles(all))
+	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q; use one of %s, or create the role with junctor role add", string(role), joinRoles(all))
 }
 
 // AddRole adds a role of the tenant's own. Adding a role that exists is no error.
@@ -73,7 +73,7 @@ func (a *Registry) AddRole(ctx context.Context, p *junctor.Principal, role junct
 			case r == role:
 				return own, nil
 			case strings.EqualFold(string(r), string(role)):
-				return nil, junctor.Errorf(junctor.CodeConflict, "there is the role %q already: two that differ in case only would be mistaken for each other", string(r))
+				return nil, junctor.Errorf(junctor.CodeConflict, "the role %q exists already; the names of two roles must differ in more than case", string(r))
 			}
 		}
 		own = append(own, role)
@@ -113,7 +113,7 @@ func readRoles(set json.RawMessage) ([]junctor.Role, error) {
 // RemoveRole removes a role of the tenant's own, unless an agent or a tool has it.
 func (a *Registry) RemoveRole(ctx context.Context, p *junctor.Principal, role junctor.Role) error {
 	if slices.Contains(junctor.Roles(), role) {
-		return junctor.Errorf(junctor.CodeInvalid, "the role %q is always there", string(role))
+		return junctor.Errorf(junctor.CodeInvalid, "the role %q is built in and cannot be removed", string(role))
 	}
 	a.access.mu.Lock()
 	defer a.access.mu.Unlock()
@@ -122,7 +122,7 @@ func (a *Registry) RemoveRole(ctx context.Context, p *junctor.Principal, role ju
 		return err
 	}
 	if !slices.Contains(own, role) {
-		return junctor.Errorf(junctor.CodeNotFound, "there is no role %q; junctor role ls lists them", string(role))
+		return junctor.Errorf(junctor.CodeNotFound, "unknown role %q; junctor role ls lists the roles", string(role))
 	}
 	var users []string
 	list, err := a.o.Store.For(p.Tenant).Agents(ctx)
@@ -159,7 +159,7 @@ func (a *Registry) TagTool(ctx context.Context, p *junctor.Principal, name strin
 		return junctor.Tool{}, err
 	}
 	if len(roles) == 0 && category == "" {
-		return junctor.Tool{}, junctor.Errorf(junctor.CodeInvalid, "say what the tool is for: roles, a category, or both")
+		return junctor.Tool{}, junctor.Errorf(junctor.CodeInvalid, "roles and category are missing: give at least one of them")
 	}
 	var distinct []junctor.Role
 	for _, r := range roles {
@@ -217,7 +217,7 @@ func (a *Registry) taggableTool(ctx context.Context, p *junctor.Principal, name 
 	}
 	row, err := a.parts.Servers.VisibleServer(ctx, p, tool.Server)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(row.Owner) {
-		err = junctor.Errorf(junctor.CodeDenied, "what the tools of %q are for is said by who brought the server, or by an admin", tool.Server)
+		err = junctor.Errorf(junctor.CodeDenied, "you may not change the roles and categories of the tools of %q: only the server's owner or an admin may", tool.Server)
 	}
 	return tool, err
 }

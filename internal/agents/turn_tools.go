@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func (t *turnTools) Resolve(_ context.Context, c agent.Call) (agent.Tool, error)
 func (t *turnTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	res := agent.Result{CallID: c.ID}
 	if err := wire.CheckJSON(c.Arguments); err != nil {
-		res.IsError, res.Text = true, "the arguments cannot be taken: "+err.Error()
+		res.IsError, res.Text = true, "the arguments are invalid: "+err.Error()
 		return res
 	}
 	if real, err := t.Resolve(ctx, c); err == nil {
@@ -119,10 +120,10 @@ func (t *turnTools) Call(ctx context.Context, c agent.Call) agent.Result {
 			res.Text += fmt.Sprintf(" (in %s)", e.RetryAfter.Round(time.Second))
 		}
 	case out.Input:
-		res.IsError, res.Text = true, "the tool asks its caller for something, and no client can answer this request: ask for it yourself, and call the tool with what you are told"
+		res.IsError, res.Text = true, "the tool requests input, which it cannot get during this call: ask the user for it, and call the tool again with the answer in its arguments"
 		if state, ok := wire.String(wire.Get(out.Body, "requestState")); ok { // else it would wait until it lapses
 			op.RequestState, op.HasState = state, true
-			t.pipeline.AbandonCall(ctx, op, junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which an agent's turn cannot give"))
+			t.pipeline.AbandonCall(ctx, op, junctor.Errorf(junctor.CodeUnavailable, "the tool requests input while it runs, which an agent's turn does not support"))
 		}
 	default:
 		res.Content, res.IsError, res.Text = json.RawMessage(out.Body), out.IsError, resultText(out.Body)
@@ -140,7 +141,7 @@ func (t *turnTools) newOp(c agent.Call) *guard.Op {
 }
 
 // turnCapabilities are the client capabilities that servers receive with calls of a
-// turn: whoever reads the turn is shown the App views and the A2UI of results.
+// turn: the reader of the turn is shown the App views and the A2UI of results.
 const turnCapabilities = `{"extensions":{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","` + a2ui.MIMEType + `"]}}}`
 
 // RecordRefusal implements agent.Tools.
@@ -188,4 +189,25 @@ func resultText(body []byte) string {
 		text = strings.ToValidUTF8(text[:maxResultText], "") + fmt.Sprintf("\n… (the first %d of %d bytes)", maxResultText, len(text))
 	}
 	return text
+}
+
+// toolListRecorder is a model of which each request is recorded as a list of tools, because
+// the definitions of the tools are in each.
+type toolListRecorder struct {
+	agent.Provider
+	pipeline Pipeline
+	p        *junctor.Principal
+}
+
+// Stream implements agent.Provider.
+func (r toolListRecorder) Stream(ctx context.Context, request agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	bytes := 0
+	for i := range request.Tools {
+		t := &request.Tools[i]
+		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	if bytes > 0 {
+		r.pipeline.RecordToolList(ctx, r.p, junctor.EntryTurn, "", bytes)
+	}
+	return r.Provider.Stream(ctx, request)
 }

@@ -71,7 +71,7 @@ func (m *TurnFactory) NewTurnFor(ctx context.Context, p *junctor.Principal, name
 // there is none.
 func (m *TurnFactory) newTurn(ctx context.Context, p *junctor.Principal, one junctor.Agent, room string) (agent.Turn, error) {
 	if one.Brain == nil {
-		return agent.Turn{}, junctor.Errorf(junctor.CodeInvalid, "the agent %q has nothing to think with: give it a model or rules, as junctor agent set %s --model NAME does", one.Name, one.Name)
+		return agent.Turn{}, junctor.Errorf(junctor.CodeInvalid, "the agent %q has neither a model nor rules: set a model with junctor agent set %s --model NAME", one.Name, one.Name)
 	}
 	if one.Disabled {
 		return agent.Turn{}, junctor.Errorf(junctor.CodeInvalid, "the agent %q is switched off", one.Name)
@@ -91,6 +91,7 @@ func (m *TurnFactory) newTurn(ctx context.Context, p *junctor.Principal, one jun
 	}
 	t.Provider, t.Model = provider, row.Model
 	if row.Kind != junctor.ModelA2A { // a remote agent has tools of its own
+		t.Provider = toolListRecorder{Provider: provider, pipeline: m.pipeline, p: p}
 		t.Tools = &turnTools{catalog: m.o.Catalog, pipeline: m.pipeline, p: p, room: room, view: catalog.Scope{Audience: catalog.AudienceModel, Budget: toolBudget}}
 	}
 	return t, nil
@@ -126,9 +127,9 @@ func (a *Registry) checkBrain(ctx context.Context, tenant junctor.TenantID, b *j
 	row, err := a.o.Store.For(tenant).Model(ctx, b.Model)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		return junctor.Errorf(junctor.CodeInvalid, "there is no model %q to think with; junctor model ls lists them", b.Model)
+		return junctor.Errorf(junctor.CodeInvalid, "unknown model %q; junctor model ls lists the models", b.Model)
 	case err == nil && row.Kind == junctor.ModelA2A && b.Instructions != "":
-		return junctor.Errorf(junctor.CodeInvalid, "%q is an agent elsewhere, which has instructions of its own: leave them out", b.Model)
+		return junctor.Errorf(junctor.CodeInvalid, "%q is a remote agent, which has instructions of its own: leave instructions out", b.Model)
 	}
 	return err
 }

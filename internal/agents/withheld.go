@@ -57,7 +57,7 @@ func (a *Registry) withheldBy(one *junctor.Agent, row *junctor.Server, g junctor
 	}
 	switch {
 	case row == nil:
-		return whole("there is no server of this name")
+		return whole("no server has this name")
 	case row.State == junctor.StateInactive:
 		return whole("the server is off; switch it on with: junctor server enable " + row.ID)
 	case !a.parts.Servers.IsAttached(one.Tenant, row.ID):

@@ -104,7 +104,7 @@ func (k *answerCache) get(party, id string) *cachedAnswer {
 // readAnswer returns a cached answer as a resource, or the part from the byte
 // that the query parameter from names.
 func (s *Server) readAnswer(req *catalog.Request) (catalog.Result, error) {
-	missing := junctor.Errorf(junctor.CodeNotFound, "there is no such answer, or it is kept no more: call the tool again")
+	missing := junctor.Errorf(junctor.CodeNotFound, "this answer does not exist or has expired: call the tool again")
 	u, err := url.Parse(req.Name)
 	if err != nil || u.Scheme != answerScheme {
 		return catalog.Result{}, missing

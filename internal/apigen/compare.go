@@ -54,31 +54,31 @@ func compareTool(was, now *tool.Tool) junctor.APIChange {
 		note(true, "its name was %s", was.Name)
 	}
 	if len(was.Incomplete) == 0 && len(now.Incomplete) > 0 {
-		note(true, "it cannot be called any more: %s", now.Incomplete[0])
+		note(true, "it cannot be called anymore: %s", now.Incomplete[0])
 	} else if len(was.Incomplete) > 0 && len(now.Incomplete) == 0 {
-		note(false, "it can be called now")
+		note(false, "it can now be called")
 	}
 	compareArguments(was, now, note)
 	if was.Plan.Base != now.Plan.Base {
 		note(true, "it is called at another host")
 	}
 	if needed, needs := requiresAuth(was), requiresAuth(now); needed && !needs {
-		note(true, "it wants no authentication any more")
+		note(true, "it no longer requires authentication")
 	} else if needed != needs {
-		note(false, "it wants authentication")
+		note(false, "it requires authentication")
 	}
 	if was.Description != now.Description || was.Title != now.Title {
 		note(false, "its description")
 	}
 	if !bytes.Equal(was.Output, now.Output) {
-		note(false, "what it answers")
+		note(false, "the schema of its answer")
 	}
 	if !was.Deprecated && now.Deprecated {
 		note(false, "it is deprecated")
 	}
 	// A change of the plan that nothing above names.
 	if len(c.What) == 0 && was.Digest() != now.Digest() {
-		note(false, "how it is sent")
+		note(false, "the form of its request")
 	}
 	return c
 }
@@ -90,7 +90,7 @@ func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	needed, needs := requiredArguments(was), requiredArguments(now)
 	for key := range wire.Members(before) {
 		if name := wire.Unescape(key); wire.Get(after, name) == nil {
-			note(true, "the argument %s is gone", name)
+			note(true, "the argument %s was removed", name)
 		}
 	}
 	for key, schema := range wire.Members(after) {
@@ -99,11 +99,11 @@ func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 		must := slices.Contains(needs, name) && !slices.Contains(needed, name)
 		switch {
 		case former == nil:
-			note(must, "a new argument %s%s", name, map[bool]string{true: ", which has to be given"}[must])
+			note(must, "a new argument %s%s", name, map[bool]string{true: ", which is required"}[must])
 		case must:
-			note(true, "the argument %s has to be given now", name)
+			note(true, "the argument %s is now required", name)
 		case !bytes.Equal(former, schema):
-			note(false, "the argument %s takes something else", name)
+			note(false, "the schema of the argument %s", name)
 		}
 	}
 }

@@ -36,18 +36,18 @@ func TestCompare(t *testing.T) {
 		{"nothing", "", "", "", false},
 		{"an operation more", "  /cats:\n", "  /cats:\n" + op, "added DELETE /cats:", false},
 		{"another path", "  /cats:\n", "  /cat:\n", "added GET /cat:; removed GET /cats:", true},
-		{"an argument less", "name: size", "name: count", "changed GET /cats: the argument size is gone, a new argument count", true},
+		{"an argument less", "name: size", "name: count", "changed GET /cats: the argument size was removed, a new argument count", true},
 		{"a new argument", "[{name: size", "[{name: new, in: query, schema: {type: string}}, {name: size", "changed GET /cats: a new argument new", false},
-		{"a new one that is needed", "[{name: size", "[{name: new, in: query, required: true, schema: {type: string}}, {name: size", "changed GET /cats: a new argument new, which has to be given", true},
-		{"needed now", "in: query", "in: query, required: true", "changed GET /cats: the argument size has to be given now", true},
-		{"another type", "integer", "string", "changed GET /cats: the argument size takes something else", false},
+		{"a new one that is needed", "[{name: size", "[{name: new, in: query, required: true, schema: {type: string}}, {name: size", "changed GET /cats: a new argument new, which is required", true},
+		{"needed now", "in: query", "in: query, required: true", "changed GET /cats: the argument size is now required", true},
+		{"another type", "integer", "string", "changed GET /cats: the schema of the argument size", false},
 		{"another host", "      operationId", "      servers: [{url: https://dogs.example.com}]\n      operationId", "changed GET /cats: it is called at another host", true},
-		{"no authentication", "      operationId", "      security: []\n      operationId", "changed GET /cats: it wants no authentication any more", true},
-		{"authentication if one likes", "      operationId", "      security: [{}, {key: []}]\n      operationId", "changed GET /cats: it wants no authentication any more", true},
+		{"no authentication", "      operationId", "      security: []\n      operationId", "changed GET /cats: it no longer requires authentication", true},
+		{"authentication if one likes", "      operationId", "      security: [{}, {key: []}]\n      operationId", "changed GET /cats: it no longer requires authentication", true},
 		{"another description", "List cats.", "All cats.", "changed GET /cats: its description", false},
-		{"another answer", "{a: {type: string}}", "{b: {type: string}}", "changed GET /cats: what it answers", false},
+		{"another answer", "{a: {type: string}}", "{b: {type: string}}", "changed GET /cats: the schema of its answer", false},
 		{"deprecated", "      operationId", "      deprecated: true\n      operationId", "changed GET /cats: its description, it is deprecated", false},
-		{"sent otherwise", "in: query", "in: header", "changed GET /cats: how it is sent", false},
+		{"sent otherwise", "in: query", "in: header", "changed GET /cats: the form of its request", false},
 	} {
 		before := made(t, catsDocument)
 		later := strings.Replace(catsDocument, c.old, c.now, 1)
@@ -81,7 +81,7 @@ func TestCompareIncomplete(t *testing.T) {
 	if got := apigen.Compare(broken, nil); len(got) != 1 || got[0].Kind != "removed" || got[0].Breaking {
 		t.Errorf("gone: %+v", got)
 	}
-	if got := apigen.Compare(broken, whole.Tools); len(got) != 1 || got[0].Breaking || !slices.Equal(got[0].What, []string{"it can be called now"}) {
+	if got := apigen.Compare(broken, whole.Tools); len(got) != 1 || got[0].Breaking || !slices.Equal(got[0].What, []string{"it can now be called"}) {
 		t.Errorf("made whole: %+v", got)
 	}
 	if got := apigen.Compare(whole.Tools, broken); len(got) != 1 || !got[0].Breaking {

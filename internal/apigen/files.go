@@ -108,14 +108,14 @@ func (f *fileFiller) readResource(ctx context.Context, value []byte, uri string)
 	}
 	// A resource may ask the user for input instead of answering.
 	if first == nil || res.Input {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "it has no content that could be sent")
+		return nil, junctor.Errorf(junctor.CodeUpstream, "it has no content to send")
 	}
 	blob, isBlob := wire.String(wire.Get(first, "blob"))
 	if plain, ok := wire.String(wire.Get(first, "text")); !isBlob && ok {
 		blob = base64.StdEncoding.EncodeToString([]byte(plain))
 	}
 	if f.bytesLeft -= base64.StdEncoding.DecodedLen(len(blob)); f.bytesLeft < 0 {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "the files of a call may have %d MB", maxFileBytes>>20)
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "the files of a call must have at most %d MB", maxFileBytes>>20)
 	}
 	add := []wire.Member{stringMember("data_base64", blob)}
 	if media := wire.Get(first, "mimeType"); media != nil && wire.Get(value, "mimeType") == nil {

@@ -49,7 +49,7 @@ func NewFilter(api *junctor.API) (Filter, error) {
 // parseRule returns the condition of a rule, without its "!".
 func parseRule(text string) (func(*tool.Tool) bool, error) {
 	bad := func() error {
-		return junctor.Errorf(junctor.CodeInvalid, "%q is no rule of include: write GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression, with ! before it to leave out what fits", text)
+		return junctor.Errorf(junctor.CodeInvalid, "%q is not a rule of include: write GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression, with ! before it to exclude matches", text)
 	}
 	kind, rest, named := strings.Cut(text, ":")
 	switch {
@@ -61,7 +61,7 @@ func parseRule(text string) (func(*tool.Tool) bool, error) {
 	// something else.
 	case strings.HasPrefix(text, "~"):
 		if len(text) > maxExpressionBytes {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include may have %d characters", maxExpressionBytes-1)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include must have at most %d characters", maxExpressionBytes-1)
 		}
 		expression, err := regexp.Compile(text[1:])
 		if err != nil {

@@ -94,7 +94,7 @@ func (c *endingContext) Err() error {
 	return c.Context.Err()
 }
 
-// Whoever leaves is not worked for.
+// A caller who leaves is not worked for.
 func TestMakeEndsWithItsContext(t *testing.T) { //nolint:paralleltest // it measures
 	ended, all := 0, []int{1, 2, 5, 50}
 	if raceEnabled {

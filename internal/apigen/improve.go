@@ -36,7 +36,7 @@ func (m *ImportedAPI) ProposeImprovements(edited map[string]junctor.Override) []
 			continue
 		}
 		if t.Deprecated {
-			hint(t, "deprecated", "The API calls this operation deprecated: hide it.", junctor.Override{Hide: true})
+			hint(t, "deprecated", "The API marks this operation as deprecated: hide it.", junctor.Override{Hide: true})
 			continue
 		}
 		if o.Description == "" && (t.Description == "" || t.Description == t.Plan.Method+" "+t.Plan.Path) {
@@ -45,7 +45,7 @@ func (m *ImportedAPI) ProposeImprovements(edited map[string]junctor.Override) []
 		if o.Name == "" && len(t.Name) > 40 {
 			if short := shortenName(t.Name); short != "" && !taken[short] {
 				taken[short] = true
-				hint(t, "long_name", "The name is long; hosts put names of their own before it and cut what is too long.", junctor.Override{Name: short})
+				hint(t, "long_name", "The name is long; hosts add a prefix to it and cut off the end.", junctor.Override{Name: short})
 			}
 		}
 	}

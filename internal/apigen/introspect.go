@@ -31,11 +31,11 @@ const documentsIssuer = "documents"
 func Introspect(ctx context.Context, client *http.Client, address string, header http.Header, bytesInFlight *limit.ByteBudget) ([]byte, error) {
 	body, err := json.Marshal(map[string]string{"query": graphql.IntrospectionQuery})
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the question cannot be written: %w", err)
+		return nil, junctor.Errorf(junctor.CodeInternal, "the introspection query cannot be encoded: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the address is none")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the address is not a valid URL")
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", "application/json")

@@ -54,7 +54,7 @@ func TestIntrospect(t *testing.T) {
 		t.Errorf("%q %v", chosen, err)
 	}
 	if header.Get("Content-Type") != "text/plain" {
-		t.Error("the headers of whoever asks were changed")
+		t.Error("the headers of the caller were changed")
 	}
 	if _, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil, nil); junctor.CodeOf(err) != junctor.CodeUpstream {
 		t.Errorf("without credentials: %v", err)

@@ -63,7 +63,7 @@ func (l *correctionLearner) proposeEdits(from, t *tool.Tool, o junctor.Override,
 	if o.Name != "" && now.Name == "" {
 		if name := l.repeatRename(from, t, o.Name); name != "" && once("name") {
 			l.takenNames[name] = true
-			l.addEdit(t, codeCorrection, fmt.Sprintf("%s was renamed %s; the same change makes %s of this one.", from.Name, o.Name, name), junctor.APIEdit{Override: junctor.Override{Name: name}})
+			l.addEdit(t, codeCorrection, fmt.Sprintf("%s was renamed to %s; the same change renames this one to %s.", from.Name, o.Name, name), junctor.APIEdit{Override: junctor.Override{Name: name}})
 		}
 	}
 	if o.Description != "" && now.Description == "" {
@@ -72,7 +72,7 @@ func (l *correctionLearner) proposeEdits(from, t *tool.Tool, o junctor.Override,
 		}
 	}
 	if o.Hide && !from.Deprecated && l.areAlike(from, t) && once("hide") {
-		l.addEdit(t, codeCorrection, fmt.Sprintf("%s, which is like this one, is hidden.", from.Name), junctor.APIEdit{Override: junctor.Override{Hide: true}})
+		l.addEdit(t, codeCorrection, fmt.Sprintf("%s, which is similar to this tool, is hidden.", from.Name), junctor.APIEdit{Override: junctor.Override{Hide: true}})
 	}
 }
 
@@ -210,7 +210,7 @@ func (m *ImportedAPI) ProposeRoles(edited map[string]junctor.Override, tags map[
 			done[t.Name] = true
 			out = append(out, junctor.APIProblem{
 				File: t.At.File, Line: int(t.At.Line), Column: int(t.At.Column), Severity: "hint", Code: codeCorrection, Operation: t.Key,
-				Message: fmt.Sprintf("Somebody said what %s is for, which is like this one.", shown(from)),
+				Message: fmt.Sprintf("%s, which is similar to this tool, has roles or a category; the same fit this one.", shown(from)),
 				Edit:    &junctor.APIEdit{Tool: t.Name, Roles: tag.Roles, Category: tag.Category},
 			})
 		}

@@ -130,7 +130,7 @@ func checkMessy(t *testing.T, made *apigen.ImportedAPI, want messyCase) {
 				t.Errorf("%s: %s is not expected", list.name, x)
 			}
 			if i > 0 && list.got[i-1] == x && list.name == "tools" {
-				t.Errorf("%s: %s is there twice", list.name, x)
+				t.Errorf("%s: %s is repeated", list.name, x)
 			}
 		}
 	}

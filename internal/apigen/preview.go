@@ -84,7 +84,7 @@ func makeEndpoint(t *tool.Tool, f Filter, classify Classifier) junctor.APIEndpoi
 	class := classify(definition, toolTopic(t))
 	e := junctor.APIEndpoint{
 		Key: t.Key, Status: "ready", Tool: t.Name, Title: t.Title, Description: t.Description, Tags: t.Tags, Roles: class.Roles, Category: class.Category,
-		Deprecated: t.Deprecated, Inferred: t.Inferred, Tokens: (len(definition) + 3) / 4, Line: int(t.At.Line),
+		Deprecated: t.Deprecated, Inferred: t.Inferred, Tokens: junctor.EstimateTokens(len(definition)), Line: int(t.At.Line),
 	}
 	for _, code := range slices.Concat(t.Incomplete, t.Partial) {
 		e.Status = "incomplete"

@@ -148,7 +148,7 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (
 	case junctor.KindResource:
 		return s.readAnswer(req)
 	default:
-		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "a server that is made of an API's documentation has tools alone")
+		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "a server that is generated from an API has only tools")
 	}
 }
 

@@ -93,7 +93,7 @@ func BuildPrompt(title string, operations []Operation, roles []junctor.Role) (in
 	}
 	data, err := json.Marshal(map[string]any{"api": junctor.ShortenText(title, 200), "roles": names, "operations": list})
 	if err != nil {
-		return "", "", junctor.Errorf(junctor.CodeInternal, "the operations cannot be told to a model: %w", err)
+		return "", "", junctor.Errorf(junctor.CodeInternal, "the operations cannot be encoded for the model: %w", err)
 	}
 	return suggestInstructions, string(data), nil
 }
@@ -151,7 +151,7 @@ func ParseSuggestions(answer string, operations []Operation, roles []junctor.Rol
 	// was asked for.
 	d.DisallowUnknownFields()
 	if err := d.Decode(&reply); err != nil {
-		return nil, nil, fmt.Errorf("the answer is not of the form that was asked for: %w", err)
+		return nil, nil, fmt.Errorf("the answer does not have the requested form: %w", err)
 	}
 	if reply.Tools == nil {
 		return nil, nil, errors.New("the answer has no member tools")
@@ -166,7 +166,7 @@ func ParseSuggestions(answer string, operations []Operation, roles []junctor.Rol
 	for _, one := range *reply.Tools {
 		op, ok := known[one.Tool]
 		if !ok {
-			left = append(left, junctor.LeftOut{Tool: junctor.ShortenText(one.Tool, 64), Reason: "it is none of the operations that were asked about, or it was named twice"})
+			left = append(left, junctor.LeftOut{Tool: junctor.ShortenText(one.Tool, 64), Reason: "it is not one of the given operations, or is repeated"})
 			continue
 		}
 		// A second suggestion for the same tool is left out.
@@ -218,7 +218,7 @@ func (s *suggestedTool) changedFace(now junctor.ToolFace, roles []junctor.Role, 
 		}
 	}
 	if len(wanted) > maxSuggestedRoles {
-		return to, fmt.Errorf("%d roles are more than %d", len(wanted), maxSuggestedRoles)
+		return to, fmt.Errorf("%d roles are given; at most %d are allowed", len(wanted), maxSuggestedRoles)
 	}
 	if !sameRoles(wanted, now.Roles) {
 		to.Roles = wanted

@@ -122,6 +122,7 @@ type options struct {
 	pollAfter  time.Duration
 	unrecorded bool
 	ungated    bool
+	uncounted  bool
 	statements func(context.Context)
 	undeclared bool
 	bare       bool

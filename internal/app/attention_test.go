@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
@@ -184,7 +186,8 @@ func TestTenantsSeeTheirOwnAttention(t *testing.T) {
 	if err := os.WriteFile(file, []byte("schedules: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	i := testkit.Start(t, testkit.Settings{"config": file})
+	var ahead atomic.Int64 // of the real time; it lets keys grow old at once
+	i := testkit.Start(t, testkit.Settings{"config": file}, app.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
 	var acme struct {
 		AdminKey struct {
 			Key string `json:"key"`
@@ -194,7 +197,7 @@ func TestTenantsSeeTheirOwnAttention(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := "Authorization: Bearer " + acme.AdminKey.Key
-	expires := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+	expires := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	narrow := func(scope string) string {
 		var made struct {
 			Key string `json:"key"`
@@ -207,6 +210,7 @@ func TestTenantsSeeTheirOwnAttention(t *testing.T) {
 	auditor, caller := narrow("audit:read"), narrow("tools:call")
 	create(t, i, "/keys", `{"name":"theirs","scopes":["tools:call"],"expires_at":"`+expires+`"}`, theirs)
 	create(t, i, "/keys", `{"name":"ours","scopes":["tools:call"],"expires_at":"`+expires+`"}`)
+	ahead.Store(int64(50 * time.Minute)) // in the last fifth of their hour
 	if err := os.WriteFile(file, []byte("schedules: [\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -174,5 +175,34 @@ func BenchmarkEcho(b *testing.B) {
 				c.client.call(b)
 			}
 		})
+	}
+}
+
+// TestAllocationsOfNumbers holds what the numbers over time allocate, with all that is done in
+// the background, to two allocations a call.
+func TestAllocationsOfNumbers(t *testing.T) {
+	if raceEnabled { // the race detector allocates too
+		t.Skip("allocations are not counted with the race detector")
+	}
+	const calls = 5000
+	perCall := map[bool]float64{}
+	for isCounted, opts := range map[bool][]app.Option{true: nil, false: {app.WithoutNumbers()}} {
+		i := testkit.Start(t, testkit.Settings{"rate-limit": "1000000", "rate-burst": "1000000"}, opts...)
+		client := modernClient(t, i.URL, demoEcho, 200)
+		for range calls / 2 {
+			client.call(t)
+		}
+		before := settled(t)
+		for range calls {
+			client.call(t)
+		}
+		after := settled(t)
+		perCall[isCounted] = float64(after.Mallocs-before.Mallocs) / calls
+		i.Stop()
+	}
+	more := perCall[true] - perCall[false]
+	t.Logf("figure: %.2f allocations a call with numbers over time, %.2f without: %.2f more", perCall[true], perCall[false], more)
+	if more > 2 {
+		t.Errorf("numbers over time cost %.2f allocations a call, at most 2 are promised", more)
 	}
 }

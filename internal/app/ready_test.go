@@ -31,7 +31,7 @@ func TestHealthAndMetrics(t *testing.T) {
 	}
 }
 
-// An endpoint that is switched off is not there, whoever asks.
+// An endpoint that is switched off is not found by any caller.
 func TestAdminAndMetricsOff(t *testing.T) {
 	t.Parallel()
 	i := testkit.Start(t, testkit.Settings{"endpoints-off": "admin,metrics"})

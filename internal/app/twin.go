@@ -14,10 +14,14 @@ import (
 // nothing of them reaches the journal, its copy or the history.
 func WithoutRecords() Option { return func(o *options) { o.unrecorded = true } }
 
-// WithoutGates makes the twin that all gates are measured against: whoever has a
+// WithoutGates makes the twin that all gates are measured against: a caller who has a
 // key calls what the catalog shows them, without a limit, a check of arguments
 // or a record.
 func WithoutGates() Option { return func(o *options) { o.unrecorded, o.ungated = true, true } }
+
+// WithoutNumbers makes the twin that the numbers over time are measured against: calls are
+// recorded, but not added up.
+func WithoutNumbers() Option { return func(o *options) { o.uncounted = true } }
 
 // twinCalls is how many calls the twin remembers.
 const twinCalls = 1000

@@ -13,7 +13,7 @@ import (
 )
 
 // The twin must record nothing, or it says nothing about what recording costs;
-// and whoever is no twin records the same call three times.
+// and an instance that is no twin records the same call three times.
 func TestVariantWithoutGatesRecordsNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

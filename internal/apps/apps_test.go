@@ -369,7 +369,7 @@ func TestReportsAreInTheLog(t *testing.T) {
 	}
 }
 
-// Only the names that a View was given show it, whoever asks and however.
+// Only the names that a View was given show it, to every caller and in every way.
 func TestSandboxShowsNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -387,7 +387,7 @@ func TestSandboxShowsNothingElse(t *testing.T) {
 	}
 }
 
-// A page is fetched once, whoever opens it and through whichever entry point, until its
+// A page is fetched once, for all users and entry points, until its
 // server may have another.
 func TestPageIsFetchedOnce(t *testing.T) {
 	t.Parallel()

@@ -25,11 +25,11 @@ type List struct {
 	CheckedAt time.Time
 }
 
-// List asks the sources, unless that was done a moment ago, and returns the items that a
-// principal may see, the most urgent first. It does not fail if the database does not answer:
+// List asks the sources, so that it knows of everything that happened before, and returns the
+// items that a principal may see, the most urgent first. It does not fail if the database does not answer:
 // that is an item.
 func (w *Watcher) List(ctx context.Context, p *junctor.Principal, f Filter) (List, error) {
-	w.lookNow(ctx, minPassAge)
+	w.lookSince(ctx, time.Now(), passGap)
 	return w.listCurrent(ctx, p, f)
 }
 

@@ -13,8 +13,8 @@ import (
 const (
 	// interval is how often the sources are asked.
 	interval = 15 * time.Second
-	// minPassAge is the least time between two passes that callers cause.
-	minPassAge = time.Second
+	// passGap is the least time between the beginnings of two passes that callers cause.
+	passGap = 200 * time.Millisecond
 	// passTimeout bounds a pass: a source that hangs must not hide what the others find.
 	passTimeout = 30 * time.Second
 	// staleAfter is when a scope that was not looked through becomes an item.
@@ -77,11 +77,11 @@ type Options struct {
 type Watcher struct {
 	o Options
 
-	passing chan struct{} // holds one while nobody makes a pass
+	passing  chan struct{} // holds one while nobody makes a pass
+	passedAt time.Time     // beginning of the last pass, by time.Now; for who makes one
 
 	mu       sync.Mutex
 	checked  map[string]time.Time // by scope: when this replica looked through it last
-	passedAt time.Time            // end of the last pass, by time.Now
 	unstored map[string][]row     // by scope: found by the last pass, which could not be stored
 	current  []row                // as read last, for metrics and for a database that does not answer
 	changed  chan struct{}        // closed when current changes
@@ -102,7 +102,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		w.lookNow(ctx, 0)
+		w.lookSince(ctx, time.Now(), 0)
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
@@ -134,21 +134,27 @@ func (w *Watcher) CollectGauges(set func(name, help, label, value string, number
 	}
 }
 
-// lookNow makes a pass, unless the last one ended less than age ago. Callers that come
-// together share one.
-func (w *Watcher) lookNow(ctx context.Context, age time.Duration) {
+// lookSince makes a pass, unless one has begun since a time: what happened before that time
+// is found. Callers that come together share a pass, and those that come one after another
+// wait until gap has passed since the last one began.
+func (w *Watcher) lookSince(ctx context.Context, asked time.Time, gap time.Duration) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-w.passing:
 	}
 	defer func() { w.passing <- struct{}{} }()
-	w.mu.Lock()
-	fresh := age > 0 && time.Since(w.passedAt) < age
-	w.mu.Unlock()
-	if fresh {
+	if w.passedAt.After(asked) {
 		return
 	}
+	if wait := gap - time.Since(w.passedAt); wait > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+	w.passedAt = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	w.pass(ctx, w.localScope(), w.o.Local)
@@ -157,7 +163,4 @@ func (w *Watcher) lookNow(ctx context.Context, age time.Duration) {
 		w.forgetReplicas(ctx)
 	}
 	_, _ = w.readRows(ctx) // a failure is told to those who ask for the list
-	w.mu.Lock()
-	w.passedAt = time.Now()
-	w.mu.Unlock()
 }

@@ -221,6 +221,31 @@ func TestItemsAreRaisedOnce(t *testing.T) {
 	})
 }
 
+// A list knows of everything that happened before it was asked for, also right after another
+// list.
+func TestListsKnowWhatHappenedBefore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, st *store.Store) {
+		w := newWorld(t, st)
+		watcher := w.watcher("one", true)
+		for i := range 6 {
+			var want []string
+			w.set()
+			if i%2 == 0 {
+				w.set(finding("acme", "shop", junctor.SeverityWarning))
+				want = []string{"server shop"}
+			}
+			l, err := watcher.List(t.Context(), tenants, attention.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(l); !slices.Equal(got, want) {
+				t.Fatalf("list %d has %q, want %q", i, got, want)
+			}
+		}
+	})
+}
+
 // A source that cannot be read is an item and keeps its former ones; so is a database that
 // stores nothing, and a leader that no longer looks.
 func TestNothingIsHealthyThatWasNotChecked(t *testing.T) {

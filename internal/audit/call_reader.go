@@ -2,7 +2,8 @@ package audit
 
 import (
 	"context"
-	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -48,10 +49,13 @@ type CallFilter struct {
 	Caller     string // a user's id, an agent's name, or the id of a key
 	EntryPoint junctor.EntryPoint
 	View       string
+	Kind       junctor.Kind
 	Status     junctor.Status
-	Since      time.Time
+	Since      time.Time // inclusive
+	Until      time.Time // exclusive
+	Text       string    // in the reason, in upper or lower case
 	Limit      int
-	Cursor     string // of the page before
+	Before     junctor.CallPosition // only calls behind it in the list
 }
 
 // CallAccess returns which calls, and how much of them, a principal may see. Of the calls
@@ -79,18 +83,15 @@ func (r *CallReader) CallAccess(ctx context.Context, p *junctor.Principal) (junc
 	return junctor.NewCallAccess(p, servers).WithRooms(ids...), nil
 }
 
-// Calls returns a page of the newest calls, and the cursor of the next one; "" on the
-// last.
-func (r *CallReader) Calls(ctx context.Context, p *junctor.Principal, f *CallFilter) ([]junctor.Call, string, error) {
+// Calls returns the newest calls that match, newest first, from memory. more reports that
+// there are further ones there.
+func (r *CallReader) Calls(ctx context.Context, p *junctor.Principal, f *CallFilter) (calls []junctor.Call, more bool, err error) {
 	access, err := r.CallAccess(ctx, p)
 	if err != nil {
-		return nil, "", err
+		return nil, false, err
 	}
-	if f.Cursor != "" && !isCallID(f.Cursor) {
-		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
-	}
-	calls, next := r.o.Journal.Calls(Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool { return r.matches(f, c) }})
-	return calls, next, nil
+	calls, more = r.o.Journal.Calls(Query{Access: access, Since: f.Since, Limit: f.Limit, Before: f.Before, Match: func(c *junctor.Call) bool { return r.matches(f, c) }})
+	return calls, more, nil
 }
 
 // matches reports whether a filter selects a call.
@@ -98,14 +99,13 @@ func (r *CallReader) matches(f *CallFilter, c *junctor.Call) bool {
 	return (f.Tool == "" || f.Tool == c.Name || f.Tool == r.o.ExposedName(c.Server, c.Name)) &&
 		(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
 		(f.Caller == "" || f.Caller == c.Subject) && (f.EntryPoint == "" || f.EntryPoint == c.EntryPoint) &&
-		(f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status)
+		(f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status) && (f.Kind == "" || f.Kind == c.Kind) &&
+		(f.Until.IsZero() || c.Start.Before(f.Until)) && (f.Text == "" || strings.Contains(foldText(c.Reason), foldText(f.Text)))
 }
 
-// isCallID reports whether a text has the form of a call's id.
-func isCallID(text string) bool {
-	b, err := hex.DecodeString(text)
-	return err == nil && len(b) == 16
-}
+// foldText returns the form in which texts are compared: lower case, by way of upper case,
+// since some letters have two lower-case forms.
+func foldText(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
 // maxNewestCalls is the most that NewestCalls returns.
 const maxNewestCalls = 5000
@@ -117,12 +117,40 @@ func (r *CallReader) NewestCalls(ctx context.Context, p *junctor.Principal, sinc
 	if err != nil {
 		return nil, false, err
 	}
-	calls, next := r.o.Journal.Calls(Query{Access: access, Since: since, Limit: maxNewestCalls, Match: match})
-	return calls, next == "", nil
+	calls, more := r.o.Journal.Calls(Query{Access: access, Since: since, Limit: maxNewestCalls, Match: match})
+	return calls, !more, nil
 }
 
-// Follow begins to follow the calls that a principal may know of. The caller closes the
-// tail.
-func (r *CallReader) Follow(p *junctor.Principal) *Tail {
-	return r.o.Tails.add(junctor.NewCallAccess(p, nil), r.o.Servers.ServerLookup(p))
+// Follow begins to follow the calls that a principal may know of, and that match selects; nil
+// selects all. match receives a call in the form in which the principal may read it. The
+// caller closes the tail.
+func (r *CallReader) Follow(p *junctor.Principal, match func(*junctor.Call) bool) *Tail {
+	tail := &Tail{reader: r, match: match}
+	tail.rights.Store(r.newTailRights(p))
+	r.o.Tails.add(p.Tenant, tail)
+	return tail
+}
+
+// newTailRights returns what can be said of a principal's rights from memory.
+func (r *CallReader) newTailRights(p *junctor.Principal) *tailRights {
+	return &tailRights{scopes: slices.Clone(p.Scopes), own: junctor.NewCallAccess(p, nil), knows: r.o.Servers.ServerLookup(p)}
+}
+
+// readTailRights returns the rights of a principal, read again if the former are too old or
+// do not cover the calls.
+func (r *CallReader) readTailRights(ctx context.Context, p *junctor.Principal, former *tailRights, batches []*tailBatch) (*tailRights, error) {
+	now := time.Now()
+	if !former.readAt.IsZero() && now.Sub(former.readAt) < tailAccessAge && (former.own.All() || former.cover(batches)) {
+		return former, nil
+	}
+	rights := *former
+	rights.known, rights.readAt = rights.own, now
+	if p.Agent == "" && p.Has(junctor.ScopeAuditRead) && !rights.own.All() {
+		servers, err := r.o.Servers.KnownServers(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		rights.known = junctor.NewCallAccess(p, servers)
+	}
+	return &rights, nil
 }

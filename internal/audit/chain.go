@@ -67,13 +67,13 @@ func (c *chainVerifier) acceptRecord(l *line) (wrong string) {
 	}
 	switch {
 	case l.Seq != c.nextSeq:
-		return fmt.Sprintf("record %d stands where record %d should be", l.Seq, c.nextSeq)
+		return fmt.Sprintf("record %d is in the place of record %d", l.Seq, c.nextSeq)
 	case !holds:
 		return "the record was changed, or the one before it was"
 	case c.replica != "" && l.Replica != c.replica:
-		return fmt.Sprintf("the record is of replica %q, the chain of %q", l.Replica, c.replica)
+		return fmt.Sprintf("the record belongs to replica %q, but the chain to replica %q", l.Replica, c.replica)
 	case l.Phase == PhaseBreak:
-		return "the chain did not hold when the journal was opened: " + l.Reason
+		return "the chain was broken when the journal was opened: " + l.Reason
 	}
 	c.moveTo(l)
 	return ""
@@ -131,7 +131,7 @@ func (c *chainVerifier) describeBreak(l *line) string {
 	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.hashRecord(&prev, l.rawJSON) != l.hash {
 		return ""
 	}
-	return "; it begins by saying why: " + l.Reason
+	return "; its first record gives the reason: " + l.Reason
 }
 
 // readSegment verifies one segment. It calls visit for every valid record, and
@@ -170,7 +170,7 @@ func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*
 		accept := c.acceptRecord
 		if ls.lineNumber == 1 {
 			if accept = c.acceptFirstRecord; s.first != c.nextSeq {
-				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.fileName(), c.nextSeq, c.describeBreak(&l))), 0, 0, nil
+				return fault(fmt.Sprintf("segment %s is in the place of record %d%s", s.fileName(), c.nextSeq, c.describeBreak(&l))), 0, 0, nil
 			}
 		}
 		if wrong := accept(&l); wrong != "" {

@@ -7,8 +7,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// EndedCall is a call that ended or was refused: what its record says of it, as far as
-// numbers are made of it.
+// EndedCall is a call that ended or was refused, or a list of tools that was served: what its
+// record says of it, as far as numbers are made of it.
 type EndedCall struct {
 	Time            time.Time // of the record
 	Tenant          junctor.TenantID
@@ -152,7 +152,7 @@ func (f *Follower) readSegments(upTo uint64) error {
 	for i := range records {
 		// The texts of a record are reused; those of a call are not.
 		l, err := parseLine([]byte(records[i].Hash + " " + records[i].JSON))
-		if err == nil && l.Call != "" && (l.Phase == PhaseEnd || l.Phase == PhaseRefuse) {
+		if err == nil && (l.Phase == PhaseToolList || l.Call != "" && (l.Phase == PhaseEnd || l.Phase == PhaseRefuse)) {
 			c := l.toCall()
 			f.calls = append(f.calls, endedCallOf(&c, l.Time))
 		}

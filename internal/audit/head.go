@@ -66,8 +66,8 @@ func publicKeyPath(dir string) string           { return filepath.Join(dir, "sig
 // Why a head or a list of checkpoints is not usable.
 var (
 	errNoHead         = errors.New("there is no signed head")
-	errBadSignature   = errors.New("the signature is not of this journal's key")
-	errUnreadableFile = errors.New("it cannot be read")
+	errBadSignature   = errors.New("the signature was not made with this journal's key")
+	errUnreadableFile = errors.New("the file cannot be read")
 )
 
 // readHead reads the signed head of a replica. The error is errNoHead if there is
@@ -196,7 +196,7 @@ func encodeKey(b []byte) []byte {
 func decodeKey(text []byte) ([]byte, error) {
 	b, err := base64.StdEncoding.AppendDecode(nil, bytes.TrimSpace(text))
 	if err != nil || len(b) != ed25519.SeedSize { // a public key has the same size
-		return nil, errors.New("there is no key in it (32 bytes in base64)")
+		return nil, errors.New("the file must contain a key: 32 bytes in base64")
 	}
 	return b, nil
 }

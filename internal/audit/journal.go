@@ -244,10 +244,10 @@ func (j *Journal) loadAndSign(ctx context.Context) (err error) {
 // or CodeInvalid.
 func (o Options) validateWithDefaults() (Options, error) {
 	if o.Dir == "" {
-		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
+		return o, junctor.Errorf(junctor.CodeInvalid, "the journal requires a directory")
 	}
 	if !isValidReplica(o.Replica) {
-		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a replica: use up to 64 letters, digits, dots, dashes and underscores", o.Replica)
+		return o, junctor.Errorf(junctor.CodeInvalid, "%q is not a valid replica name: use up to 64 letters, digits, dots, dashes and underscores", o.Replica)
 	}
 	o.HeadsDir = resolveHeadsDir(o.Dir, o.HeadsDir)
 	if o.SegmentBytes <= 0 {
@@ -260,7 +260,9 @@ func (o Options) validateWithDefaults() (Options, error) {
 		o.HeadRecords = 10_000
 	}
 	if o.RecentCalls <= 0 {
-		o.RecentCalls = 1000
+		// More than wait to be written to the history: a call that is no longer here is
+		// there.
+		o.RecentCalls = 1536
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -318,7 +320,7 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 	seq, err := n.seq, n.err
 	n.call = nil
 	j.recordPool.Put(n)
-	if err == nil && j.options.Strict {
+	if err == nil && j.options.Strict && c.Kind != junctor.KindToolList { // nothing depends on the record of a list
 		err = j.waitSynced(seq)
 	}
 	// A start that was not recorded is refused, so the call never runs and is not
@@ -331,7 +333,7 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 
 // Calls returns the matching calls among the newest, newest first. next is the id
 // to continue after; it is "" if there are no more.
-func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.recent.Calls(q) }
+func (j *Journal) Calls(q Query) (calls []junctor.Call, more bool) { return j.recent.Calls(q) }
 
 // Close stops the goroutines, ships the remaining records until ctx ends, signs
 // the last head and releases the folder. Later calls of Close do nothing, and

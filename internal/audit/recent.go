@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ func NewRecentCalls(size int) *RecentCalls {
 // Append adds the start or the end of a call, or a refusal. An end replaces the
 // start of its call. It never fails.
 func (r *RecentCalls) Append(_ context.Context, c *junctor.Call) error {
+	if c.Kind == junctor.KindToolList {
+		return nil // no call
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	end := packIDSuffix(c.ID)
@@ -72,9 +76,6 @@ func packIDSuffix(id string) (end uint64) {
 	return end
 }
 
-// slotOf returns the slot of the call with a number.
-func (r *RecentCalls) slotOf(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
-
 // Query selects calls. Empty fields select all calls, except Access: an empty one
 // selects none.
 type Query struct {
@@ -83,44 +84,34 @@ type Query struct {
 	Match func(*junctor.Call) bool
 	Since time.Time
 	Limit int
-	// Only calls that follow the one with this id in the list: older ones.
-	After string
+	// Only calls behind this position in the list: older ones.
+	Before junctor.CallPosition
 }
 
-// Calls returns matching calls, newest first, each in the form in which q.Access
-// may read it. next is the id to continue after; it is "" if there are no more.
-//
-// next is not a number, because the difference of two numbers would reveal how
-// many calls there were that Access may not see. If the call q.After is no longer
-// kept, or Access may not see it, the result is empty.
-func (r *RecentCalls) Calls(q Query) (calls []junctor.Call, next string) {
+// Calls returns matching calls in the order of their positions, newest first, each in the
+// form in which q.Access may read it. more reports that there are further ones.
+func (r *RecentCalls) Calls(q Query) (calls []junctor.Call, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.callCount - uint64(len(r.calls)) + 1
-	from := r.callCount
-	if q.After != "" {
-		last := r.findCall(q.After, packIDSuffix(q.After))
-		if last == nil || !q.Access.Sees(last) {
-			return nil, ""
+	slots := make([]int, 0, len(r.calls))
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !c.Start.Before(q.Since) && (q.Before.IsZero() || q.Before.Compare(c.Position()) < 0) && q.Access.Sees(c) {
+			slots = append(slots, i)
 		}
-		for from >= oldest && r.calls[r.slotOf(from)].ID != q.After {
-			from--
-		}
-		from--
 	}
-	for n := from; n >= oldest && n > 0; n-- {
-		if c := &r.calls[r.slotOf(n)]; !q.Access.Sees(c) || c.Start.Before(q.Since) {
-			continue
-		}
-		c := r.calls[r.slotOf(n)]
+	// They are nearly in order: a call is added when it was admitted.
+	slices.SortFunc(slots, func(a, b int) int { return r.calls[a].Position().Compare(r.calls[b].Position()) })
+	for _, i := range slots {
+		c := r.calls[i]
 		q.Access.Limit(&c)
 		if q.Match != nil && !q.Match(&c) {
 			continue
 		}
 		if q.Limit > 0 && len(calls) == q.Limit {
-			return calls, calls[len(calls)-1].ID
+			return calls, true
 		}
 		calls = append(calls, c)
 	}
-	return calls, ""
+	return calls, false
 }

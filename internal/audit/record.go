@@ -20,7 +20,8 @@ const (
 	PhaseEnd    Phase = "end"    // the call ended
 	PhaseRefuse Phase = "refuse" // the call was refused; this is its only record
 
-	PhaseChange Phase = "change" // the instance was changed: a server, a key, a setting
+	PhaseToolList Phase = "tool-list" // a client or a model received a list of tools; no call
+	PhaseChange   Phase = "change"    // the instance was changed: a server, a key, a setting
 
 	PhaseSegment Phase = "segment" // the first record of a segment; names the hash before it
 	PhaseRecover Phase = "recover" // a half-written record at the end was dropped when the journal was opened
@@ -248,6 +249,9 @@ func appendText(dst []byte, s string) []byte {
 // phaseOf returns the phase of the next record of a call. A call that failed
 // without taking any time never ran, so it was refused.
 func phaseOf(c *junctor.Call) Phase {
+	if c.Kind == junctor.KindToolList {
+		return PhaseToolList
+	}
 	switch c.Status {
 	case junctor.StatusRunning:
 		return PhaseStart

@@ -204,7 +204,7 @@ func (e *segmentEnd) compareHead(head *Head, err error) string {
 	case e.headHash != "" && e.headHash != head.Hash:
 		return fmt.Sprintf("record %d is not the one that the signed head names", head.Seq)
 	case head.Closed && (e.seq > head.Seq || e.tornBytes > 0):
-		return fmt.Sprintf("something was added after record %d, with which the journal was closed", head.Seq)
+		return fmt.Sprintf("data was added after record %d, with which the journal was closed", head.Seq)
 	}
 	return ""
 }

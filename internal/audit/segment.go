@@ -56,7 +56,7 @@ func listSegments(dir string) ([]segment, error) {
 }
 
 // errTornLine means that a file ends inside a line.
-var errTornLine = errors.New("the last line is not whole")
+var errTornLine = errors.New("the last line is incomplete")
 
 // lineReader reads a segment line by line.
 type lineReader struct {

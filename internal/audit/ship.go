@@ -156,7 +156,7 @@ func (j *Journal) compareCopy(ctx context.Context) error {
 	defer t.close()
 	mine, err := t.readBatch(known.CopiedSeq, 1)
 	if err == nil && len(mine) == 1 && mine[0].Hash != known.CopiedHash {
-		err = fmt.Errorf("record %d of replica %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.CopiedSeq, j.options.Replica)
+		err = fmt.Errorf("record %d of replica %s differs in the copy: the journal or the copy was replaced; run junctor audit verify", known.CopiedSeq, j.options.Replica)
 	}
 	return err
 }

@@ -449,7 +449,7 @@ func TestListAndExport(t *testing.T) {
 	}
 }
 
-// A piece of a line that could not be written whole is taken back. Whoever read ahead
+// A piece of a line that could not be written whole is taken back. A reader that read ahead
 // and has it must not put it before what is written in its place.
 func TestShippingPastATornLine(t *testing.T) {
 	t.Parallel()

@@ -43,17 +43,17 @@ const (
 func (p problem) String() string {
 	switch p {
 	case problemBreak:
-		return "the chain did not hold"
+		return "the hash chain is broken"
 	case problemRoll:
-		return "a new segment cannot be begun"
+		return "cannot begin a new segment"
 	case problemSync:
-		return "the disk does not take what was written"
+		return "cannot write records to the disk"
 	case problemHead:
 		return "the head cannot be signed"
 	case problemShip:
 		return "records cannot be copied"
 	case problemWitness:
-		return "the database does not take signed heads"
+		return "cannot store signed heads in the database"
 	default:
 		return "old segments cannot be removed"
 	}

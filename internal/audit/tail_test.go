@@ -2,9 +2,11 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -26,33 +28,89 @@ func (viewSources) List(context.Context, *junctor.Principal) ([]junctor.Room, er
 	return []junctor.Room{{ID: "lobby"}}, nil
 }
 
-func TestTail(t *testing.T) {
+// followCalls begins a tail of a principal of a tenant, with scopes.
+func followCalls(tails *Tails, match func(*junctor.Call) bool, p *junctor.Principal) *Tail {
+	return NewCallReader(CallReaderOptions{Tails: tails, Servers: viewSources{}, Rooms: viewSources{}}).Follow(p, match)
+}
+
+// admin returns an admin of a tenant.
+func admin(tenant junctor.TenantID) *junctor.Principal {
+	return &junctor.Principal{Tenant: tenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+}
+
+// taken returns what a tail has for a principal now.
+func taken(t *testing.T, tail *Tail, p *junctor.Principal) (calls []junctor.Call, missed int) {
+	t.Helper()
+	b, missed, err := tail.AppendCalls(t.Context(), p, []byte("["))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(append(b, ']'), &calls); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+	return calls, missed
+}
+
+// A tail receives the calls of its tenant once per interval.
+func TestTailReceivesOncePerInterval(t *testing.T) {
 	t.Parallel()
-	tails := &Tails{}
-	s := NewCallReader(CallReaderOptions{Tails: tails, Servers: viewSources{}, Rooms: viewSources{}})
-	tails.send(&junctor.Call{ID: "nobody looks"})
-	mine, other := s.Follow(&junctor.Principal{Tenant: "a", Scopes: []junctor.Scope{junctor.ScopeAdmin}}), s.Follow(&junctor.Principal{Tenant: "b", Scopes: []junctor.Scope{junctor.ScopeAdmin}})
-	var all sync.WaitGroup
-	for i := range 4 {
-		all.Go(func() {
-			for j := range tailCapacity / 2 {
-				tails.send(&junctor.Call{ID: strconv.Itoa(i*tailCapacity + j), Tenant: "a"})
-			}
-		})
-	}
-	all.Wait()
-	calls, missed := mine.Next(t.Context(), time.Second)
-	if len(calls) != tailCapacity || missed != tailCapacity {
-		t.Errorf("%d calls, %d missed, of %d", len(calls), missed, 2*tailCapacity)
-	}
-	if calls, missed := other.Next(t.Context(), 0); len(calls) != 0 || missed != 0 {
-		t.Errorf("another tenant receives %d calls", len(calls))
-	}
-	mine.Close()
-	other.Close()
-	if tails.all.Load() != nil {
-		t.Error("a tail is left")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		tails := &Tails{}
+		tails.send(&junctor.Call{ID: "nobody looks", Tenant: "a"})
+		mine, other := followCalls(tails, nil, admin("a")), followCalls(tails, nil, admin("b"))
+		for i := range 5 {
+			tails.send(&junctor.Call{ID: strconv.Itoa(i), Tenant: "a"})
+		}
+		if calls, _ := taken(t, mine, admin("a")); len(calls) != 0 {
+			t.Errorf("%d calls before the interval is over", len(calls))
+		}
+		before := time.Now()
+		mine.Wait(t.Context(), time.Hour)
+		if took := time.Since(before); took != minTailInterval {
+			t.Errorf("it took %s", took)
+		}
+		calls, missed := taken(t, mine, admin("a"))
+		if len(calls) != 5 || missed != 0 || calls[0].ID != "0" || calls[4].ID != "4" {
+			t.Errorf("%v, %d missed", calls, missed)
+		}
+		if calls, missed := taken(t, other, admin("b")); len(calls) != 0 || missed != 0 {
+			t.Errorf("another tenant receives %d calls, %d missed", len(calls), missed)
+		}
+		before = time.Now()
+		mine.Wait(t.Context(), time.Second)
+		if took := time.Since(before); took != time.Second {
+			t.Errorf("with nothing new it waited %s", took)
+		}
+		mine.Close()
+		other.Close()
+		if tails.tenants.Load() != nil {
+			t.Error("a tail is left")
+		}
+	})
+}
+
+// More calls than an interval holds are dropped and counted.
+func TestTailCountsWhatIsTooMuch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tails := &Tails{}
+		tail := followCalls(tails, nil, admin("a"))
+		defer tail.Close()
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				for j := range tailCapacity / 2 {
+					tails.send(&junctor.Call{ID: strconv.Itoa(i*tailCapacity + j), Tenant: "a"})
+				}
+			})
+		}
+		all.Wait()
+		tail.Wait(t.Context(), time.Second)
+		calls, missed := taken(t, tail, admin("a"))
+		if len(calls) != tailCapacity || missed != tailCapacity {
+			t.Errorf("%d calls, %d missed, of %d", len(calls), missed, 2*tailCapacity)
+		}
+	})
 }
 
 // TestCallAccess holds whose calls a principal sees: its own, those in its rooms, and with
@@ -89,16 +147,6 @@ func TestCallAccess(t *testing.T) {
 				t.Errorf("%s sees the call %s: %t", name, what, got)
 			}
 		}
-	}
-}
-
-// TestUnknownCursor: a cursor that no page gave is refused before anything is searched.
-func TestUnknownCursor(t *testing.T) {
-	t.Parallel()
-	view := NewCallReader(CallReaderOptions{Servers: viewSources{}, Rooms: viewSources{}})
-	_, _, err := view.Calls(t.Context(), &junctor.Principal{Tenant: "a"}, &CallFilter{Cursor: "page 2"})
-	if junctor.CodeOf(err) != junctor.CodeInvalid {
-		t.Errorf("a cursor that is none: %v", err)
 	}
 }
 

@@ -84,7 +84,7 @@ func (r *Report) addNote(format string, args ...any) {
 	case len(r.Notes) < maxNotes:
 		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 	case len(r.Notes) == maxNotes:
-		r.Notes = append(r.Notes, "and more of the like")
+		r.Notes = append(r.Notes, "further notes are left out")
 	}
 }
 
@@ -158,7 +158,7 @@ func readProofs(dir, replica string, o VerifyOptions) (*signedProofs, error) {
 	cps, line, err := readCheckpoints(dir, replica, p.key)
 	switch {
 	case line > 0:
-		p.badCheckpoint = &BadRecord{Segment: filepath.Base(checkpointPath(dir, replica)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
+		p.badCheckpoint = &BadRecord{Segment: filepath.Base(checkpointPath(dir, replica)), Line: line, Seq: 1, Reason: "the checkpoint is invalid: " + err.Error()}
 	case err != nil:
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func readProofs(dir, replica string, o VerifyOptions) (*signedProofs, error) {
 func (p *signedProofs) addHeads(heads []Head) error {
 	for _, h := range heads {
 		if h.Replica != p.replica || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
-			return junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
+			return junctor.Errorf(junctor.CodeInvalid, "the given head of record %d is not signed by this journal's key", h.Seq)
 		}
 		p.hashes[h.Seq] = h.Hash
 		if p.foreign && p.head == nil || p.head != nil && h.Seq > p.head.Seq {
@@ -249,7 +249,7 @@ func (p *signedProofs) checkEnd(last uint64, torn bool) *BadRecord {
 	case p.headErr != nil:
 		return &BadRecord{Segment: filepath.Base(headPath(p.dir, p.replica)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
 	case p.known.Head != nil && !p.known.Head.signedBy(p.replica, p.key):
-		return &BadRecord{Seq: last, Reason: "the highest head in the database is not signed by this journal's key: it was changed, or the key was"}
+		return &BadRecord{Seq: last, Reason: "the highest head in the database is not signed by this journal's key: the head or the key was changed"}
 	case p.known.missingTail(last) != "":
 		return &BadRecord{Seq: last + 1, Reason: p.known.missingTail(last)}
 	case p.head.Seq > last:
@@ -372,7 +372,7 @@ func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProo
 		}
 	}
 	if r.FirstBad, r.OK = bad, bad == nil; r.OK && torn > 0 {
-		r.addNote("the last line is not whole yet: %d bytes", torn)
+		r.addNote("the last line is not complete yet: %d bytes", torn)
 	}
 	return nil
 }

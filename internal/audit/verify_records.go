@@ -84,7 +84,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 	case o.RemoteReplica && p.head == nil:
 		r.addNote("the replica's signed heads are on another machine: a missing beginning or end would not show")
 	case o.RemoteReplica:
-		r.addNote("the replica's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
+		r.addNote("the replica's journal is on another machine: records after %d could be missing, because its signed head confirms the copy only up to there", p.head.Shipped)
 	}
 	r.OK = r.FirstBad == nil
 	return r, nil
@@ -145,11 +145,11 @@ func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
 	if rec.hasNoColumns() {
 		want = Record{Replica: want.Replica, Seq: want.Seq, Hash: want.Hash, JSON: want.JSON}
 	} else if !want.Time.Equal(rec.Time) {
-		return "the column of the time does not say what the record says"
+		return "the column of the time differs from the record"
 	}
 	want.Time = rec.Time
 	if want != rec {
-		return "the columns do not say what the record says"
+		return "the columns differ from the record"
 	}
 	return p.checkSigned(&l)
 }
@@ -183,9 +183,9 @@ func (o *journalComparer) compareRecord(rec Record) (wrong string, err error) {
 	case err != nil:
 		return "", err
 	case len(mine) == 0:
-		return "the journal has no such record", nil
+		return "the journal does not have this record", nil
 	case mine[0].JSON != rec.JSON || mine[0].Hash != rec.Hash:
-		return "the journal says otherwise", nil
+		return "the record differs from the journal", nil
 	}
 	return "", nil
 }

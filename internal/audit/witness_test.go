@@ -76,7 +76,7 @@ func putBack(t *testing.T, dir, older string) {
 }
 
 // A journal that was put back is found by what others remember: at the start, which
-// goes on above it and says so, and by whoever verifies.
+// goes on above it and says so, and by every verification.
 func TestJournalPutBack(t *testing.T) {
 	t.Parallel()
 	for name, forget := range map[string]func(*remembering){
@@ -328,7 +328,7 @@ func (d *slowDisk) lastSynced(t *testing.T, dir string) (last uint64) {
 	return last
 }
 
-// The word of a restore is on record, and a note for whoever verifies.
+// The word of a restore is on record, and a note in every verification.
 func TestRestoredIsOnRecord(t *testing.T) {
 	t.Parallel()
 	dir := place(t)

@@ -126,6 +126,7 @@ func (j *Journal) countLost(batch []*pendingRecord, err error) {
 		n.err = unavailableError(err)
 		switch {
 		case n.call == nil: // the record of a change is written later
+		case n.call.Kind == junctor.KindToolList: // no call
 		case n.call.Status == junctor.StatusRunning:
 			j.lostStarts++
 		default:

@@ -151,7 +151,7 @@ func TestOnlyAuthenticArchivesAreRestored(t *testing.T) {
 			t.Errorf("%s: verify: %v, %q", name, err, m.SealKey)
 		}
 	}
-	// Whoever says so goes on without.
+	// An operator who says so goes on without.
 	for name, text := range map[string][]byte{"without a key": archive, "without a code": source.backupAs(t, nil)} {
 		if m, err := engines()["sqlite"](t).restoreAs(t, text, nil, true); err != nil || m.SealKey != "" {
 			t.Errorf("%s: %v, %+v", name, err, m.SealKey)

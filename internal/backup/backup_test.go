@@ -215,7 +215,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO agent_task_pushes VALUES ('acme', 't', 'p', '{"url":"https://example.com/é"}')`,
 		`INSERT INTO chain_blocks VALUES ('acme', 1, 7, '0xab', '0xaa', 5)`,
 		`INSERT INTO chain_events VALUES ('acme', 1, '0xab', 2, 7, 'NewFeedback', 'eip155:1:0xa/42', '{"é":1}', 'counted', 1, 0, 6)`,
-		`INSERT INTO series VALUES ('acme', 60, 120, 'tool', 'notes', 'é', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch')`,
+		`INSERT INTO series VALUES ('acme', 60, 120, 'tool', 'notes', 'é', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch', 8, 9)`,
 		`INSERT INTO series_positions VALUES ('a', 300, '')`,
 		`INSERT INTO usage_days VALUES ('acme', 20000, 'notes', 'é', 'mcp', 'key', 'k1', '', '', 1, 0, 0, 0, 0, 0, 0, 5, 6, 7, 'sketch')`,
 		`INSERT INTO attention_items VALUES ('acme', 'i', 'shared', 'servers', 'user:é', 'notes', '{"problem":"é"}', 5)`,

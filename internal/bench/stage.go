@@ -16,12 +16,13 @@ import (
 // The names of the targets that are measured.
 const (
 	Junctor      = "junctor"
-	Direct       = "direct"  // the upstream server itself
-	ReverseProxy = "rev"     // httputil.ReverseProxy in front of it
-	Ungated      = "ungated" // Junctor without limits, argument checks and records
-	Raw          = "raw"     // net/http and encoding/json, for a built-in tool
-	Unrecorded   = "twin"    // Junctor without records: no journal, no copy of it, no history
-	NetHTTP      = "nethttp" // Junctor with --http-fast-path off, and all checks enabled
+	Direct       = "direct"    // the upstream server itself
+	ReverseProxy = "rev"       // httputil.ReverseProxy in front of it
+	Ungated      = "ungated"   // Junctor without limits, argument checks and records
+	Raw          = "raw"       // net/http and encoding/json, for a built-in tool
+	Unrecorded   = "twin"      // Junctor without records: no journal, no copy of it, no history
+	Uncounted    = "uncounted" // Junctor without numbers over time; only a test measures it
+	NetHTTP      = "nethttp"   // Junctor with --http-fast-path off, and all checks enabled
 )
 
 // commandServer is the id of the stdio server behind Junctor. The servers at a

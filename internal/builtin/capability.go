@@ -94,7 +94,7 @@ func (c *Call) requireForRequests(requests []InputRequest) error {
 		}
 		if r.Params != nil {
 			if err := json.Unmarshal(r.Params, &params); err != nil {
-				return junctor.Errorf(junctor.CodeInternal, "%q asked its client something that is not JSON: %w", c.Name(), err)
+				return junctor.Errorf(junctor.CodeInternal, "the request of %q to its client cannot be encoded as JSON: %w", c.Name(), err)
 			}
 		}
 		switch r.Method {
@@ -117,7 +117,7 @@ func (c *Call) requireForRequests(requests []InputRequest) error {
 				missing.Roots = &struct{}{}
 			}
 		default:
-			return junctor.Errorf(junctor.CodeInternal, "%q asked its client for %q, which no client answers", c.Name(), r.Method)
+			return junctor.Errorf(junctor.CodeInternal, "%q sent its client the request %q, which clients do not support", c.Name(), r.Method)
 		}
 	}
 	return missing.missingError(c.Name())

@@ -36,7 +36,7 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	case junctor.KindSubscription:
 		res, err = s.subscribeResource(it, req)
 	default:
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "server %q cannot do a %q", s.id, string(req.Kind))
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "server %q does not support requests of kind %q", s.id, string(req.Kind))
 	}
 	if err != nil {
 		return s.settleError(ctx, call, err)
@@ -61,7 +61,7 @@ func (s *Server) callTool(ctx context.Context, it *registry, call *Call) (catalo
 	case err != nil && ctx.Err() != nil:
 		return catalog.Result{}, ctx.Err()
 	case err != nil:
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "tool %q of server %q could not be started, and is tried anew at the next call: %w",
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "tool %q of server %q could not be started; the next call tries again: %w",
 			t.Name, s.id, err)
 	}
 	return run(ctx, call, call.req.Arguments)
@@ -105,8 +105,8 @@ func (s *Server) recoverPanic(ctx context.Context, req *catalog.Request, p any) 
 		slog.String("server", s.id), slog.String("kind", string(req.Kind)), slog.String("name", req.Name),
 		slog.String("call", req.CallID), telemetry.PanicAttr(p))
 	if req.Kind == junctor.KindTool {
-		return textResult("The tool "+req.Name+" broke while it ran. This is a fault of the tool, not of the arguments; the log of this instance says more.", true), nil
+		return textResult("The tool "+req.Name+" crashed. This is a bug of the tool, not of the arguments; the log of this instance has the details.", true), nil
 	}
-	return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%s %q of server %q broke while it ran; the log of this instance says more",
+	return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%s %q of server %q crashed; the log of this instance has the details",
 		string(req.Kind), req.Name, s.id)
 }

@@ -79,7 +79,7 @@ func readInput(in catalog.Input) (roundInput, error) {
 	if in.State != "" {
 		var held heldState
 		if err := jsonv2.Unmarshal([]byte(in.State), &held); err != nil {
-			return roundInput{}, junctor.Errorf(junctor.CodeInvalid, "requestState is not one that this server gave; start the request anew without it")
+			return roundInput{}, junctor.Errorf(junctor.CodeInvalid, "requestState was not issued by this server; send the request again without it")
 		}
 		i.state, i.answers = held.State, held.Answers
 		i.readKeys = make(map[string]bool, len(held.Answers))
@@ -146,7 +146,7 @@ func (c *Call) Ask(requests ...InputRequest) error {
 // renderPause renders a NeedInput as the result of this round.
 func (c *Call) renderPause(n *NeedInput) (catalog.Result, error) {
 	if len(n.Requests) == 0 && n.State == "" {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%q asked its client for nothing", c.Name())
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%q requested input from its client without naming any", c.Name())
 	}
 	if err := c.requireForRequests(n.Requests); err != nil {
 		return catalog.Result{}, err
@@ -180,7 +180,7 @@ func (c *Call) renderPause(n *NeedInput) (catalog.Result, error) {
 	}
 	b, err = compactJSON(append(b, '}'))
 	if err != nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "%q asked its client something that is not JSON: %w", c.Name(), err)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the request of %q to its client cannot be encoded as JSON: %w", c.Name(), err)
 	}
 	return catalog.Result{Body: b, Input: true}, nil
 }

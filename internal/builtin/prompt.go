@@ -166,7 +166,7 @@ func (s *Server) getPrompt(ctx context.Context, it *registry, call *Call) (catal
 	}
 	b, err = compactJSON(append(b, `]}`...))
 	if err != nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "prompt %q gave messages that are not JSON: %w", p.Name, err)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "prompt %q returned messages that cannot be encoded as JSON: %w", p.Name, err)
 	}
 	return catalog.Result{Body: b}, nil
 }

@@ -110,7 +110,7 @@ func (r *Result) renderResult() (catalog.Result, error) {
 	}
 	b, err := compactJSON(append(b, '}'))
 	if err != nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the tool gave a result that is not JSON: %w", err)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the tool returned a result that cannot be encoded as JSON: %w", err)
 	}
 	return catalog.Result{Body: b, IsError: r.IsError}, nil
 }

@@ -67,7 +67,7 @@ func AddLazyTool[In, Out any](s *Server, t Tool, build func(context.Context) (Ha
 	return s.addTool(t, func(ctx context.Context) (toolRunner, error) {
 		h, err := build(ctx)
 		if err == nil && h == nil {
-			err = junctor.Errorf(junctor.CodeInternal, "its factory gave no handler")
+			err = junctor.Errorf(junctor.CodeInternal, "its factory returned no handler")
 		}
 		if err != nil {
 			return nil, err

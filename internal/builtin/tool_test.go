@@ -85,7 +85,7 @@ func TestResults(t *testing.T) {
 		}), ``, false, junctor.CodeInvalid},
 		{"tried in vain", handler(func(*Call) (string, error) { return "", junctor.Errorf(junctor.CodeUnreachable, "nobody at home") }), `{"content":[{"type":"text","text":"nobody at home"}],"isError":true}`, true, ""},
 		{"own deadline", handler(func(*Call) (string, error) { return "", fmt.Errorf("lookup: %w", context.DeadlineExceeded) }), `{"content":[{"type":"text","text":"lookup: context deadline exceeded"}],"isError":true}`, true, ""},
-		{"panic", handler(func(*Call) (string, error) { panic("secret") }), `{"content":[{"type":"text","text":"The tool x broke while it ran. This is a fault of the tool, not of the arguments; the log of this instance says more."}],"isError":true}`, true, ""},
+		{"panic", handler(func(*Call) (string, error) { panic("secret") }), `{"content":[{"type":"text","text":"The tool x crashed. This is a bug of the tool, not of the arguments; the log of this instance has the details."}],"isError":true}`, true, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func parsePattern(s string) (*uriPattern, error) {
 			return fail("a } without {")
 		}
 		if text == "" && found && len(p.names) > 0 {
-			return fail("two variables touch, so a URI could be read in several ways")
+			return fail("two variables are adjacent, so a URI could match in several ways")
 		}
 		p.texts = append(p.texts, text)
 		if !found {
@@ -42,7 +42,7 @@ func parsePattern(s string) (*uriPattern, error) {
 		case !isVariable(name):
 			return fail("a variable is letters, digits, underscores and dots; operators are not supported")
 		case p.hasVariable(name):
-			return fail("variable " + name + " stands there twice")
+			return fail("variable " + name + " appears twice")
 		}
 		p.names = append(p.names, name)
 		rest = tail

@@ -22,7 +22,7 @@ func (a *absent) Do(context.Context, *catalog.Request, catalog.Sink) (catalog.Re
 	return catalog.Result{}, junctor.Errorf(junctor.CodeUnreachable, "nobody there")
 }
 
-// A list that lacks what a server may have says so, to whoever may know of the
+// A list that lacks what a server may have says so, to every caller who may know of the
 // server.
 func TestPartialListIsMarked(t *testing.T) {
 	t.Parallel()

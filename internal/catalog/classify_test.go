@@ -127,7 +127,7 @@ func TestClassifySharedWordRepeated(t *testing.T) {
 	}
 }
 
-// What the rules say is the same every time, whoever else is there.
+// What the rules say is the same every time, whatever other tools there are.
 func TestClassifyIsStable(t *testing.T) {
 	t.Parallel()
 	for _, l := range readLabelled(t)[:40] {

@@ -45,7 +45,7 @@ func (sh *Shelf) CountTokens(p *junctor.Principal, server string) (tools, tokens
 	for _, t := range s.tools {
 		if sh.Visible(p, Scope{Audience: Watching(p)}, s, junctor.KindTool, t.Name) == "" {
 			tools++
-			tokens += (len(t.Default.JSON) + 3) / 4
+			tokens += junctor.EstimateTokens(len(t.Default.JSON))
 		}
 	}
 	return tools, tokens

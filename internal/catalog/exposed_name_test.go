@@ -82,7 +82,7 @@ func TestExposedNamesThatAreNotObvious(t *testing.T) {
 	}
 }
 
-// A tool keeps its name whoever else comes and goes.
+// A tool keeps its name when other tools come and go.
 func TestNamesDoNotDependOnOthers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

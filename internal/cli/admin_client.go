@@ -42,6 +42,51 @@ type listPage[T any] struct {
 	Next  string `json:"next,omitempty"`
 }
 
+// addPage appends one page of the list, and returns the cursor of the next one.
+func (l *listPage[T]) addPage(data []byte) (next string, err error) {
+	var page listPage[T]
+	err = json.Unmarshal(data, &page)
+	l.Items = append(l.Items, page.Items...)
+	if l.Items == nil {
+		l.Items = page.Items
+	}
+	return page.Next, err
+}
+
+// longList is a list of which all pages are wanted. *listPage implements it.
+type longList interface {
+	addPage(data []byte) (next string, err error)
+}
+
+// maxPages bounds the pages that are read of one list, so that an instance whose list
+// never ends does not hold the command.
+const maxPages = 10000
+
+// readPages reads all pages of a list. A path with a limit asks for one page alone, and
+// exchange decodes it.
+func (c *adminClient) readPages(ctx context.Context, path string, list longList) error {
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	at := path
+	for range maxPages {
+		data, err := c.read(ctx, http.MethodGet, at, nil)
+		if err != nil {
+			return err
+		}
+		next, err := list.addPage(data)
+		if err != nil {
+			return c.notThisAPI(err)
+		}
+		if next == "" {
+			return nil
+		}
+		at = path + separator + "cursor=" + url.QueryEscape(next)
+	}
+	return junctor.Errorf(junctor.CodeTooLarge, "the list %s has more than %d pages; narrow it with a filter", path, maxPages)
+}
+
 // get decodes the response to a GET request into out.
 func (c *adminClient) get(ctx context.Context, path string, out any) error {
 	return c.exchange(ctx, http.MethodGet, path, nil, out)
@@ -50,24 +95,46 @@ func (c *adminClient) get(ctx context.Context, path string, out any) error {
 // exchange sends one request below /api/v1, with in as its JSON body, and
 // decodes the response into out. in and out may be nil. Errors have the code
 // that the instance gave, or CodeUnreachable, or CodeUpstream if something else
-// than Junctor answers.
+// than Junctor answers. A *listPage gets the items of all pages, unless the path has a
+// limit.
 func (c *adminClient) exchange(ctx context.Context, method, path string, in, out any) error {
-	res, err := c.send(ctx, method, path, in)
-	if err != nil {
+	if list, ok := out.(longList); ok && method == http.MethodGet && !hasLimit(path) {
+		return c.readPages(ctx, path, list)
+	}
+	data, err := c.read(ctx, method, path, in)
+	if err != nil || out == nil {
 		return err
 	}
-	defer res.Body.Close()
-	if out == nil {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return c.connectionError(ctx, err)
-	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return junctor.Errorf(junctor.CodeUpstream, "%s sent a response that is not of this API; check that it is a Junctor of the same version: %w", c.name, err)
+		return c.notThisAPI(err)
 	}
 	return nil
+}
+
+// hasLimit reports whether a path has the parameter limit.
+func hasLimit(path string) bool {
+	_, query, _ := strings.Cut(path, "?")
+	values, err := url.ParseQuery(query)
+	return err == nil && values.Has("limit")
+}
+
+// notThisAPI is the error for a response that cannot be decoded.
+func (c *adminClient) notThisAPI(err error) error {
+	return junctor.Errorf(junctor.CodeUpstream, "%s sent a response that is not of this API; check that it is a Junctor of the same version: %w", c.name, err)
+}
+
+// read sends one request and returns the body of the response.
+func (c *adminClient) read(ctx context.Context, method, path string, in any) ([]byte, error) {
+	res, err := c.send(ctx, method, path, in)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, c.connectionError(ctx, err)
+	}
+	return data, nil
 }
 
 // copyTo writes the response to a GET request to w, of any length. A response

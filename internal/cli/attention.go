@@ -21,7 +21,7 @@ func (c *cli) attentionCommand() *cobra.Command {
 		Use: "attention", Short: "List what needs attention, and what to do about it", Example: "  junctor attention\n  junctor attention --check --severity critical", Args: cobra.NoArgs,
 		Long: "List what a person should look at, the most urgent first: servers that fail or require a login, dead letters, calls that wait " +
 			"for an approval, changed tools, keys and certificates that expire, a disk that fills, a settings file that is not in effect, a " +
-			"journal with a fault, and replicas that are away. For each item the list has a command that shows or solves the problem.\n\n" +
+			"journal with a fault, and replicas that are unreachable. For each item the list has a command that shows or solves the problem.\n\n" +
 			"A check that cannot be made is an item, too. With --check the exit code is 1 if there are items.",
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"limit": {strconv.Itoa(limit)}}

@@ -170,8 +170,8 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 	}
 	rows := make([][]string, len(records))
 	for i, r := range records {
-		name, by, status, id := r.Name, r.Subject, string(r.Status), r.Call
-		if r.Server != "" {
+		name, by, status, id := cmp.Or(r.Name, r.Server), r.Subject, string(r.Status), r.Call // a tool list has no name
+		if r.Server != "" && r.Name != "" {
 			name = r.Server + "/" + r.Name
 		}
 		if r.Phase == audit.PhaseChange {

@@ -18,25 +18,36 @@ func (c *cli) callCommand() *cobra.Command {
 	return cmd
 }
 
+// callPage is one page of a list of calls. SearchedTo is set if the server ended the search
+// before the page was full.
+type callPage struct {
+	listPage[junctor.Call]
+	SearchedTo time.Time `json:"searched_to,omitzero"`
+}
+
 // callList returns `call ls`, which prints one page of /calls.
 func (c *cli) callList() *cobra.Command {
 	var of callFilter
-	var view, status, cursor string
+	var view, kind, status, text, until, cursor string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List recent calls, newest first", Example: "  junctor call ls --status denied --since 24h", Args: cobra.NoArgs,
+		Use: "ls", Short: "List calls, newest first",
+		Long: "List calls, newest first: those that run, and all that the history keeps (--history-days). A search for a text, " +
+			"or with several filters, can take a while in a long history: it continues until it has found --limit calls, and says " +
+			"how far it has come. --since makes it shorter.",
+		Example: "  junctor call ls --status denied --since 24h\n  junctor call ls --tool github__create_issue --text 'rate limit'", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
-			query := url.Values{"limit": {strconv.Itoa(limit)}}
-			if err := of.setQuery(query, ""); err != nil {
+			query := url.Values{}
+			if err := of.setQuery(query, until); err != nil {
 				return err
 			}
-			for name, value := range map[string]string{"view": view, "status": status, "cursor": cursor} {
+			for name, value := range map[string]string{"view": view, "kind": kind, "status": status, "text": text, "cursor": cursor} {
 				if value != "" {
 					query.Set(name, value)
 				}
 			}
-			var calls listPage[junctor.Call]
-			if err := c.requestAPI(cmd, http.MethodGet, "/calls?"+query.Encode(), nil, &calls); err != nil {
+			calls, err := c.searchCalls(cmd, query, limit)
+			if err != nil {
 				return err
 			}
 			return c.printCalls(cmd, calls)
@@ -44,11 +55,33 @@ func (c *cli) callList() *cobra.Command {
 	}
 	c.addCallFilter(cmd, &of)
 	cmd.Flags().StringVar(&view, "view", "", "only calls that this App view made, by its `id`")
+	cmd.Flags().StringVar(&kind, "kind", "", "only calls of this kind, such as tool, resource or prompt")
 	cmd.Flags().StringVar(&status, "status", "", "only calls with this status, such as success, error or denied")
+	cmd.Flags().StringVar(&text, "text", "", "only calls with this text in parameters, result or reason")
+	cmd.Flags().StringVar(&until, "until", "", "only calls before this, in the same forms")
 	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of results")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "cursor of the next page")
 	c.addInstanceFlags(cmd)
 	return cmd
+}
+
+// searchCalls returns one page of calls. A search that the server ends early continues
+// until the page is full or there are no more calls.
+func (c *cli) searchCalls(cmd *cobra.Command, query url.Values, limit int) (listPage[junctor.Call], error) {
+	all := listPage[junctor.Call]{Items: []junctor.Call{}}
+	for {
+		query.Set("limit", strconv.Itoa(limit-len(all.Items)))
+		var page callPage
+		if err := c.requestAPI(cmd, http.MethodGet, "/calls?"+query.Encode(), nil, &page); err != nil {
+			return all, err
+		}
+		all.Items, all.Next = append(all.Items, page.Items...), page.Next
+		if page.SearchedTo.IsZero() || page.Next == "" || len(all.Items) >= limit {
+			return all, nil
+		}
+		c.printNote("%d found, searched back to %s", len(all.Items), formatTime(page.SearchedTo))
+		query.Set("cursor", page.Next)
+	}
 }
 
 // callFilter are the flags that select calls by tool, caller, entry point and

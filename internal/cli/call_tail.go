@@ -21,7 +21,7 @@ func (c *cli) callTail() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tail", Short: "Print calls as they happen",
 		Long: "Print calls when they end or are denied, until Ctrl-C. With --format json each line is an object, and a " +
-			"call has two: one with the status running when it begins, and one when it ends.",
+			"call that lasts has two: one with the status running when it begins, and one when it ends.",
 		Example: "  junctor call tail --server github --format json", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{}

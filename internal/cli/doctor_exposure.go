@@ -173,12 +173,12 @@ func (e *exposure) checkSecretFiles(dataDir string) finding {
 	return finding{name, stateOK, fmt.Sprintf("%d key files are this user's alone", checked), ""}
 }
 
-// checkReferences fails if a secret that the settings refer to cannot be read. The
+// checkReferences fails if a secret that the instance refers to cannot be read. The
 // instance reads it when it is needed, so users would be the first to notice.
 func (e *exposure) checkReferences() finding {
 	const name = "references"
 	if len(e.unreadable) == 0 {
-		return finding{name, stateOK, "every secret that the settings refer to can be read", ""}
+		return finding{name, stateOK, "every secret that settings, the settings file and delivery endpoints refer to can be read", ""}
 	}
 	details := make([]string, len(e.unreadable))
 	for i, u := range e.unreadable {
@@ -186,7 +186,7 @@ func (e *exposure) checkReferences() finding {
 	}
 	return finding{
 		name, stateFail, strings.Join(details, "; "),
-		"set each variable in the environment of the instance and restart it, provide each file there, or change the setting",
+		"set each variable in the environment of the instance and restart it, provide each file there, or change the reference",
 	}
 }
 
@@ -199,9 +199,9 @@ func (e *exposure) checkEgress() finding {
 		// On a machine that only its user reaches, loopback is reachable for
 		// that user anyway.
 		case loopback && e.isReachableRemotely():
-			return finding{name, stateWarn, "whoever may add servers reaches what listens on this machine alone (" + p.String() + ")", "leave it out of --egress-allow"}
+			return finding{name, stateWarn, "users who may add servers can reach services that listen only on this machine (" + p.String() + ")", "leave it out of --egress-allow"}
 		case !loopback && isWiderThan(p, 16, 48):
-			return finding{name, stateWarn, "whoever may add servers reaches all of " + p.String(), "name smaller ranges with --egress-allow, or single addresses"}
+			return finding{name, stateWarn, "users who may add servers can reach all of " + p.String(), "name smaller ranges with --egress-allow, or single addresses"}
 		}
 	}
 	return finding{name, stateOK, "private addresses are not dialled but for those that you named", ""}

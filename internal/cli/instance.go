@@ -163,9 +163,10 @@ func reloadOnHangup(ctx context.Context, cfg *config.Config, a *app.App) (stop f
 }
 
 // benchVariants returns the instances that `junctor bench` compares a normal
-// one with, by the name of their role: without records, and without any checks.
+// one with, by the name of their role: without records, without any checks, and without
+// numbers over time.
 func benchVariants() map[string]app.Option {
-	return map[string]app.Option{bench.Unrecorded: app.WithoutRecords(), bench.Ungated: app.WithoutGates()}
+	return map[string]app.Option{bench.Unrecorded: app.WithoutRecords(), bench.Ungated: app.WithoutGates(), bench.Uncounted: app.WithoutNumbers()}
 }
 
 // serveBenchVariant runs such an instance until ctx or standard input ends.
@@ -313,6 +314,7 @@ func (c *cli) newInstanceChecks(cmd *cobra.Command) (*instanceChecks, finding) {
 func loadExposure(ctx context.Context, cfg *config.Config, runs bool) (*exposure, error) {
 	var values listPage[admin.Setting]
 	var keys listPage[junctor.Key]
+	var endpoints listPage[junctor.AgentEndpoint]
 	e := &exposure{settings: map[string]string{}, now: time.Now()}
 	if !runs {
 		for _, v := range cfg.Values() {
@@ -321,7 +323,7 @@ func loadExposure(ctx context.Context, cfg *config.Config, runs bool) (*exposure
 		e.unreadable = append(instance.FindUnreadableSecrets(ctx, cfg), instance.FindUnreadableDeclared(ctx, cfg)...)
 	} else {
 		client := newLocalClient(cfg.DataDir)
-		if err := errors.Join(client.get(ctx, "/settings", &values), client.get(ctx, "/keys", &keys)); err != nil {
+		if err := errors.Join(client.get(ctx, "/settings", &values), client.get(ctx, "/keys", &keys), client.get(ctx, "/agent-tokens", &endpoints)); err != nil {
 			return nil, err
 		}
 	}
@@ -330,6 +332,11 @@ func loadExposure(ctx context.Context, cfg *config.Config, runs bool) (*exposure
 		e.settings[v.Name] = v.Value
 		if v.Problem != "" {
 			e.unreadable = append(e.unreadable, instance.UnreadableSecret{Setting: v.Name, Problem: v.Problem})
+		}
+	}
+	for _, one := range endpoints.Items {
+		if one.Problem != "" {
+			e.unreadable = append(e.unreadable, instance.UnreadableSecret{Setting: "token of the agent " + one.Agent + " for " + one.Origin, Problem: one.Problem})
 		}
 	}
 	return e, nil

@@ -42,7 +42,7 @@ func playServer() {
 	if err := os.Rename(os.Args[2]+".part", os.Args[2]); err != nil {
 		panic(err)
 	}
-	// Scripts end it by this signal, which is ignored where whoever started the tests
+	// Scripts end it by this signal, which is ignored where the process that started the tests
 	// ignored it, as a shell does for what runs in its background.
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/series"
 )
 
@@ -22,6 +23,25 @@ const statsInterval = 2 * time.Second
 type statsReport struct {
 	All    series.Answer `json:"all"`
 	Groups series.Answer `json:"groups"`
+	Queue  queueReport   `json:"queue"`
+}
+
+// queueReport is the state of the deliveries of events that have not ended.
+type queueReport struct {
+	Deliveries      int `json:"deliveries"`
+	Held            int `json:"held"`
+	PausedEndpoints int `json:"paused_endpoints"`
+}
+
+// addLanes counts the deliveries of delivery endpoints.
+func (r *queueReport) addLanes(lanes []queue.Lane) {
+	for _, l := range lanes {
+		r.Deliveries += l.Jobs
+		r.Held += l.Held
+		if l.State != queue.LaneClosed {
+			r.PausedEndpoints++
+		}
+	}
 }
 
 // statsCommand returns `junctor stats`, which shows how many calls there are and how they
@@ -32,7 +52,7 @@ func (c *cli) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show rates, errors and latencies of calls, live",
 		Long: "Show how many calls there were in the last minutes, how many of them failed or were refused, their p50, p95 and p99,\n" +
-			"and the same for the tools, servers, agents or users with the most calls. On a terminal the numbers are shown again\n" +
+			"and the same for the tools, servers, agents or users with the most calls. Tool lists and waiting deliveries are shown if there are any. On a terminal the numbers are shown again\n" +
 			"every two seconds until Ctrl-C; otherwise once. The numbers are those of the journals of all replicas.",
 		Example: "  junctor stats\n  junctor stats --by agent --last 24h", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
@@ -82,8 +102,17 @@ func (c *cli) fetchStats(cmd *cobra.Command, by string, period time.Duration, li
 	}
 	query.Set("by", by)
 	query.Set("limit", strconv.Itoa(limit))
-	return r, c.requestAPI(cmd, http.MethodGet, "/metrics?"+query.Encode(), nil, &r.Groups)
+	if err := c.requestAPI(cmd, http.MethodGet, "/metrics?"+query.Encode(), nil, &r.Groups); err != nil {
+		return r, err
+	}
+	var endpoints struct{ Items []queue.Lane }
+	err = allowDenied(c.requestAPI(cmd, http.MethodGet, "/endpoints?limit="+strconv.Itoa(maxListedEndpoints), nil, &endpoints))
+	r.Queue.addLanes(endpoints.Items)
+	return r, err
 }
+
+// maxListedEndpoints is how many delivery endpoints `junctor stats` adds up.
+const maxListedEndpoints = 1000
 
 // printStats prints a line about all calls and a table of the groups.
 func (c *cli) printStats(cmd *cobra.Command, by string, period time.Duration, r statsReport) error {
@@ -94,8 +123,15 @@ func (c *cli) printStats(cmd *cobra.Command, by string, period time.Duration, r 
 	if len(r.All.Series) > 0 {
 		all = r.All.Series[0].Total
 	}
-	fmt.Fprintf(c.out, "%d calls in %s (%s), %s failed, %s refused, p50 %s, p95 %s, p99 %s\n\n", all.Calls, strings.TrimSuffix(period.String(), "0s"), formatRate(all.Calls, period),
+	fmt.Fprintf(c.out, "%d calls in %s (%s), %s failed, %s refused, p50 %s, p95 %s, p99 %s\n", all.Calls, strings.TrimSuffix(period.String(), "0s"), formatRate(all.Calls, period),
 		formatShare(all.Failed(), all.Calls), formatShare(all.Refused(), all.Calls), formatMicros(all.P50), formatMicros(all.P95), formatMicros(all.P99))
+	if all.ToolLists > 0 {
+		fmt.Fprintf(c.out, "%d tool lists, about %d tokens of definitions\n", all.ToolLists, all.DefinitionTokens)
+	}
+	if q := r.Queue; q != (queueReport{}) {
+		fmt.Fprintf(c.out, "queue: %d deliveries, %d of them held; %d delivery endpoints paused\n", q.Deliveries, q.Held, q.PausedEndpoints)
+	}
+	fmt.Fprintln(c.out)
 	names, err := c.fetchCallerNames(cmd)
 	if err != nil {
 		return err

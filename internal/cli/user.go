@@ -215,7 +215,7 @@ func (c *cli) userPassword() *cobra.Command {
 func (c *cli) userLink() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "link NAME", Short: "Create a link that signs a user in once",
-		Long: "Create a sign-in link. Whoever opens it in a browser within 15 minutes and confirms is signed in as the " +
+		Long: "Create a sign-in link. Anyone who opens it in a browser within 15 minutes and confirms is signed in as the " +
 			"user. The link works once.",
 		Example: "  junctor user link zoe@example.com", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error { return c.printSignInLink(cmd, args[0]) }),

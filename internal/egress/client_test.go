@@ -147,7 +147,7 @@ func TestBlockedBeforeAnyPacket(t *testing.T) {
 			if code := junctor.CodeOf(err); code != junctor.CodeDenied && code != junctor.CodeInvalid {
 				t.Errorf("%s %s: %v", scheme, host, err)
 			}
-			// Not even behind the error: whoever logs causes may log them to the caller's eyes.
+			// Not even behind the error: code that logs causes may log them to the caller's eyes.
 			if cause := junctor.AsError(err).Cause; cause != nil || (host == "evil.test" && strings.Contains(err.Error(), "127.0.0.1")) {
 				t.Errorf("the error shows where %s leads: %v, %v", host, err, cause)
 			}

@@ -109,7 +109,7 @@ func TestControlAllows(t *testing.T) {
 	}
 }
 
-// Whoever allows everything still does not allow what only a mistake or an
+// A policy that allows everything still does not allow what only a mistake or an
 // attack asks for.
 func TestNeverDialled(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func decodeHex(into []byte, s string) error {
 		digits, ok = strings.CutPrefix(s, "0X")
 	}
 	if !ok || len(digits) != 2*len(into) {
-		return fmt.Errorf("%q is not 0x and %d hexadecimal digits", ipfs.Shorten(s), 2*len(into))
+		return fmt.Errorf("%q must be 0x and %d hexadecimal digits", ipfs.Shorten(s), 2*len(into))
 	}
 	_, err := hex.Decode(into, []byte(digits))
 	return err
@@ -75,7 +75,7 @@ func Keccak(data []byte) Word {
 
 // errDataTooShort means that ABI-encoded data is shorter than its values
 // require.
-var errDataTooShort = errors.New("the data ends before its values do")
+var errDataTooShort = errors.New("the data ends before all values are read")
 
 // readSlot returns the n-th slot of encoded data.
 func readSlot(data []byte, n int) (Word, error) {
@@ -132,7 +132,7 @@ func toSigned(w Word, bits int) (*big.Int, error) {
 // toAddress converts a word to an address. The upper twelve bytes must be zero.
 func toAddress(w Word) (Address, error) {
 	if [12]byte(w[:12]) != [12]byte{} {
-		return Address{}, fmt.Errorf("%s is no address", w)
+		return Address{}, fmt.Errorf("%s is not an address", w)
 	}
 	return Address(w[12:]), nil
 }

@@ -30,7 +30,7 @@ func ParseAgent(s string) (Agent, error) {
 	head, id, ok := strings.Cut(s, "/")
 	chain, registry, err := parseAccount(head)
 	if !ok || err != nil {
-		return Agent{}, fmt.Errorf("%q is no agent on a chain: write it as eip155:1:0xREGISTRY/42", ipfs.Shorten(s))
+		return Agent{}, fmt.Errorf("%q is not an agent on a chain: write it as eip155:1:0xREGISTRY/42", ipfs.Shorten(s))
 	}
 	id, err = parseID(id)
 	if err != nil {
@@ -47,7 +47,7 @@ func parseAccount(s string) (uint64, Address, error) {
 	}
 	chain, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {
-		return 0, Address{}, fmt.Errorf("%q has no number of a chain", ipfs.Shorten(s))
+		return 0, Address{}, fmt.Errorf("%q has no chain ID", ipfs.Shorten(s))
 	}
 	a, err := ParseAddress(parts[2])
 	return chain, a, err
@@ -58,7 +58,7 @@ func parseAccount(s string) (uint64, Address, error) {
 func parseID(s string) (string, error) {
 	n, ok := new(big.Int).SetString(s, 0)
 	if !ok || n.Sign() < 0 || n.BitLen() > 256 || strings.ContainsAny(s, "_+") {
-		return "", fmt.Errorf("%q is no number of an agent", ipfs.Shorten(s))
+		return "", fmt.Errorf("%q is not the number of an agent", ipfs.Shorten(s))
 	}
 	return n.String(), nil
 }

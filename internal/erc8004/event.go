@@ -229,7 +229,7 @@ func decodeStatic(typ string, w Word) (v decodedValue, err error) {
 		v.address, err = toAddress(w)
 	case "bytes32":
 	default:
-		err = fmt.Errorf("the type %s is not known", typ)
+		err = fmt.Errorf("unknown type %s", typ)
 	}
 	return v, err
 }

@@ -26,8 +26,8 @@ const (
 
 // Errors of Files.Get and File.Agrees. Only ErrUnreachable may be temporary.
 var (
-	ErrUnreachable = errors.New("the file cannot be had now")
-	ErrMismatch    = errors.New("the file is not the one that the chain names")
+	ErrUnreachable = errors.New("the file cannot be fetched at the moment")
+	ErrMismatch    = errors.New("the file does not match its hash on the chain")
 	ErrContradicts = errors.New("the file contradicts the chain")
 	ErrUnusable    = errors.New("the file is not used")
 )
@@ -105,7 +105,7 @@ func (f *Files) fetchFile(ctx context.Context, uri string) (File, error) {
 		content, err := decodeDataURI(uri)
 		return File{URI: ipfs.Shorten(uri), Content: content, Proof: ProofInline}, err
 	}
-	return File{}, fmt.Errorf("%w: %q is no address of the schemes ipfs, https and data", ErrUnusable, ipfs.Shorten(uri))
+	return File{}, fmt.Errorf("%w: %q must be an address that begins with ipfs:, https: or data:", ErrUnusable, ipfs.Shorten(uri))
 }
 
 // download fetches a file over HTTP, through egress.
@@ -152,21 +152,21 @@ func fetchErrorKind(err error) error {
 func decodeDataURI(uri string) ([]byte, error) {
 	head, body, ok := strings.Cut(uri[len("data:"):], ",")
 	if !ok {
-		return nil, fmt.Errorf("%w: a data: address without a comma", ErrUnusable)
+		return nil, fmt.Errorf("%w: the data: address has no comma", ErrUnusable)
 	}
 	plain, err := url.PathUnescape(body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a data: address: %w", ErrUnusable, err)
+		return nil, fmt.Errorf("%w: invalid data: address: %w", ErrUnusable, err)
 	}
 	content := []byte(plain)
 	if strings.HasSuffix(strings.ToLower(strings.TrimSpace(head)), "base64") {
 		plain = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "").Replace(plain), "=")
 		if content, err = base64.RawStdEncoding.DecodeString(plain); err != nil {
-			return nil, fmt.Errorf("%w: a data: address: %w", ErrUnusable, err)
+			return nil, fmt.Errorf("%w: invalid data: address: %w", ErrUnusable, err)
 		}
 	}
 	if len(content) > maxFileBytes {
-		return nil, fmt.Errorf("%w: a data: address larger than %d bytes", ErrUnusable, maxFileBytes)
+		return nil, fmt.Errorf("%w: the data: address is larger than %d bytes", ErrUnusable, maxFileBytes)
 	}
 	return content, nil
 }

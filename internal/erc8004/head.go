@@ -71,13 +71,13 @@ func (w *Watcher) acceptGrowth(ctx context.Context, head, last Block, first bool
 	grown := head.Number - last.Number
 	elapsed := head.Time - min(last.Time, head.Time)
 	if grown > maxBurst+maxRate*elapsed {
-		return Block{}, fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known and dated %ds later: no chain grows so fast; check the node", head.Number, grown, elapsed)
+		return Block{}, fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known and dated %ds later, faster than any chain grows: check the node", head.Number, grown, elapsed)
 	}
 	switch {
 	// With a single node nobody can confirm: only the hard limits apply.
 	case w.node.Count() < 2:
 		if !first && !w.growth.allowsHead(head.Number, maxBurst, maxRate, now) {
-			return Block{}, fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known, after growth that no chain has: check the node, or wait", head.Number, grown)
+			return Block{}, fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known, after faster growth than any chain has: check the node, or wait", head.Number, grown)
 		}
 		return head, nil
 	case first || grown > usualBurst+usualRate*elapsed:
@@ -91,7 +91,7 @@ func (w *Watcher) acceptGrowth(ctx context.Context, head, last Block, first bool
 	switch {
 	case !answered:
 		if !w.growth.allowsHead(head.Number, usualBurst, usualRate, now) {
-			return Block{}, fmt.Errorf("the node's newest block is %d, and none of the other nodes answers whether they know it", head.Number)
+			return Block{}, fmt.Errorf("the node's newest block is %d, and no other node answered whether it knows this block", head.Number)
 		}
 		return head, nil
 	case newest != nil && newest.Number > last.Number:
@@ -300,7 +300,7 @@ type nodeLag struct {
 }
 
 // errNodeLags is the error of a poll of a node that lags behind.
-var errNodeLags = errors.New("it lags behind")
+var errNodeLags = errors.New("the node lags behind")
 
 // waitForNodes returns nil when the lag has lasted long enough and every node
 // was asked.
@@ -312,7 +312,7 @@ func (b *nodeLag) waitForNodes(now time.Time, nodes int, head, read uint64) erro
 	if b.failedPolls >= nodes && !now.Before(until) {
 		return nil
 	}
-	return fmt.Errorf("the node is at block %d, and %d was read: %w; if no node knows that block by %s, the chain is read again from where they are", head, read, errNodeLags, until.UTC().Format(time.RFC3339))
+	return fmt.Errorf("the node is at block %d, but the chain was read to block %d: %w; if no node knows that block by %s, the chain is read again from the nodes' head", head, read, errNodeLags, until.UTC().Format(time.RFC3339))
 }
 
 // notePoll records the end of each poll.

@@ -71,7 +71,7 @@ type NodeError struct {
 
 // Error implements error.
 func (f *NodeError) Error() string {
-	return fmt.Sprintf("the node says %d: %s", f.Code, ipfs.Shorten(f.Message))
+	return fmt.Sprintf("the node answered with error %d: %s", f.Code, ipfs.Shorten(f.Message))
 }
 
 // isRangeTooWide reports whether a node refused a range of blocks for its size.
@@ -138,14 +138,14 @@ func (n *Node) callAt(ctx context.Context, index int, method string, out any, pa
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	if len(raw) > maxResponseBytes {
-		return &NodeError{Code: -32005, Message: "response size exceeds what is read"}
+		return &NodeError{Code: -32005, Message: "response size exceeds the limit of this client"}
 	}
 	var answer struct {
 		Result json.RawMessage `json:"result"`
 		Error  *NodeError      `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return fmt.Errorf("%s: HTTP %d with no JSON-RPC answer", method, resp.StatusCode)
+		return fmt.Errorf("%s: HTTP %d without a JSON-RPC response", method, resp.StatusCode)
 	}
 	if answer.Error != nil {
 		return answer.Error
@@ -156,7 +156,7 @@ func (n *Node) callAt(ctx context.Context, index int, method string, out any, pa
 		return fmt.Errorf("%s: HTTP %d", method, resp.StatusCode)
 	}
 	if err := json.Unmarshal(answer.Result, out); err != nil {
-		return fmt.Errorf("%s: an answer of another form: %w", method, err)
+		return fmt.Errorf("%s: invalid JSON-RPC response: %w", method, err)
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, t
 func (n *Node) TokenURI(ctx context.Context, registry Address, agent string) (string, error) {
 	id, ok := new(big.Int).SetString(agent, 10)
 	if !ok || id.Sign() < 0 || id.BitLen() > 256 {
-		return "", fmt.Errorf("%q is no number of an agent", ipfs.Shorten(agent))
+		return "", fmt.Errorf("%q is not the number of an agent", ipfs.Shorten(agent))
 	}
 	var w Word
 	id.FillBytes(w[:])
@@ -359,7 +359,7 @@ func (q *quantity) UnmarshalText(b []byte) error {
 	digits, ok := strings.CutPrefix(string(b), "0x")
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil {
-		return fmt.Errorf("%q is no number", ipfs.Shorten(string(b)))
+		return fmt.Errorf("%q is not a number", ipfs.Shorten(string(b)))
 	}
 	if v > maxQuantity {
 		return fmt.Errorf("%s is too large a number", ipfs.Shorten(string(b)))
@@ -375,7 +375,7 @@ type hexBytes []byte
 func (h *hexBytes) UnmarshalText(b []byte) (err error) {
 	digits, ok := strings.CutPrefix(string(b), "0x")
 	if !ok {
-		return fmt.Errorf("%q are no bytes", ipfs.Shorten(string(b)))
+		return fmt.Errorf("%q is not a byte string", ipfs.Shorten(string(b)))
 	}
 	*h, err = hex.DecodeString(digits)
 	return err

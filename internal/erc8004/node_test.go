@@ -72,7 +72,7 @@ func TestNodeTellsFaults(t *testing.T) {
 	if f, ok := err.(*NodeError); !ok || !f.isRangeTooWide() { //nolint:errorlint // it is that one itself
 		t.Errorf("a range that is too wide: %v", err)
 	}
-	if _, err := n.Chain(t.Context()); err == nil || !strings.Contains(err.Error(), "another form") {
+	if _, err := n.Chain(t.Context()); err == nil || !strings.Contains(err.Error(), "invalid JSON-RPC response") {
 		t.Errorf("a number of another form: %v", err)
 	}
 	if _, err := n.Head(t.Context()); err == nil || !strings.Contains(err.Error(), "502") {

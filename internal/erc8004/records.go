@@ -84,7 +84,7 @@ func (r *Records) queryBlocks(ctx context.Context, on querier, chain uint64, lim
 }
 
 // errReadByReplica refuses a step: another replica has read further.
-var errReadByReplica = errors.New("another process has read on in this chain")
+var errReadByReplica = errors.New("another process has read more blocks of this chain")
 
 // Take implements Ledger.
 func (r *Records) Take(ctx context.Context, s Step) error {
@@ -135,7 +135,7 @@ func (r *Records) Rewind(ctx context.Context, chain uint64, to Block) error {
 			return err
 		}
 		if len(top) == 0 || top[0].Number <= to.Number {
-			return junctor.Errorf(junctor.CodeInvalid, "the chain was not read beyond block %d: there is nothing to read again", to.Number)
+			return junctor.Errorf(junctor.CodeInvalid, "the chain was not read beyond block %d, so there is nothing to read again", to.Number)
 		}
 		if err := r.deleteBlocks(ctx, tx, chain, to.Number); err != nil {
 			return err

@@ -44,8 +44,8 @@ type Blocked struct {
 
 // Reasons why an agent has no usable endpoint.
 var (
-	ErrAnotherAgent = errors.New("the file claims another agent")
-	ErrInactive     = errors.New("the agent says that it is not active")
+	ErrAnotherAgent = errors.New("the file names another agent")
+	ErrInactive     = errors.New("the agent's registration says that it is not active")
 	ErrNoMCP        = errors.New("the agent does not expose MCP")
 	ErrOnlyCommand  = errors.New("the agent exposes MCP only as a command, which is never run")
 	ErrMalformed    = errors.New("the registration is malformed")
@@ -113,7 +113,7 @@ func claimsAgent(top map[string]json.RawMessage, of Agent) (bool, error) {
 		}
 		var registry string
 		if err := json.Unmarshal(o["agentRegistry"], &registry); err != nil {
-			return false, fmt.Errorf("%w: %s/agentRegistry is no text", ErrMalformed, where)
+			return false, fmt.Errorf("%w: %s/agentRegistry is not a text", ErrMalformed, where)
 		}
 		id, err := parseID(strings.Trim(string(bytes.TrimSpace(o["agentId"])), `"`))
 		if err != nil {
@@ -208,7 +208,7 @@ func (r *Registration) readEndpoint(o map[string]json.RawMessage, where string) 
 		return
 	// Credentials of a stranger's URL are never sent.
 	case u.User != nil || u.Fragment != "":
-		r.addProblem(fmt.Errorf("%s: an endpoint with a password or a fragment is not used", where))
+		r.addProblem(fmt.Errorf("%s: an endpoint must not have a password or a fragment", where))
 		return
 	}
 	s := Service{URL: u.String(), Transport: "http", Version: r.readText(o, where, "version"), Where: where}
@@ -217,7 +217,7 @@ func (r *Registration) readEndpoint(o map[string]json.RawMessage, where string) 
 	case "sse":
 		s.Transport = "sse"
 	default:
-		r.addProblem(fmt.Errorf("%s: the transport %q is not known", where, ipfs.Shorten(transport)))
+		r.addProblem(fmt.Errorf("%s: unknown transport %q", where, ipfs.Shorten(transport)))
 		return
 	}
 	s.Header = r.readTokenHeader(o, where)
@@ -245,7 +245,7 @@ func (r *Registration) readTokenHeader(o map[string]json.RawMessage, where strin
 			return h
 		}
 	}
-	r.addProblem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, ipfs.Shorten(want), strings.Join(junctor.TokenHeaders(), ", ")))
+	r.addProblem(fmt.Errorf("%s/authentication/tokenHeader: the header %q is not supported; use one of %s", where, ipfs.Shorten(want), strings.Join(junctor.TokenHeaders(), ", ")))
 	return ""
 }
 
@@ -277,7 +277,7 @@ func (r *Registration) readText(o map[string]json.RawMessage, where, key string)
 	}
 	var s string
 	if err := json.Unmarshal(v, &s); err != nil {
-		r.addProblem(fmt.Errorf("%s/%s is no text", where, key))
+		r.addProblem(fmt.Errorf("%s/%s is not a text", where, key))
 		return ""
 	}
 	const most = 4096

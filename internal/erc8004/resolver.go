@@ -142,14 +142,14 @@ func (r *Resolver) isFresh(f DiscoveredAgent) bool {
 func (r *Resolver) discoverAgent(ctx context.Context, a Agent) (f DiscoveredAgent) {
 	node, ok := r.nodes[a.Chain]
 	if !ok {
-		f.err = fmt.Errorf("%w: chain %d is not followed: add it to the chains of the settings", ErrUnusable, a.Chain)
+		f.err = fmt.Errorf("%w: chain %d is not followed: add it under chains in the settings file", ErrUnusable, a.Chain)
 		return f
 	}
 	uri, err := node.TokenURI(ctx, a.Registry, a.ID)
 	if err != nil {
 		f.err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 		if _, ok := errors.AsType[*NodeError](err); ok {
-			f.err = fmt.Errorf("%w: the registry does not tell where %s is registered: %w", ErrUnreachable, a, err)
+			f.err = fmt.Errorf("%w: cannot read the registration address of %s from the registry: %w", ErrUnreachable, a, err)
 		}
 		return f
 	}

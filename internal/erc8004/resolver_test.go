@@ -46,10 +46,10 @@ func TestResolveBySchemeAndPolicy(t *testing.T) {
 		"the domain must speak":     {"https://files.example/r.json", web{"/r.json": []byte(registered)}, DomainRequired, "unverified", nil, "not verified", true},
 		"the domain names another":  {"https://files.example/r.json", web{"/r.json": []byte(registered), "/.well-known/agent-registration.json": []byte(`{}`)}, DomainRequired, "unverified", nil, "does not name", true},
 		"the registration is gone":  {"https://files.example/none", known, DomainIgnored, "", ErrUnreachable, "404", false},
-		"an address of no kind":     {"hello", known, DomainIgnored, "", ErrUnusable, "no address", false},
+		"an address of no kind":     {"hello", known, DomainIgnored, "", ErrUnusable, "must be an address", false},
 		"a command":                 {`data:,{"capabilities":{"mcp":{"command":"x"}}}`, known, DomainIgnored, "", ErrOnlyCommand, "never run", false},
 		"no MCP":                    {`data:,{}`, known, DomainIgnored, "", ErrNoMCP, "does not expose MCP", false},
-		"another agent's":           {`data:,{"registrations":[{"agentId":1,"agentRegistry":"eip155:1:0xab00000000000000000000000000000000000000"}]}`, known, DomainIgnored, "", ErrAnotherAgent, "claims", false},
+		"another agent's":           {`data:,{"registrations":[{"agentId":1,"agentRegistry":"eip155:1:0xab00000000000000000000000000000000000000"}]}`, known, DomainIgnored, "", ErrAnotherAgent, "names another agent", false},
 		"an agent that is inactive": {`data:,{"active":false}`, known, DomainIgnored, "", ErrInactive, "not active", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -341,7 +341,7 @@ func (w *Watcher) checkNode(ctx context.Context) error {
 			return err
 		}
 		if id != w.chain.ID {
-			return fmt.Errorf("the node follows chain %d, not %d: change the URL or the number", id, w.chain.ID)
+			return fmt.Errorf("the node follows chain %d, not %d: correct the node's URL or the chain ID", id, w.chain.ID)
 		}
 		if err := w.checkRegistryPairs(ctx); err != nil {
 			return err
@@ -376,7 +376,7 @@ func (w *Watcher) checkRegistryPairs(ctx context.Context) error {
 				return err
 			}
 			if is != r.Identity {
-				return fmt.Errorf("the registry %s speaks of the agents of %s, not of %s: change the pair", at, is, r.Identity)
+				return fmt.Errorf("the reputation or validation registry %s belongs to the identity registry %s, not to %s: correct the pair", at, is, r.Identity)
 			}
 		}
 	}
@@ -437,7 +437,7 @@ func (w *Watcher) readRange(ctx context.Context, step *Step, from, to uint64) er
 	var fault *NodeError
 	if errors.As(err, &fault) && fault.isRangeTooWide() && w.width > 1 && to > from {
 		w.width = max(1, (to-from+1)/2)
-		return fmt.Errorf("%w: %d blocks; %d are asked for next: %w", errRangeTooWide, to-from+1, w.width, err)
+		return fmt.Errorf("%w: %d blocks; the next request asks for %d: %w", errRangeTooWide, to-from+1, w.width, err)
 	}
 	if err != nil {
 		return err

@@ -290,7 +290,7 @@ func TestWatcherRefusesAnotherChain(t *testing.T) {
 func TestWatcherRefusesAPairThatIsNone(t *testing.T) {
 	c := testChain(0)
 	c.Registries[0].Identity = Address{7}
-	if _, err := newWatcher(c, newModelChain(), &modelLedger{}, quiet()).pollChain(t.Context()); err == nil || !strings.Contains(err.Error(), "change the pair") {
+	if _, err := newWatcher(c, newModelChain(), &modelLedger{}, quiet()).pollChain(t.Context()); err == nil || !strings.Contains(err.Error(), "correct the pair") {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,9 +29,24 @@ var _ admin.Deliveries = DeliveryAPI{}
 // DeliveryAPI returns the Service as the admin API uses it for deliveries.
 func (s *Service) DeliveryAPI() DeliveryAPI { return DeliveryAPI{s.Worker, s} }
 
-// AgentEndpoints implements admin.Deliveries.
+// AgentEndpoints implements admin.Deliveries. It reads the references of tokens, so that a
+// missing one shows before a delivery needs it. It runs no command.
 func (a DeliveryAPI) AgentEndpoints(ctx context.Context, tenant junctor.TenantID, agent string) ([]junctor.AgentEndpoint, error) {
-	return a.service.Store.For(tenant).Endpoints(ctx, canonicalAgent(agent))
+	list, err := a.service.Store.For(tenant).Endpoints(ctx, canonicalAgent(agent))
+	for i := range list {
+		e := &list[i]
+		if e.Reference == "" || junctor.IsCommandReference(e.Reference) {
+			continue
+		}
+		token, err := a.service.ReadSetting(ctx, e.Reference)
+		if err == nil {
+			err = checkHeaderValue(token)
+		}
+		if err != nil {
+			e.Problem = junctor.AsError(err).Message
+		}
+	}
+	return list, err
 }
 
 // canonicalAgent returns the name of an agent on a chain as deliveries have it. Other

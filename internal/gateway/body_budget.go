@@ -72,7 +72,7 @@ func countsOwnBodies(path string) bool {
 
 // partyOf returns the party that takes the bytes of a request.
 func (b *BodyBudget) partyOf(r *http.Request) limit.Party {
-	if strings.HasPrefix(r.URL.Path, "/hooks/") && !b.IsLocal(r) { // whoever sends: its signature is in the body
+	if strings.HasPrefix(r.URL.Path, "/hooks/") && !b.IsLocal(r) { // for every sender: its signature is in the body
 		return limit.Party{Issuer: issuerHook, Subject: r.URL.Path + " " + b.networkOf(r)}
 	}
 	p, err := b.Authenticate(r)

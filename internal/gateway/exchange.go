@@ -53,13 +53,13 @@ func (x *exchange) runMethod(ctx context.Context) (outcome, error) {
 	}
 	switch x.message.Method {
 	case wire.MethodToolsList:
-		return x.listItems(catalog.ListTools)
+		return x.listItems(ctx, catalog.ListTools)
 	case wire.MethodPromptsList:
-		return x.listItems(catalog.ListPrompts)
+		return x.listItems(ctx, catalog.ListPrompts)
 	case wire.MethodResourcesList:
-		return x.listItems(catalog.ListResources)
+		return x.listItems(ctx, catalog.ListResources)
 	case wire.MethodResourcesTemplatesList:
-		return x.listItems(catalog.ListTemplates)
+		return x.listItems(ctx, catalog.ListTemplates)
 	case wire.MethodToolsCall:
 		if !x.message.HasName {
 			return outcome{}, errMissingParam("name")
@@ -95,13 +95,16 @@ func quoteShort(s string) string {
 }
 
 // listItems answers a list method. Lists have one page, so a cursor is an error.
-func (x *exchange) listItems(kind catalog.ListKind) (outcome, error) {
+func (x *exchange) listItems(ctx context.Context, kind catalog.ListKind) (outcome, error) {
 	if x.message.HasCursor {
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown cursor: this list has one page"}
 	}
 	body, err := x.gateway.options.Pipeline.List(x.principal, x.view, kind)
 	if err != nil {
 		return outcome{}, err
+	}
+	if kind == catalog.ListTools {
+		x.gateway.options.Pipeline.RecordToolList(ctx, x.principal, x.entryPoint, x.view.Server, len(body))
 	}
 	return outcome{body: body, isList: catalog.Whole(body), cacheable: true, ttlMillis: x.listTTL(body)}, nil
 }

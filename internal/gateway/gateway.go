@@ -19,6 +19,8 @@ import (
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKind) ([]byte, error)
+	// RecordToolList records that a principal received a list of tools.
+	RecordToolList(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, server string, bytes int)
 	// Refuse records that a principal was rejected at the endpoint of a server or an
 	// agent.
 	RecordRefusal(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, kind junctor.Kind, name string, why error) error

@@ -134,5 +134,8 @@ func (g *Gateway) serveTools(w http.ResponseWriter, r *http.Request) {
 		g.writeError(w, f.status, nil, f.rpcError)
 		return
 	}
+	if r.Method == http.MethodGet {
+		g.options.Pipeline.RecordToolList(r.Context(), p, junctor.EntryPlain, "", len(body))
+	}
 	(&postResponse{gateway: g, w: w}).writeFinal(http.StatusOK, body)
 }

@@ -52,7 +52,7 @@ func TestClientAddress(t *testing.T) {
 }
 
 // FuzzClientAddress holds that no header makes a stranger somebody else, and
-// that whoever is named behind a proxy is not the proxy's choice to crash us.
+// that the client who is named behind a proxy is not the proxy's choice to crash us.
 func FuzzClientAddress(f *testing.F) {
 	f.Add("for=1.1.1.1", "1.1.1.1")
 	f.Add(`for="[::1]:1";by="\"`, "[")

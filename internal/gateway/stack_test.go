@@ -113,6 +113,7 @@ func (m *ground) Enter(context.Context, *junctor.Principal, string, string, time
 }
 func (m *ground) Record(*junctor.Call, []byte, []byte)            {}
 func (m *ground) Observe(string, junctor.Status, time.Duration)   {}
+func (m *ground) ObserveToolList(junctor.EntryPoint, int)         {}
 func (m *ground) DeleteRingKeys(context.Context, time.Time) error { return nil }
 func (m *ground) Open(purpose, text string) ([]byte, error)       { return m.ring.Open(purpose, text) }
 

@@ -336,7 +336,7 @@ func TestEndings(t *testing.T) {
 				if junctor.CodeOf(err) != tt.code || err == nil && !res.IsError {
 					t.Errorf("%v, %+v", err, res)
 				}
-				if !tt.op.Dispatched { // whoever may repeat what did not run must know
+				if !tt.op.Dispatched { // a caller who may repeat what did not run must know
 					t.Error("it looks as if the backend had never heard of it")
 				}
 				if err != nil && strings.Contains(err.Error(), "SECRET") {

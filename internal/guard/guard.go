@@ -78,7 +78,8 @@ func (g *Guard) BeginDrain() { g.isDraining.Store(true) }
 // EarlierCalls returns how many operations run that began before BeginDrain.
 func (g *Guard) EarlierCalls() int64 { return g.inFlight.Load() - g.late.Load() }
 
-// List returns a list as the principal sees it. A list is not a call: it is not recorded.
+// List returns a list as the principal sees it. A list is not a call. RecordToolList records
+// that one was sent.
 func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKind) ([]byte, error) {
 	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
@@ -92,9 +93,20 @@ func (g *Guard) List(p *junctor.Principal, v catalog.Scope, kind catalog.ListKin
 	return sh.List(p, v, kind), nil
 }
 
+// RecordToolList records that a principal received a list of tools of so many bytes, of one
+// server or, if server is "", of all. A list that the journal cannot record is served
+// nevertheless: it has no effects.
+func (g *Guard) RecordToolList(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, server string, bytes int) {
+	_ = g.options.Journal.Append(context.WithoutCancel(ctx), &junctor.Call{
+		Tenant: p.Tenant, Kind: junctor.KindToolList, EntryPoint: entryPoint, Server: server, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
+		Start: g.options.Now(), BytesOut: bytes,
+	})
+	g.options.Meter.ObserveToolList(entryPoint, junctor.EstimateTokens(bytes))
+}
+
 // errMissingScope is the error of a credential without the scope s.
 func errMissingScope(s junctor.Scope) error {
-	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask whoever issued it for one that has it", s)
+	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask its issuer for one that has it", s)
 	e.Scope = s
 	return e
 }

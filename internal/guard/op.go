@@ -103,8 +103,8 @@ type Limiter interface {
 
 // Journal records calls. Append is called with StatusRunning before the backend receives
 // the call, and with the same id and the final status after it. For a refused call it is
-// called once. An error of the first kind refuses the call. Append must not keep c, which
-// is reused.
+// called once. An error of the first kind refuses the call. Append is also called with a
+// list of tools that was served, which is no call. Append must not keep c, which is reused.
 type Journal interface {
 	Append(ctx context.Context, c *junctor.Call) error
 }
@@ -123,7 +123,8 @@ type StateStore interface {
 	UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (first bool, err error)
 }
 
-// Meter counts calls by the tool's exposed name.
+// Meter counts calls by the tool's exposed name, and lists of tools by entry point.
 type Meter interface {
 	Observe(name string, status junctor.Status, d time.Duration)
+	ObserveToolList(entryPoint junctor.EntryPoint, tokens int)
 }

@@ -103,6 +103,12 @@ func (r *rig) Observe(name string, status junctor.Status, _ time.Duration) {
 	r.observed = append(r.observed, name+" "+string(status))
 }
 
+func (r *rig) ObserveToolList(entryPoint junctor.EntryPoint, tokens int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.observed = append(r.observed, fmt.Sprintf("tool list by %s of %d tokens", entryPoint, tokens))
+}
+
 func (r *rig) Enter(_ context.Context, p *junctor.Principal, _, _ string, now time.Time) (limit.Pass, error) {
 	return limit.Pass{}, r.memory.CheckPrincipal(p, r.rate, now)
 }

@@ -37,7 +37,7 @@ func (taskStore) TasksOf(context.Context, *junctor.Principal, string, time.Time,
 	return nil, nil
 }
 
-// How a task is doing is for whoever may ask, and nobody else can change what is
+// How a task is doing is for every caller who may ask, and nobody else can change what is
 // known of it.
 func TestRecipientsOfATaskChange(t *testing.T) {
 	t.Parallel()

@@ -24,5 +24,5 @@
 //   - redact.go: the redactor of one call; json_redactor.go walks through JSON, with json_container.go, json_hide.go and json_lex.go.
 //   - detect.go and secret_names.go: what counts as a secret; mask_words.go applies it to commands.
 //   - json_rows.go: how rows reach the database.
-//   - query.go, search.go, export.go, usage.go and prune.go: what readers call.
+//   - query.go, export.go, usage.go and prune.go: what readers call; scan.go: how a page is found in steps; search_limit.go: how many searches run; search.go: text in every case.
 package history

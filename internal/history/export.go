@@ -50,7 +50,7 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 		return junctor.Errorf(junctor.CodeInvalid, "calls are exported as json or csv, not as %q", string(format))
 	}
 	for f.Limit, f.Cursor = 500, ""; ; {
-		page, err := h.Query(ctx, access, f)
+		page, err := h.exportPage(ctx, &access, &f)
 		if err != nil {
 			return err
 		}
@@ -67,6 +67,22 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 		return writeError(err)
 	}
 	return nil
+}
+
+// exportPage is Query for an export. It is a search even if it reads no more calls than
+// it returns, because it reads all of them one page after another, and it waits for its
+// turn however long that takes.
+func (h *History) exportPage(ctx context.Context, access *junctor.CallAccess, f *Filter) (Page, error) {
+	s, err := h.newScan(access, f)
+	if err != nil {
+		return Page{}, err
+	}
+	release, err := h.awaitSearch(ctx, 0)
+	if err != nil {
+		return Page{}, err
+	}
+	defer release()
+	return s.run(ctx)
 }
 
 // writeError is a failure to write to the receiver of an export. It is not an

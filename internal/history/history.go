@@ -28,6 +28,9 @@ type Dialect interface {
 	// of lists. In columns, t stands for a text and i for a whole number. The
 	// driver must not keep the parameter after the statement ran.
 	SelectRows(columns string) string
+	// UseIndex returns the suffix of a table's name in a FROM that makes the database
+	// read the table by an index; "" if it chooses well by itself.
+	UseIndex(name string) string
 }
 
 // SecretPathSource knows which arguments and results of a tool are secret according to its
@@ -93,7 +96,7 @@ type History struct {
 	batchQueued chan struct{} // a full batch is waiting
 	// Requests of Flush; each is answered once the queue is empty.
 	flushRequests chan chan<- error
-	// Holds the context of Close; put back by whoever takes it but does not end.
+	// Holds the context of Close; put back by a taker that does not end.
 	stop chan context.Context
 	// Closed when the writer has ended.
 	stopped chan struct{}
@@ -101,6 +104,10 @@ type History struct {
 	closing atomic.Bool
 	// The last attempt to write failed.
 	failing atomic.Bool
+
+	// Held by searches that read many calls; see search_limit.go.
+	searchSlots chan struct{}
+	limits      scanLimits
 
 	// Sums of the calls that were dropped.
 	droppedUsage usageTally
@@ -141,6 +148,7 @@ func New(o Options) (*History, error) {
 		options: o, queue: make(chan *queuedCall, o.QueueSize),
 		firstQueued: make(chan struct{}, 1), batchQueued: make(chan struct{}, 1),
 		flushRequests: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
+		searchSlots: make(chan struct{}, maxSearches), limits: defaultScanLimits(),
 		entryPool: sync.Pool{New: func() any { return new(queuedCall) }},
 	}
 	if o.MaxPayload > 0 {

@@ -3,10 +3,8 @@ package history
 import (
 	"context"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,9 +35,11 @@ type Filter struct {
 	Since      time.Time // inclusive; by start
 	Until      time.Time // exclusive; by start
 	// Occurs in parameters, result or reason, in upper or lower case.
-	Text   string
-	Limit  int    // default 100, at most 1000
-	Cursor string // Page.Next of the page before
+	Text string
+	// Leave Params and Result of the calls empty.
+	WithoutPayloads bool
+	Limit           int    // default 100, at most 1000
+	Cursor          string // Page.Next of the page before
 }
 
 // Page is a part of a list of calls, newest first.
@@ -47,6 +47,9 @@ type Page struct {
 	Calls []Entry
 	// The Cursor of the next page; "" on the last one.
 	Next string
+	// Set if the search used up its time before it had found a full page: all calls that
+	// started at this time or later were searched. Next continues before it.
+	SearchedTo time.Time
 }
 
 // The number of calls of a page.
@@ -66,68 +69,32 @@ const (
 	ownColumnTypes    = "tiiiiiii" + "tttt"
 )
 
-// Query returns the calls that match f and that access may see, newest first,
-// each limited to what access may read. Calls that end later do not shift the
-// following pages.
-func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter) (Page, error) {
-	limit := f.Limit
-	if limit <= 0 {
-		limit = defaultLimit
+// Known returns those of the ids that are of calls in the history of the tenant.
+func (h *History) Known(ctx context.Context, tenant junctor.TenantID, ids []string) (map[string]bool, error) {
+	known := map[string]bool{}
+	if len(ids) == 0 {
+		return known, nil
 	}
-	limit = min(limit, maxLimit)
-	search := newTextSearch(f.Text)
-	var page Page
-	for {
-		// If the database only returns candidates, read more until the page is full.
-		candidates := limit + 1
-		if search.folded != "" {
-			candidates = maxLimit
-		}
-		last, n, err := h.queryInto(ctx, &page, &access, f, &search, candidates, limit+1)
-		if err != nil {
-			return Page{}, err
-		}
-		if len(page.Calls) > limit {
-			page.Calls = page.Calls[:limit]
-			page.Next = encodeCursor(page.Calls[limit-1])
-			return page, nil
-		}
-		if n < candidates {
-			return page, nil
-		}
-		f.Cursor = encodeCursor(last)
+	args := []any{string(tenant)}
+	for _, id := range ids {
+		args = append(args, id)
 	}
-}
-
-// queryInto adds calls to a page until it has enough of them. It returns the last
-// call that it read and the number of calls that it read, at most candidates.
-func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.CallAccess, f Filter, search *textSearch, candidates, enough int) (last Entry, n int, err error) {
-	where, args, err := f.buildCondition(access, search)
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(`SELECT id FROM history_calls WHERE tenant_id = ? AND id IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`), args...)
 	if err != nil {
-		return last, 0, err
-	}
-	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls WHERE `+where+
-		` ORDER BY at DESC, id DESC LIMIT ?`), append(args, candidates)...)
-	if err != nil {
-		return last, 0, h.wrapError(ctx, err, "read the call history")
+		return nil, h.wrapError(ctx, err, "read the call history")
 	}
 	defer rows.Close()
-	for rows.Next() && len(page.Calls) < enough {
-		e, err := scanEntry(rows)
-		if err != nil {
-			return last, n, h.wrapError(ctx, err, "read the call history")
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, h.wrapError(ctx, err, "read the call history")
 		}
-		last = e
-		n++
-		if search.matches(&e) {
-			e.limitTo(access)
-			page.Calls = append(page.Calls, e)
-		}
+		known[id] = true
 	}
 	if err := rows.Err(); err != nil {
-		return last, n, h.wrapError(ctx, err, "read the call history")
+		return nil, h.wrapError(ctx, err, "read the call history")
 	}
-	return last, n, nil
+	return known, nil
 }
 
 // minIDPrefix is the minimum length of the beginning of an id that Get accepts.
@@ -205,80 +172,6 @@ func (e *Entry) limitTo(access *junctor.CallAccess) {
 		e.Params, e.Result = nil, nil
 	}
 	access.Limit(&e.Call)
-}
-
-// buildCondition returns the SQL condition of the filter and its arguments. A
-// filter on a hidden part of a call never matches: otherwise a caller could guess
-// values that it may not read, and have them confirmed.
-func (f Filter) buildCondition(access *junctor.CallAccess, search *textSearch) (string, []any, error) {
-	sees, args := access.Condition("at", time.Time.UnixMicro)
-	conds := []string{sees}
-	reads, readArgs := access.ReadCondition()
-	and := func(cond string, values ...any) {
-		conds, args = append(conds, cond), append(args, values...)
-	}
-	if f.Tool != "" {
-		cond, of := toolCondition(f.Tool)
-		and(cond, of...)
-		if !access.All() {
-			and("(kind IN (?, ?) OR "+reads+")", append([]any{string(junctor.KindTool), string(junctor.KindPrompt)}, readArgs...)...)
-		}
-	}
-	if f.View != "" {
-		and("view_id = ? AND "+reads, append([]any{f.View}, readArgs...)...)
-	}
-	for column, value := range map[string]string{
-		"server": f.Server, "user_id": f.User, "agent": f.Agent, "subject": f.Caller, "kind": string(f.Kind), "entry_point": string(f.EntryPoint), "status": string(f.Status),
-	} {
-		if value != "" {
-			and(column+" = ?", value)
-		}
-	}
-	if !f.Since.IsZero() {
-		and("at >= ?", f.Since.UnixMicro())
-	}
-	if !f.Until.IsZero() {
-		and("at < ?", f.Until.UnixMicro())
-	}
-	if f.Text != "" {
-		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!') AND `+reads, append([]any{search.pattern, search.pattern, search.pattern}, readArgs...)...)
-	}
-	if f.Cursor != "" {
-		at, id, err := parseCursor(f.Cursor)
-		if err != nil {
-			return "", nil, err
-		}
-		and("(at, id) < (?, ?)", at, id)
-	}
-	return "(" + strings.Join(conds, ") AND (") + ")", args, nil
-}
-
-// toolCondition returns the condition that a call is of a tool: by its own name,
-// or as server__name.
-func toolCondition(tool string) (cond string, args []any) {
-	if server, name, ok := strings.Cut(tool, "__"); ok && server != "" && name != "" {
-		return "(name = ? OR (server = ? AND name = ?))", []any{tool, server, name}
-	}
-	return "name = ?", []any{tool}
-}
-
-// encodeCursor returns the cursor that continues after a call.
-func encodeCursor(e Entry) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(e.Start.UnixMicro(), 10) + " " + e.ID))
-}
-
-// parseCursor reads a cursor of encodeCursor. Any other text is CodeInvalid.
-func parseCursor(s string) (at int64, id string, err error) {
-	text, err := base64.RawURLEncoding.DecodeString(s)
-	if err == nil {
-		var head string
-		head, id, _ = strings.Cut(string(text), " ")
-		at, err = strconv.ParseInt(head, 10, 64)
-	}
-	if err != nil || id == "" {
-		return 0, "", junctor.Errorf(junctor.CodeInvalid, "the cursor is not one of this history; start without one")
-	}
-	return at, id, nil
 }
 
 // rowScanner is the method that *sql.Row and *sql.Rows have in common.

@@ -26,7 +26,7 @@ var errRequestEnded = errors.New("the request has ended")
 // it is used again.
 type responseBuffer struct {
 	head, body []byte    // not sent yet
-	parts      [2][]byte // what vec points to, so that a vectored write allocates nothing
+	parts      [3][]byte // what vec points to, so that a vectored write allocates nothing
 	vec        net.Buffers
 }
 
@@ -257,41 +257,39 @@ func (w *responseWriter) sendBuffered(p []byte, last bool) error {
 		w.completeHead(p, last)
 	}
 	b, pending := w.buffer.head, w.buffer.body
-	if n := len(pending) + len(p); w.chunked && n > 0 {
+	n := len(pending) + len(p)
+	if w.chunked && n > 0 {
 		b = append(strconv.AppendInt(b, int64(n), 16), crlf...)
 	}
 	b = append(b, pending...)
-	tail := ""
-	if w.chunked && len(pending)+len(p) > 0 {
-		tail = crlf
-	}
-	if w.chunked && last {
-		tail += "0\r\n\r\n"
-	}
 	if len(p) <= maxBuffered {
 		b, p = append(b, p...), nil
-		b, tail = append(b, tail...), ""
+	}
+	before := len(b)
+	if w.chunked && n > 0 {
+		b = append(b, crlf...)
+	}
+	if w.chunked && last {
+		b = append(b, "0\r\n\r\n"...)
 	}
 	w.buffer.head, w.buffer.body = b[:0], pending[:0]
 	if len(b) > 0 || len(p) > 0 {
-		w.err = w.writeSocket(b, p)
-	}
-	if w.err == nil && tail != "" {
-		w.buffer.head = append(w.buffer.head, tail...) // leaves with the next write
+		w.err = w.writeSocket(b[:before], p, b[before:])
 	}
 	return w.err
 }
 
-// writeSocket writes b and then p, which may be nil. If that fails, it cancels the
-// request as net/http does: nobody reads the response.
-func (w *responseWriter) writeSocket(b, p []byte) (err error) {
+// writeSocket writes b, then p, which may be nil, and then the end of a chunk, which
+// follows b in memory. If that fails, it cancels the request as net/http does: nobody
+// reads the response.
+func (w *responseWriter) writeSocket(b, p, end []byte) (err error) {
 	if p == nil {
-		_, err = w.conn.tcp.Write(b)
+		_, err = w.conn.tcp.Write(b[:len(b)+len(end)])
 	} else {
-		w.buffer.parts = [2][]byte{b, p}
+		w.buffer.parts = [3][]byte{b, p, end}
 		w.buffer.vec = w.buffer.parts[:]
 		_, err = w.buffer.vec.WriteTo(w.conn.tcp)
-		w.buffer.parts = [2][]byte{}
+		w.buffer.parts = [3][]byte{}
 	}
 	if err != nil {
 		w.closeAfter = true

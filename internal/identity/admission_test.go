@@ -7,7 +7,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
-// A user's name is given to whoever the provider knows by that address, once: to
+// A user's name is given to the person whom the provider knows by that address, once: to
 // nobody who only says that it is theirs, and to no second person.
 func TestNamesAreGivenToWhoProvesThem(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func another(t testing.TB, b *bundle, change ...func(*identity.Config)) *identit
 	return i
 }
 
-// addAgent writes an agent's row, as whoever keeps agents does.
+// addAgent writes an agent's row, as the registry of agents does.
 func (b *bundle) addAgent(ctx context.Context, name, owner string) error {
 	raw, err := sqlite.Raw(ctx, b.path)
 	if err != nil {

@@ -40,7 +40,7 @@ func (b *bundle) keyOf(t testing.TB, n identity.NewKey) (junctor.Key, string) {
 	return k, token
 }
 
-// agent puts an agent's row there, as whoever keeps agents does.
+// agent puts an agent's row there, as the registry of agents does.
 func (b *bundle) agent(t testing.TB, name, owner string) {
 	t.Helper()
 	if err := b.addAgent(t.Context(), name, owner); err != nil {

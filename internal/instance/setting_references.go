@@ -22,21 +22,40 @@ func FindUnreadableSecrets(ctx context.Context, cfg *config.Config) []Unreadable
 	return readReferences(ctx, cfg, map[string][]string{"oidc-client-secret": {cfg.OIDC.ClientSecret}})
 }
 
-// FindUnreadableDeclared is FindUnreadableSecrets for what the settings file declares:
-// the credentials of servers and the secrets of sources. A running instance has read
-// them itself.
+// FindUnreadableDeclared is FindUnreadableSecrets for the sealing key and the settings file:
+// the credentials of servers, the secrets of sources and the nodes of chains. A running
+// instance has read them itself.
 func FindUnreadableDeclared(ctx context.Context, cfg *config.Config) []UnreadableSecret {
-	places := map[string][]string{}
+	places := map[string][]string{"JUNCTOR_SEAL_KEY": {cfg.SealKey()}}
 	declared := cfg.Declared()
 	for _, s := range declared.Servers {
-		if !s.Disabled {
-			places["servers."+s.ID] = s.Connection().References()
+		if s.Disabled {
+			continue
+		}
+		for _, r := range s.Connection().PlacedReferences() {
+			place := "servers." + s.ID + "." + fieldOfPlace(r.Place)
+			places[place] = append(places[place], r.Text)
 		}
 	}
 	for _, s := range declared.Sources {
-		places["sources."+s.ID] = []string{s.Secret()}
+		places["sources."+s.ID+".secret"] = []string{s.Secret()}
+	}
+	for i := range cfg.Chains {
+		places["chains."+cfg.Chains[i].Name+".rpc"] = cfg.Chains[i].Nodes
 	}
 	return readReferences(ctx, cfg, places)
+}
+
+// fieldOfPlace returns the field of a server in a settings file that has the credential at
+// a place of its connection.
+func fieldOfPlace(place string) string {
+	switch place {
+	case junctor.PlaceAuth: // the name that each type of auth accepts
+		return "auth.secret"
+	case junctor.PlaceQuery:
+		return "url"
+	}
+	return strings.ReplaceAll(place, "/", ".")
 }
 
 // readReferences reads the references of each place. Texts that are no references are left out.

@@ -38,7 +38,7 @@ func postGitHub(t *testing.T, mux http.Handler, body, event, delivery string) (i
 	return rec.Code, taken
 }
 
-// Whoever saw a message of GitHub can send it again with other headers: it is
+// A person who saw a message of GitHub can send it again with other headers: it is
 // known by its bytes, and of the type that its members say.
 func TestGitHubHeadersDecideNothing(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ func TestBook(t *testing.T) {
 		{"a user's tier", user("u1"), "x", 3},
 		{"a user without limits", user("u2"), "x", -1},
 		{"a service", &junctor.Principal{Tenant: "t", Issuer: junctor.IssuerKey, Subject: "k"}, "x", -1},
-		{"a tool, whoever calls it", user("u2"), "search", 1},
+		{"a tool, for every caller", user("u2"), "search", 1},
 		{"another tenant", &junctor.Principal{Tenant: "other", Agent: "own"}, "search", -1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -164,7 +164,7 @@ func TestDedupe(t *testing.T) {
 	})
 }
 
-// Whoever asked to be woken is, by all that makes a job ready and before its writer
+// A worker that asked to be woken is, by all that makes a job ready and before its writer
 // goes on, so that no job waits for the next look; and by nothing else.
 func TestWhatWakes(t *testing.T) {
 	t.Parallel()

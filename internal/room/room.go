@@ -249,7 +249,7 @@ func (r *Rooms) applyChange(ctx context.Context, p *junctor.Principal, w *juncto
 // checkMember validates a member and completes it: a user may be given by id or
 // name. Every member of a room can have an agent act with the agent's permissions,
 // so only the agent's owner or an admin may add it. Agents that were in the room
-// before may stay, whoever changes the room.
+// before may stay, regardless of who changes the room.
 func (r *Rooms) checkMember(ctx context.Context, p *junctor.Principal, m *junctor.Member, formerAgents []string) error {
 	rows := r.Store.For(p.Tenant)
 	switch {

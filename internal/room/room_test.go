@@ -637,7 +637,7 @@ func TestFloor(t *testing.T) {
 			"ada: hi\nlazy:  [hand_over done]\nlazy: @writer list them\nlazy: so: writer speaks after you. Say in a sentence that you hand over.\nwriter: hello lazy",
 		},
 		{"a stranger is not asked", junctor.PolicyRoundRobin, []string{"pushy", "writer"}, "hi", "ada: hi\npushy:  [ask_agent failed]\npushy: so: \"nobody\" is not another agent of this room; the other agents are: writer"},
-		{"one cannot think", junctor.PolicyAll, []string{"dumb", "writer"}, "hi", "ada: hi\ndumb:  {the agent has no model and no rules: give it a brain}\nwriter: hello ada"},
+		{"one cannot think", junctor.PolicyAll, []string{"dumb", "writer"}, "hi", "ada: hi\ndumb:  {the agent has neither a model nor rules: set its brain}\nwriter: hello ada"},
 	} {
 		id := h.room(c.policy, c.agents...)
 		if events := h.say(id, c.text); outcome(events) != agui.OutcomeSuccess {

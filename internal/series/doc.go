@@ -1,6 +1,7 @@
 // Package series keeps the numbers of calls over time: how many there were, how they ended,
-// how long they took and how many bytes they moved, per minute, hour and day, for each
-// server, tool, agent, user, caller and entry point.
+// how long they took, how many bytes they moved, and how many tokens the definitions in tool
+// lists use, per minute, hour and day, for each server, tool, agent, user, caller and entry
+// point.
 //
 // The numbers come from the journal, so they are exactly those of its records. A Recorder
 // follows the journal of its replica in the background, adds the calls up, and stores the

@@ -141,6 +141,13 @@ func recordRandomCall(journal *audit.Journal, source *rand.Rand, now time.Time) 
 	if n(10) == 0 {
 		c.Kind, c.Name = junctor.KindResource, "file:///"+strconv.Itoa(n(1000))
 	}
+	if n(12) == 0 { // no call: a list of tools
+		c.ID, c.Kind, c.Name, c.Status, c.BytesIn, c.BytesOut = "", junctor.KindToolList, "", "", 0, n(100_000)
+		if n(2) == 0 {
+			c.Server = ""
+		}
+		return journal.Append(context.Background(), &c)
+	}
 	ends := []junctor.Status{
 		junctor.StatusSuccess, junctor.StatusSuccess, junctor.StatusSuccess, junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled, junctor.StatusLapsed,
 		junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid,
@@ -191,7 +198,7 @@ func readJournal(t *testing.T, dir string, calls []audit.EndedCall) []audit.Ende
 			if err := json.Unmarshal(object, &r); err != nil {
 				t.Fatalf("%s: %.200s: %v", path, line, err)
 			}
-			if r.Call == "" || r.Status == "" || r.Status == "running" {
+			if r.Phase != "tool-list" && (r.Call == "" || r.Status == "" || r.Status == "running") {
 				continue
 			}
 			switch r.Issuer { // the journal leaves out what the subject says
@@ -358,7 +365,7 @@ func checkUsage(t *testing.T, db store.Database, now time.Time, calls []audit.En
 		for _, by := range series.UsageGroups() {
 			want := map[string]*expected{}
 			for i := range calls {
-				if c := &calls[i]; f.selects(c) {
+				if c := &calls[i]; c.Kind != junctor.KindToolList && f.selects(c) {
 					key := usageKeyOf(by, c)
 					if want[key] == nil {
 						want[key] = &expected{}

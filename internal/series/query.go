@@ -39,8 +39,8 @@ type Query struct {
 const (
 	MaxReturnedSeries = 100
 	MaxPoints         = 1500
-	// wantPoints is how many points a chosen step gives at most.
-	wantPoints = 240
+	// maxChosenPoints is how many points a chosen step gives at most.
+	maxChosenPoints = 240
 )
 
 // Numbers are sums and the percentiles of their durations.
@@ -128,11 +128,11 @@ func chooseStep(period, least time.Duration) time.Duration {
 		time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, day,
 	}
 	for _, step := range usual {
-		if step >= least && period/step <= wantPoints {
+		if step >= least && period/step <= maxChosenPoints {
 			return step
 		}
 	}
-	days := int64(period/wantPoints/day) + 1
+	days := int64(period/maxChosenPoints/day) + 1
 	return time.Duration(days) * day
 }
 
@@ -146,7 +146,7 @@ func Read(ctx context.Context, db store.Database, tenant junctor.TenantID, q Que
 		return Answer{}, err
 	}
 	out := Answer{From: time.Unix(p.from, 0).UTC(), To: time.Unix(p.to, 0).UTC(), Step: p.step, Series: []Series{}}
-	keys, count, err := largestSeries(ctx, db, tenant, &q, &p)
+	keys, count, err := readLargestSeries(ctx, db, tenant, &q, &p)
 	if err != nil {
 		return out, db.Fail(ctx, err, "read the sums of calls")
 	}
@@ -187,8 +187,8 @@ func (q *Query) buildCondition(tenant junctor.TenantID, p *plan) (where string, 
 	return where, args
 }
 
-// largestSeries returns the series with the most calls, and how many there are.
-func largestSeries(ctx context.Context, db store.Database, tenant junctor.TenantID, q *Query, p *plan) (keys []Key, count int, err error) {
+// readLargestSeries returns the series with the most calls, and how many there are.
+func readLargestSeries(ctx context.Context, db store.Database, tenant junctor.TenantID, q *Query, p *plan) (keys []Key, count int, err error) {
 	where, args := q.buildCondition(tenant, p)
 	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(
 		`SELECT first_key, second_key, COUNT(*) OVER () FROM series WHERE `+where+` GROUP BY first_key, second_key ORDER BY SUM(calls) DESC, first_key, second_key LIMIT ?`),
@@ -229,7 +229,7 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 	for rows.Next() {
 		var begins int64
 		key := Key{By: q.By}
-		sums, err := scanSums(rows, &begins, &key.First, &key.Second)
+		sums, err := scanSums(rows, len(countColumns()), &begins, &key.First, &key.Second)
 		if err != nil {
 			return nil, fmt.Errorf("sums of %v: %w", key, err)
 		}
@@ -239,15 +239,16 @@ func readPoints(ctx context.Context, db store.Database, tenant junctor.TenantID,
 		if found[key] == nil {
 			found[key] = map[int64]*Sums{}
 		}
-		sumsOf(found[key], begins/p.step*p.step).addSums(sums)
+		findOrAddSums(found[key], begins/p.step*p.step).addSums(sums)
 	}
 	return found, rows.Err()
 }
 
-// scanSums reads a row: what into points to, the counts, and the durations.
-func scanSums(rows *sql.Rows, into ...any) (*Sums, error) {
+// scanSums reads a row: what into points to, the first of the counts, and the durations.
+func scanSums(rows *sql.Rows, counts int, into ...any) (*Sums, error) {
 	sums, durations := &Sums{}, ""
-	for _, field := range sums.countFields() {
+	fields := sums.countFields()
+	for _, field := range fields[:counts] {
 		into = append(into, field)
 	}
 	if err := rows.Scan(append(into, &durations)...); err != nil {
@@ -283,4 +284,30 @@ func (s *Sums) withPercentiles() Numbers {
 		n.P50, n.P95, n.P99 = int64(s.durations.Quantile(0.5)), int64(s.durations.Quantile(0.95)), int64(s.durations.Quantile(0.99))
 	}
 	return n
+}
+
+// RecentPeriod is the period of ReadRecent.
+const RecentPeriod = 5 * time.Minute
+
+// ReadRecent returns the numbers of all calls of all tenants in the last RecentPeriod, from
+// the beginning of its first minute.
+func ReadRecent(ctx context.Context, db store.Database, now time.Time) (Numbers, error) {
+	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(`SELECT `+strings.Join(countColumns(), ", ")+`, durations FROM series WHERE step = ? AND begins >= ? AND dimension = ?`),
+		int64(Minute), Minute.beginOf(now.Add(-RecentPeriod)), string(ByAll))
+	if err != nil {
+		return Numbers{}, db.Fail(ctx, err, "read the sums of the last minutes")
+	}
+	defer rows.Close()
+	var total Sums
+	for rows.Next() {
+		sums, err := scanSums(rows, len(countColumns()))
+		if err != nil {
+			return Numbers{}, db.Fail(ctx, err, "read the sums of the last minutes")
+		}
+		total.addSums(sums)
+	}
+	if err := rows.Err(); err != nil {
+		return Numbers{}, db.Fail(ctx, err, "read the sums of the last minutes")
+	}
+	return total.withPercentiles(), nil
 }

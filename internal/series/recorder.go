@@ -13,7 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Options configure a Recorder. All fields are required, except Interval.
+// Options configure a Recorder. All fields are required, except Interval and RecordsPerStore.
 type Options struct {
 	DB      store.Database
 	Journal *audit.Journal
@@ -22,13 +22,16 @@ type Options struct {
 	Now     func() time.Time
 	// How long calls are summed up before the sums are stored; default two seconds.
 	Interval time.Duration
+	// How many records are counted at most before the sums are stored; default 10,000.
+	RecordsPerStore uint64
 }
 
 const (
-	defaultInterval = 2 * time.Second
-	maxBackoff      = 30 * time.Second
-	storeTimeout    = 30 * time.Second
-	pruneInterval   = time.Hour
+	defaultInterval        = 2 * time.Second
+	defaultRecordsPerStore = 10_000
+	maxBackoff             = 30 * time.Second
+	storeTimeout           = 30 * time.Second
+	pruneInterval          = time.Hour
 	// maxTallyRows is how many rows are summed up in memory before they are stored early.
 	maxTallyRows = 50_000
 )
@@ -53,6 +56,9 @@ func NewRecorder(o Options) (*Recorder, error) {
 	}
 	if o.Interval <= 0 {
 		o.Interval = defaultInterval
+	}
+	if o.RecordsPerStore == 0 {
+		o.RecordsPerStore = defaultRecordsPerStore
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Recorder{o: o, cancel: cancel, flushes: make(chan chan<- error)}
@@ -176,8 +182,6 @@ func (s *session) addCalls(minute *minuteSeries) error {
 
 // storeAll stores the sums of all calls that have ended.
 func (r *Recorder) storeAll(ctx context.Context, current **session) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
 	defer func() {
 		if err != nil {
 			(*current).close()
@@ -185,35 +189,56 @@ func (r *Recorder) storeAll(ctx context.Context, current **session) (err error) 
 		}
 	}()
 	if *current == nil {
-		at, err := readPosition(ctx, r.o.DB, r.o.Replica)
-		if err != nil {
-			return r.o.DB.Fail(ctx, err, "read the position of the sums of calls")
-		}
-		*current = &session{follower: r.o.Journal.Follow(at), stored: at, counted: at, tally: newTally()}
-		r.stored.Store(at)
-		if r.minute.known == nil {
-			if r.minute, err = readNewestMinute(ctx, r.o.DB); err != nil {
-				return r.o.DB.Fail(ctx, err, "read the series of the newest minute")
-			}
+		if *current, err = r.openSession(ctx); err != nil {
+			return err
 		}
 	}
 	s := *current
 	for end := r.o.Journal.State().Seq; s.stored < end; {
-		for s.counted < end && s.tally.size() < maxTallyRows {
-			if err := s.addCalls(&r.minute); err != nil {
-				return err
-			}
+		if err := r.storeBatch(ctx, s, end); err != nil {
+			return err
 		}
-		if err := storeTally(ctx, r.o.DB, s.tally, r.o.Replica, s.stored, s.counted); err != nil {
-			if errors.Is(err, errOvertaken) {
-				return err
-			}
-			return r.o.DB.Fail(ctx, err, "store the sums of calls")
-		}
-		r.other.Add(s.tally.other)
-		s.stored, s.tally = s.counted, newTally()
-		r.stored.Store(s.stored)
 	}
+	return nil
+}
+
+// openSession begins to follow the journal from the position in the database.
+func (r *Recorder) openSession(ctx context.Context) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	at, err := readPosition(ctx, r.o.DB, r.o.Replica)
+	if err != nil {
+		return nil, r.o.DB.Fail(ctx, err, "read the position of the sums of calls")
+	}
+	if r.minute.known == nil {
+		if r.minute, err = readNewestMinute(ctx, r.o.DB); err != nil {
+			return nil, r.o.DB.Fail(ctx, err, "read the series of the newest minute")
+		}
+	}
+	r.stored.Store(at)
+	return &session{follower: r.o.Journal.Follow(at), stored: at, counted: at, tally: newTally()}, nil
+}
+
+// storeBatch counts the calls of the next records, none above end, and stores their sums. The
+// number of records is limited: a recorder that is far behind would otherwise lose all that it
+// has counted with a failure or a kill, and could fall behind for good.
+func (r *Recorder) storeBatch(ctx context.Context, s *session, end uint64) error {
+	for s.counted < end && s.tally.size() < maxTallyRows && s.counted-s.stored < r.o.RecordsPerStore {
+		if err := s.addCalls(&r.minute); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	if err := storeTally(ctx, r.o.DB, s.tally, r.o.Replica, s.stored, s.counted); err != nil {
+		if errors.Is(err, errOvertaken) {
+			return err
+		}
+		return r.o.DB.Fail(ctx, err, "store the sums of calls")
+	}
+	r.other.Add(s.tally.other)
+	s.stored, s.tally = s.counted, newTally()
+	r.stored.Store(s.stored)
 	return nil
 }
 

@@ -83,21 +83,43 @@ func otherKey(by Dimension) Key { return Key{By: by, First: "(other)"} }
 // maxKey bounds the values of a key, in bytes.
 const maxKey = 256
 
-// keysOf appends the keys of all series that count a call. Names that callers choose freely
+// appendKeys appends the keys of all series that count a call. Names that callers choose freely
 // are no keys: there is no end of them.
-func keysOf(keys []Key, c *audit.EndedCall) []Key {
+func appendKeys(keys []Key, c *audit.EndedCall) []Key {
+	if c.Kind == junctor.KindToolList {
+		return appendListKeys(keys, c)
+	}
 	tool := toolKeyOf(c)
+	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
+		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	if c.Agent == "" && c.User == "" {
+		return keys
+	}
 	path := tool
 	if c.Server != "" {
 		path = keyText(c.Server + "/" + tool)
 	}
-	keys = append(keys, Key{By: ByAll}, Key{ByServer, keyText(c.Server), ""}, Key{ByTool, keyText(c.Server), tool},
-		Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
 	if c.Agent != "" {
 		keys = append(keys, Key{ByAgent, keyText(c.Agent), ""}, Key{ByAgentTool, keyText(c.Agent), path})
 	}
 	if c.User != "" {
 		keys = append(keys, Key{ByUser, keyText(c.User), ""}, Key{ByUserTool, keyText(c.User), path})
+	}
+	return keys
+}
+
+// appendListKeys appends the keys of all series that count a list of tools. One of the tools
+// of several servers is of no server.
+func appendListKeys(keys []Key, c *audit.EndedCall) []Key {
+	keys = append(keys, Key{By: ByAll}, Key{ByCaller, keyText(c.Issuer), keyText(c.Subject)}, Key{ByEntryPoint, string(c.EntryPoint), ""})
+	if c.Server != "" {
+		keys = append(keys, Key{ByServer, keyText(c.Server), ""})
+	}
+	if c.Agent != "" {
+		keys = append(keys, Key{ByAgent, keyText(c.Agent), ""})
+	}
+	if c.User != "" {
+		keys = append(keys, Key{ByUser, keyText(c.User), ""})
 	}
 	return keys
 }
@@ -140,12 +162,21 @@ type Sums struct {
 	BytesIn  int64 `json:"bytes_in" doc:"Bytes of parameters."`
 	BytesOut int64 `json:"bytes_out" doc:"Bytes of results."`
 
+	ToolLists        int64 `json:"tool_lists" doc:"Tool lists that clients and models received. A list is not a call."`
+	DefinitionTokens int64 `json:"definition_tokens" doc:"Estimated tokens of the tool definitions in these lists: one for each four bytes."`
+
 	// Microseconds, of each call that ran.
 	durations sketch.Sketch
 }
 
-// addCall counts a call. A refused call has no duration, because it never ran.
+// addCall counts a call, or a list of tools. A refused call has no duration, because it never
+// ran.
 func (s *Sums) addCall(c *audit.EndedCall) {
+	if c.Kind == junctor.KindToolList {
+		s.ToolLists++
+		s.DefinitionTokens += int64(junctor.EstimateTokens(c.BytesOut))
+		return
+	}
 	s.Calls++
 	s.BytesIn += int64(c.BytesIn)
 	s.BytesOut += int64(c.BytesOut)
@@ -181,12 +212,15 @@ func (s *Sums) addSums(o *Sums) {
 }
 
 // countFields returns the counts in the order of their columns.
-func (s *Sums) countFields() [10]*int64 {
-	return [10]*int64{&s.Calls, &s.Errors, &s.Timeouts, &s.Canceled, &s.Denied, &s.Limited, &s.Invalid, &s.Duration, &s.BytesIn, &s.BytesOut}
+func (s *Sums) countFields() [12]*int64 {
+	return [12]*int64{
+		&s.Calls, &s.Errors, &s.Timeouts, &s.Canceled, &s.Denied, &s.Limited, &s.Invalid, &s.Duration, &s.BytesIn, &s.BytesOut,
+		&s.ToolLists, &s.DefinitionTokens,
+	}
 }
 
 // Counts returns all counts, in the order of their columns.
-func (s *Sums) Counts() (list [10]int64) {
+func (s *Sums) Counts() (list [12]int64) {
 	for i, p := range s.countFields() {
 		list[i] = *p
 	}
@@ -195,6 +229,11 @@ func (s *Sums) Counts() (list [10]int64) {
 
 // countColumns returns the columns of countFields.
 func countColumns() []string {
+	return append(callColumns(), "tool_lists", "definition_tokens")
+}
+
+// callColumns returns the first columns of countFields, which are about calls.
+func callColumns() []string {
 	return []string{"calls", "errors", "timeouts", "canceled", "denied", "limited", "invalid", "duration", "bytes_in", "bytes_out"}
 }
 
@@ -210,36 +249,37 @@ type rowKey struct {
 // replica. Further ones are counted as other.
 const maxSeriesPerMinute = 10_000
 
-// minuteSeries has the series of each tenant that have calls in one minute. It outlives the
-// tallies, which are stored several times a minute.
+// minuteSeries has the series of each tenant that have calls in one minute, and the rows of its
+// usage, which have a limit of their own. It outlives the tallies, which are stored several
+// times a minute.
 type minuteSeries struct {
 	begin int64 // Unix seconds
-	known map[seriesGroup]map[Key]struct{}
+	known knownKeys[Key]
+	usage knownKeys[usageKey]
 }
 
-// seriesGroup are the series that have a limit of their own: those of a tenant, and the
-// rows of its usage.
-type seriesGroup struct {
-	tenant junctor.TenantID
-	usage  bool
-}
+// knownKeys are the keys of each tenant that have calls in one minute.
+type knownKeys[K comparable] map[junctor.TenantID]map[K]struct{}
 
-// admit reports whether a series may have calls in a minute, and remembers it if it may. The
-// time of records does not go back, so only the newest minute is kept.
-func (m *minuteSeries) admit(tenant junctor.TenantID, begin int64, key Key) bool {
+// enter begins a minute, unless it has begun or is over. The time of records does not go back,
+// so only the newest minute is kept.
+func (m *minuteSeries) enter(begin int64) {
 	if m.begin != begin || m.known == nil {
-		m.begin, m.known = begin, map[seriesGroup]map[Key]struct{}{}
+		m.begin, m.known, m.usage = begin, knownKeys[Key]{}, knownKeys[usageKey]{}
 	}
-	group := seriesGroup{tenant, key.By == byUsage}
-	known := m.known[group]
+}
+
+// admit reports whether a key may have calls, and remembers it if it may.
+func (k knownKeys[K]) admit(tenant junctor.TenantID, key K) bool {
+	known := k[tenant]
 	if known == nil {
-		known = map[Key]struct{}{}
-		m.known[group] = known
+		known = map[K]struct{}{}
+		k[tenant] = known
 	}
 	if _, ok := known[key]; ok {
 		return true
 	}
-	if len(known) >= maxSeriesPerMinute && key.By != ByAll {
+	if len(known) >= maxSeriesPerMinute {
 		return false
 	}
 	known[key] = struct{}{}
@@ -262,32 +302,35 @@ func (t *tally) size() int { return len(t.rows) + len(t.usage) }
 // addCall counts a call. minute has the series of its minute, or of an earlier one.
 func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 	begin := Minute.beginOf(c.Time)
-	t.keys = keysOf(t.keys[:0], c)
+	minute.enter(begin)
+	t.keys = appendKeys(t.keys[:0], c)
 	isOther := false
 	for _, key := range t.keys {
 		row := rowKey{tenant: c.Tenant, Key: key}
-		if !minute.admit(c.Tenant, begin, key) {
+		if !minute.known.admit(c.Tenant, key) && key.By != ByAll {
 			row.Key = otherKey(key.By)
 			isOther = true
 		}
 		for _, step := range Steps() {
 			row.step, row.begin = step, step.beginOf(c.Time)
-			sumsOf(t.rows, row).addCall(c)
+			findOrAddSums(t.rows, row).addCall(c)
 		}
 	}
-	usage := usageKeyOf(c)
-	if !minute.admit(c.Tenant, begin, usage.seriesKey()) {
-		usage = otherUsage(c)
-		isOther = true
+	if c.Kind != junctor.KindToolList { // usage is of calls
+		usage := usageKeyOf(c)
+		if !minute.usage.admit(c.Tenant, usage) {
+			usage = otherUsage(c)
+			isOther = true
+		}
+		findOrAddSums(t.usage, usage).addCall(c)
 	}
 	if isOther {
 		t.other++
 	}
-	sumsOf(t.usage, usage).addCall(c)
 }
 
-// sumsOf returns the sums of a row, which begin with nothing.
-func sumsOf[K comparable](rows map[K]*Sums, row K) *Sums {
+// findOrAddSums returns the sums of a row, which begin with nothing.
+func findOrAddSums[K comparable](rows map[K]*Sums, row K) *Sums {
 	sums := rows[row]
 	if sums == nil {
 		sums = &Sums{}

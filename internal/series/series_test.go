@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/series"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
@@ -136,6 +138,10 @@ func (r *replica) call() {
 	if n(2) == 0 {
 		c.Agent, c.User = fmt.Sprint("a", n(2)), "u1"
 	}
+	if n(6) == 0 {
+		r.toolList(&c)
+		return
+	}
 	ended := []junctor.Status{junctor.StatusSuccess, junctor.StatusSuccess, junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled, junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid}[n(8)]
 	refused := ended == junctor.StatusDenied || ended == junctor.StatusLimited || ended == junctor.StatusInvalid
 	if !refused {
@@ -147,6 +153,19 @@ func (r *replica) call() {
 	r.truth = append(r.truth, audit.EndedCall{
 		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Name: c.Name, Issuer: c.Issuer, Subject: c.Subject,
 		User: c.User, Agent: c.Agent, Status: c.Status, Duration: c.Duration, BytesIn: c.BytesIn, BytesOut: c.BytesOut,
+	})
+}
+
+// toolList records a list of tools by the caller of a call, of its server or of all.
+func (r *replica) toolList(c *junctor.Call) {
+	r.t.Helper()
+	c.ID, c.Kind, c.Name, c.Status, c.BytesIn, c.BytesOut = "", junctor.KindToolList, "", "", 0, r.rand.IntN(50_000)
+	if r.rand.IntN(2) == 0 {
+		c.Server = ""
+	}
+	r.append(c)
+	r.truth = append(r.truth, audit.EndedCall{
+		Time: r.clock.Now(), Tenant: c.Tenant, Kind: c.Kind, EntryPoint: c.EntryPoint, Server: c.Server, Issuer: c.Issuer, Subject: c.Subject, User: c.User, Agent: c.Agent, BytesOut: c.BytesOut,
 	})
 }
 
@@ -172,6 +191,9 @@ type expected struct {
 
 func keyOf(by series.Dimension, c *audit.EndedCall) (first, second string, counts bool) {
 	path := c.Server + "/" + toolOf(c)
+	if c.Kind == junctor.KindToolList && (by == series.ByTool || by == series.ByAgentTool || by == series.ByUserTool || by == series.ByServer && c.Server == "") {
+		return "", "", false // it is of no tool
+	}
 	switch by {
 	case series.ByAll:
 		return "", "", true
@@ -218,6 +240,11 @@ func expect(calls []audit.EndedCall, by series.Dimension, step time.Duration) ma
 
 // addCall counts a call.
 func (e *expected) addCall(c *audit.EndedCall) {
+	if c.Kind == junctor.KindToolList {
+		e.ToolLists++
+		e.DefinitionTokens += int64(math.Ceil(float64(c.BytesOut) / 4))
+		return
+	}
 	e.Calls++
 	e.BytesIn += int64(c.BytesIn)
 	e.BytesOut += int64(c.BytesOut)
@@ -435,4 +462,45 @@ func TestFollowerFarBehind(t *testing.T) {
 		r.flush()
 		check(t, db, c.Now(), r.truth)
 	})
+}
+
+// A recorder that is far behind stores the sums from time to time: with each failure or kill,
+// it would otherwise begin again, and a journal that takes longer to read than a store may take
+// would never be counted.
+func TestFarBehindIsStoredInSteps(t *testing.T) {
+	t.Parallel()
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	db := st.Database()
+	for _, statement := range []string{
+		`CREATE TABLE steps (seq INTEGER)`,
+		`CREATE TRIGGER first_step AFTER INSERT ON series_positions BEGIN INSERT INTO steps VALUES (new.seq); END`,
+		`CREATE TRIGGER next_step AFTER UPDATE ON series_positions BEGIN INSERT INTO steps VALUES (new.seq); END`,
+	} {
+		if _, err := db.Write.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const perStore = 1000
+	r := newReplica(t, db, "one", newClock())
+	r.recorder.Close(t.Context())
+	for range 5000 {
+		r.call()
+	}
+	r.recorder, err = series.NewRecorder(series.Options{
+		DB: db, Journal: r.journal, Replica: r.name, Logger: slog.New(slog.DiscardHandler), Now: r.clock.Now, Interval: time.Hour, RecordsPerStore: perStore,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.flush()
+	var steps, most int
+	err = db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*), MAX(step) FROM (SELECT seq - LAG(seq, 1, 0) OVER (ORDER BY seq) AS step FROM steps)`).Scan(&steps, &most)
+	if err != nil || steps < 5 || most > 2*perStore {
+		t.Errorf("%d steps of at most %d records, %v", steps, most, err)
+	}
+	check(t, db, r.clock.Now(), r.truth)
 }

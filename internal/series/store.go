@@ -23,6 +23,8 @@ type table[K comparable] struct {
 	name       string
 	keyColumns string
 	keyTypes   string // of the key columns, for Dialect.SelectRows
+	// The columns of the counts, a beginning of countColumns.
+	counts []string
 	// The columns of a key, as arguments and to scan into.
 	values  func(k *K) []any
 	into    func(k *K) []any
@@ -32,7 +34,7 @@ type table[K comparable] struct {
 // seriesTable returns the table of the rows of a tally.
 func seriesTable() table[rowKey] {
 	return table[rowKey]{
-		name: "series", keyColumns: "tenant_id, step, begins, dimension, first_key, second_key", keyTypes: "tiittt",
+		name: "series", keyColumns: "tenant_id, step, begins, dimension, first_key, second_key", keyTypes: "tiittt", counts: countColumns(),
 		values: func(k *rowKey) []any {
 			return []any{string(k.tenant), int64(k.step), k.begin, string(k.By), k.First, k.Second}
 		},
@@ -66,7 +68,7 @@ func readPosition(ctx context.Context, db store.Database, replica string) (uint6
 // readNewestMinute returns the series that have calls in the newest minute that is stored,
 // so that a start does not begin to count them again.
 func readNewestMinute(ctx context.Context, db store.Database) (minuteSeries, error) {
-	minute := minuteSeries{known: map[seriesGroup]map[Key]struct{}{}}
+	minute := minuteSeries{known: knownKeys[Key]{}, usage: knownKeys[usageKey]{}}
 	rows, err := db.Read.QueryContext(ctx, db.Dialect.Bind(`SELECT tenant_id, begins, dimension, first_key, second_key FROM series
 		WHERE step = ? AND begins = (SELECT MAX(begins) FROM series WHERE step = ?)`), int64(Minute), int64(Minute))
 	if err != nil {
@@ -80,7 +82,7 @@ func readNewestMinute(ctx context.Context, db store.Database) (minuteSeries, err
 			return minute, err
 		}
 		if key != otherKey(key.By) {
-			minute.admit(tenant, minute.begin, key)
+			minute.known.admit(tenant, key)
 		}
 	}
 	return minute, rows.Err()
@@ -135,8 +137,9 @@ func (of *table[K]) addRows(ctx context.Context, tx *sql.Tx, dialect store.Diale
 	list := make([][]any, len(rows))
 	for i := range rows {
 		values := of.values(&rows[i])
-		for _, n := range sums[rows[i]].Counts() {
-			values = append(values, n)
+		counts := sums[rows[i]].Counts()
+		for k := range of.counts {
+			values = append(values, counts[k])
 		}
 		list[i] = values
 	}
@@ -189,12 +192,12 @@ func (of *table[K]) addCounts(ctx context.Context, tx *sql.Tx, dialect store.Dia
 
 // countsQuery returns the statement that adds counts to rows, or inserts them.
 func (of *table[K]) countsQuery(dialect store.Dialect) string {
-	add := make([]string, 0, len(countColumns()))
-	for _, c := range countColumns() {
+	add := make([]string, 0, len(of.counts))
+	for _, c := range of.counts {
 		add = append(add, c+" = "+of.name+"."+c+" + excluded."+c)
 	}
-	return `INSERT INTO ` + of.name + ` (` + of.keyColumns + `, ` + strings.Join(countColumns(), ", ") + `, durations)
-		SELECT own.*, '' FROM (` + dialect.SelectRows(of.keyTypes+strings.Repeat("i", len(countColumns()))) + `) AS own WHERE true
+	return `INSERT INTO ` + of.name + ` (` + of.keyColumns + `, ` + strings.Join(of.counts, ", ") + `, durations)
+		SELECT own.*, '' FROM (` + dialect.SelectRows(of.keyTypes+strings.Repeat("i", len(of.counts))) + `) AS own WHERE true
 		ON CONFLICT (` + of.keyColumns + `) DO UPDATE SET ` + strings.Join(add, ", ") + ` RETURNING ` + of.keyColumns + `, durations`
 }
 

@@ -84,9 +84,6 @@ type usageKey struct {
 	user, agent     string
 }
 
-// byUsage is the dimension under which minuteSeries counts the keys of usage.
-const byUsage Dimension = "usage"
-
 // usageKeyOf returns the row that counts a call.
 func usageKeyOf(c *audit.EndedCall) usageKey {
 	return usageKey{
@@ -97,12 +94,7 @@ func usageKeyOf(c *audit.EndedCall) usageKey {
 
 // otherUsage returns the row of a call whose own would be one too many.
 func otherUsage(c *audit.EndedCall) usageKey {
-	return usageKey{tenant: c.Tenant, day: dayOf(c.Time), name: otherKey(byUsage).First}
-}
-
-// seriesKey returns the key as minuteSeries counts it. No text of a key has a NUL.
-func (k *usageKey) seriesKey() Key {
-	return Key{By: byUsage, First: strings.Join([]string{k.server, k.name, k.entryPoint, k.issuer, k.subject, k.user, k.agent}, "\x00")}
+	return usageKey{tenant: c.Tenant, day: dayOf(c.Time), name: otherKey(ByTool).First}
 }
 
 // dayOf returns the number of the day of a time.
@@ -111,7 +103,7 @@ func dayOf(t time.Time) int64 { return Day.beginOf(t) / int64(Day) }
 // usageTable returns the table of the sums by usageKey.
 func usageTable() table[usageKey] {
 	return table[usageKey]{
-		name: "usage_days", keyColumns: "tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent", keyTypes: "ti" + "ttttttt",
+		name: "usage_days", keyColumns: "tenant_id, day, server, name, entry_point, issuer, subject, user_id, agent", keyTypes: "ti" + "ttttttt", counts: callColumns(),
 		values: func(k *usageKey) []any {
 			return []any{string(k.tenant), k.day, k.server, k.name, k.entryPoint, k.issuer, k.subject, k.user, k.agent}
 		},
@@ -201,7 +193,7 @@ func (f *UsageFilter) buildCondition(access *junctor.CallAccess) (string, []any)
 // buildSeriesCondition returns the SQL condition of the days of the filter over the series
 // of a dimension, and its arguments.
 func (f *UsageFilter) buildSeriesCondition(tenant junctor.TenantID, by Dimension) (string, []any) {
-	where, args := `tenant_id = ? AND step = ? AND dimension = ?`, []any{string(tenant), int64(Day), string(by)}
+	where, args := `tenant_id = ? AND step = ? AND dimension = ? AND calls > 0`, []any{string(tenant), int64(Day), string(by)}
 	if !f.Since.IsZero() {
 		where, args = where+" AND begins >= ?", append(args, Day.beginOf(f.Since))
 	}
@@ -235,7 +227,7 @@ func (r *Reader) Usage(ctx context.Context, access junctor.CallAccess, f UsageFi
 		from, columns = seriesTable().name, keys // a day has far fewer rows there
 		where, args = f.buildSeriesCondition(access.Tenant(), dimension)
 	}
-	query := `SELECT ` + strings.Join(slices.Concat(columns, countColumns()), ", ") + `, durations FROM ` + from + ` WHERE ` + where
+	query := `SELECT ` + strings.Join(slices.Concat(columns, callColumns()), ", ") + `, durations FROM ` + from + ` WHERE ` + where
 	sums, err := readUsage(ctx, r.o.DB, query, args, by)
 	if err != nil {
 		return nil, r.o.DB.Fail(ctx, err, "read the usage")
@@ -267,14 +259,14 @@ func readUsage(ctx context.Context, db store.Database, query string, args []any,
 		var key Usage
 		var day int64
 		_, into := by.groupColumns(&key, &day)
-		sums, err := scanSums(rows, into...)
+		sums, err := scanSums(rows, len(callColumns()), into...)
 		if err != nil {
 			return nil, fmt.Errorf("a sum of usage: %w", err)
 		}
 		if by == UsageByDay {
 			key.Day = time.Unix(day*int64(Day), 0).UTC()
 		}
-		sumsOf(found, key).addSums(sums)
+		findOrAddSums(found, key).addSums(sums)
 	}
 	return found, rows.Err()
 }

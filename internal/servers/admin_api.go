@@ -106,7 +106,7 @@ func restrictChanges(p *junctor.Principal, former, want *junctor.Server, fields 
 	return fields
 }
 
-// isPublicChange reports whether whoever sees a server may read the former text of a field.
+// isPublicChange reports whether every user who sees a server may read the former text of a field.
 func isPublicChange(name string) bool {
 	f, ok := junctor.FindField(junctor.Connection{}, name)
 	return ok && f.Public() || slices.Contains([]string{"title", "private", "disabled", "declared"}, name)

@@ -491,7 +491,7 @@ func (s *Registry) probeRoute(ctx context.Context, up authenticatedRoute, examin
 // Models count about one token per four bytes of JSON.
 func previewTool(t *catalog.ToolDef) junctor.ToolPreview {
 	description, _ := wire.String(wire.Get(t.JSON, "description"))
-	return junctor.ToolPreview{Name: t.Name, Description: description, Tokens: (len(t.JSON) + 3) / 4}
+	return junctor.ToolPreview{Name: t.Name, Description: description, Tokens: junctor.EstimateTokens(len(t.JSON))}
 }
 
 // probeFailure converts the error of a probe for the caller: a credential that the

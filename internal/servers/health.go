@@ -10,7 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
 
-// Health implements admin.Servers. Whoever may not read how a server is reached sees only
+// Health implements admin.Servers. A caller who may not read how a server is reached sees only
 // problems with credentials of their own.
 func (v AdminAPI) Health(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ServerHealth, error) {
 	rows, err := v.Registry.Servers(ctx, p)

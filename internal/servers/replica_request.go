@@ -187,7 +187,7 @@ func (e *replicaRequest) run(ctx context.Context, c *serverConnection, out *repl
 	return last
 }
 
-// replyWriter sends what a call says to whoever asked for it.
+// replyWriter sends what a call says to the caller that asked for it.
 type replyWriter struct {
 	mu    sync.Mutex
 	to    *gob.Encoder

@@ -244,6 +244,12 @@ func (s *Registry) Tools(p *junctor.Principal, server, query string, role juncto
 	return s.o.Catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
 }
 
+// CountTokens returns the number of tools of a server that the principal sees, and an
+// estimate of the tokens that their definitions use.
+func (s *Registry) CountTokens(p *junctor.Principal, server string) (tools, tokens int) {
+	return s.o.Catalog.Snapshot().For(p.Tenant).CountTokens(p, server)
+}
+
 // ToolProblems returns the tools of a server that were left out of the catalog
 // or changed, for principals that see the server.
 func (s *Registry) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {

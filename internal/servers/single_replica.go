@@ -12,10 +12,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// A server whose command is to run once for all processes has a home: whoever was
+// A server whose command is to run once for all processes has a home: the replica that was
 // asked for it first. The home starts the command; the others have it do what they
 // are asked for (afar.go), by an endpoint that processes have for each other (errands.go).
-// When the home is gone, whoever looks first is the next.
+// When the home is gone, the replica that looks first is the next.
 
 const (
 	heldServer = "server:"
@@ -133,7 +133,7 @@ func (s *Registry) findHome(ctx context.Context, key serverKey) {
 	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
 	row := admitted.Row()
 	if err != nil || row.State == junctor.StateInactive || !s.runsOnOneReplica(&row) {
-		return // it was changed a moment ago, and whoever did that sees to it
+		return // it was changed a moment ago, and the one that did that sees to it
 	}
 	if err := s.attachUpstream(ctx, admitted, nil); err != nil {
 		return // that is said

@@ -239,7 +239,7 @@ func (s *SignIn) countTry(r *http.Request, tenant junctor.TenantID, name string)
 	now := s.Now()
 	from := at.String()
 	if at.Is6() {
-		// Whoever has one address has 2^64, and a site has 2^16 networks of those.
+		// A client that has one address has 2^64, and a site has 2^16 networks of those.
 		site, _ := at.Prefix(48)
 		if ok, wait := s.passwordTries.Take(r.Context(), "signin:site:"+site.String(), ratePerSite(), now); !ok {
 			return wait, false

@@ -66,6 +66,7 @@ func (calm) Members(string) string  { return "" }
 func (calm) Writers() int           { return 1 }
 func (calm) Tell() string           { return "" }
 func (calm) Now() string            { return "0" }
+func (calm) UseIndex(string) string { return "" }
 
 func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 	t.Helper()

@@ -53,6 +53,9 @@ type Dialect interface {
 	// whole table.
 	Row() string
 	Among(rows string) string
+	// UseIndex returns the suffix of a table's name in a FROM that makes the database read
+	// the table by an index; "" if it chooses well by itself.
+	UseIndex(name string) string
 	// Notify returns a statement that notifies other processes of new jobs when its
 	// transaction is committed; "" if there are no other processes.
 	Notify() string
@@ -88,7 +91,7 @@ func (d Database) Durably(ctx context.Context, fn func(*sql.Tx) error) error {
 			if _, err := conn.ExecContext(ctx, before); err != nil {
 				return err
 			}
-			// Whoever has the connection next must not pay for it.
+			// The next user of the connection must not pay for it.
 			defer conn.ExecContext(context.WithoutCancel(ctx), after) //nolint:errcheck // slower is all it would be
 		}
 		tx, err := conn.BeginTx(ctx, nil)

@@ -36,6 +36,12 @@ func (m *CallMeter) Observe(name string, status junctor.Status, d time.Duration)
 	route.CountCall(status, d)
 }
 
+// ObserveToolList counts a list of tools that was served. It implements guard.Meter.
+func (m *CallMeter) ObserveToolList(entryPoint junctor.EntryPoint, tokens int) {
+	m.metrics.toolLists.WithLabelValues(string(entryPoint)).Inc()
+	m.metrics.definitionTokens.WithLabelValues(string(entryPoint)).Add(float64(tokens))
+}
+
 // addRoute remembers the counters of a name, unless callers choose such names, which have
 // no end.
 func (m *CallMeter) addRoute(name string) *Route {

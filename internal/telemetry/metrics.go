@@ -32,6 +32,8 @@ type Metrics struct {
 	registry          *prometheus.Registry
 	calls             *prometheus.CounterVec
 	duration          *prometheus.HistogramVec
+	toolLists         *prometheus.CounterVec
+	definitionTokens  *prometheus.CounterVec
 	unauthenticated   prometheus.Counter
 	attempts          *prometheus.CounterVec
 	fileFailures      *prometheus.CounterVec
@@ -59,13 +61,19 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 			Name: "mcp_calls_total", Help: "Calls that ended, by tool and status.",
 		}, []string{"tool_name", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "mcp_call_duration_seconds", Help: "Duration of calls in seconds, by tool.",
+			Name: "mcp_call_duration_seconds", Help: "Duration of calls that ran in seconds, by tool.",
 			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30},
 		}, []string{"tool_name"}),
 		unauthenticated: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "junctor_unauthenticated_total", Help: "Requests that were refused because they had no valid credential.",
 		}),
 	}
+	m.toolLists = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "junctor_tool_lists_total", Help: "Tool lists that clients and models received, by entry point.",
+	}, []string{"entry_point"})
+	m.definitionTokens = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "junctor_definition_tokens_total", Help: "Estimated tokens of the tool definitions in these lists, by entry point: one for each four bytes.",
+	}, []string{"entry_point"})
 	m.fileFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "verify_failures_total", Help: "Files of events that failed verification, by kind: hash, contradiction, unusable or unreachable.",
 	}, []string{"kind"})
@@ -83,7 +91,7 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.unauthenticated, m.attempts, m.attemptDuration, m.fileFailures, m.queueReadFailures, build,
+	m.registry.MustRegister(m.calls, m.duration, m.toolLists, m.definitionTokens, m.unauthenticated, m.attempts, m.attemptDuration, m.fileFailures, m.queueReadFailures, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.otherRoute = m.newRoute(otherName)
 	return m

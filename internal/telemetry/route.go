@@ -100,7 +100,9 @@ func (r *Route) CountCall(status junctor.Status, d time.Duration) {
 		r.endedCalls[i].Store(counter)
 	}
 	(*counter).Inc()
-
+	if status == junctor.StatusDenied || status == junctor.StatusLimited || status == junctor.StatusInvalid {
+		return // it never ran, so it has no duration
+	}
 	observer := r.duration.Load()
 	if observer == nil {
 		o := r.metrics.duration.WithLabelValues(r.name)

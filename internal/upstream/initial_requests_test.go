@@ -180,7 +180,7 @@ func TestConditionalTools(t *testing.T) {
 		if err != nil || !slices.Equal(names(o), all) {
 			t.Fatalf("%v, %v", names(o), err)
 		}
-		// They outlive a restart, whoever lists first.
+		// They outlive a restart, regardless of the first lister.
 		r := newRig(t, "choosy")
 		r.KnownOffer = o
 		again := r.server(t, true)

@@ -59,7 +59,7 @@ func MaskedPlaces(c junctor.Connection) (places []string) {
 // stored those that the change keeps with junctor.Masked.
 //
 // Literals are bound to the destination they were entered for. If it changed,
-// KeepLiterals returns a denied error, since whoever may change the address could
+// KeepLiterals returns a denied error, since anyone who may change the address could
 // otherwise read the credential there. A mask without a stored literal is an
 // invalid error. Package admission judges whether a reference may go to another
 // destination.

@@ -32,7 +32,7 @@ const (
 )
 
 // loginInvitation is the sealed content of a login link. The link grants nothing by
-// itself: whoever follows it has to be signed in as the user it was made for.
+// itself: the person who follows it has to be signed in as the user it was made for.
 type loginInvitation struct {
 	Tenant          junctor.TenantID `json:"t"`
 	Server          string           `json:"s"`

@@ -27,7 +27,7 @@ import (
 )
 
 // kitFolder names the folder of the protocol's own test kit. It is in no package
-// registry, so whoever wants to run it gets it: see docs/guides/a2a.md.
+// registry, so anyone who wants to run it gets it: see docs/guides/a2a.md.
 const kitFolder = "JUNCTOR_A2A_KIT"
 
 // TestKit runs the protocol's own test kit against a published agent of a whole

@@ -27,7 +27,7 @@ const canary = "canary"
 // readRoutes are the routes of the admin API that show something, without the
 // names in their paths, and the paths to ask at each. CALL stands for every call
 // that there is, each by its id, DELIVERY and EVENT likewise. A route that is not
-// here fails the test: whoever adds one says here how it is held to the rule.
+// here fails the test: the author of a new one says here how it is held to the rule.
 func readRoutes() map[string][]string {
 	return map[string][]string{
 		"GET /servers":                    {""},

@@ -179,7 +179,7 @@ func TestProperty5EveryInvocationLogged(t *testing.T) {
 			e := s.lastRecord(rt, mark)
 			subject := "x"
 			if name == "/mcp/a, admin" {
-				subject = "" // the admin's own key: whoever acts as an agent is on record
+				subject = "" // the admin's own key: the person who acts as an agent is on record
 			}
 			if e.Server != server || e.Name != tool || e.Kind != junctor.KindTool || e.Status != junctor.StatusSuccess || subject != "" && (e.Subject != subject || e.Issuer != junctor.IssuerAgent) {
 				rt.Fatalf("%s: logged as %+v", name, e.Call)

@@ -10,7 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-// The three things that whoever makes agents needs: an agent with the tools that
+// The three things that a maker of agents needs: an agent with the tools that
 // were selected for it, other tools for it later, and the list to select from,
 // for all roles or for one.
 func TestMakingAnAgentAndChoosingItsTools(t *testing.T) {

@@ -130,7 +130,7 @@ func TestJobsOfARedisFindTheirAgent(t *testing.T) {
 	// A file that is not the one that was meant, and an agent that is not there.
 	push("wrong", 42, erc8004.Keccak([]byte("another")))
 	push("nobody", 99, erc8004.Keccak(file))
-	for agent, says := range map[string]string{"42": "expected keccak256", "99": "does not tell where"} {
+	for agent, says := range map[string]string{"42": "expected keccak256", "99": "cannot read the registration address"} {
 		poll.Until(t, says, patience, func() bool {
 			for _, one := range r.api(t, "GET", "/deliveries?agent="+agent, "", 200)["items"].([]any) {
 				if strings.Contains(fmt.Sprint(one.(map[string]any)["error"]), says) {

@@ -132,12 +132,12 @@ func TestHostileFiles(t *testing.T) {
 		{"deep", "data:application/json," + deep, "malformed"},
 		{"no JSON", "data:,hello", "malformed"},
 		{"wrong types", `data:,{"services":"all"}`, "does not expose MCP"},
-		{"another agent", `data:,{"registrations":[{"agentId":99,"agentRegistry":"eip155:31337:` + identityRegistry.String() + `"}]}`, "claims another agent"},
+		{"another agent", `data:,{"registrations":[{"agentId":99,"agentRegistry":"eip155:31337:` + identityRegistry.String() + `"}]}`, "names another agent"},
 		{"inactive", `data:,{"active":false}`, "not active"},
 		{"forbidden", web.URL + "/none", "403"},
 		{"redirected inside", web.URL + "/away", "not allowed"},
 		{"metadata address", "http://169.254.169.254/latest", "not allowed"},
-		{"another scheme", "gopher://127.0.0.1/", "no address of the schemes"},
+		{"another scheme", "gopher://127.0.0.1/", "must be an address that begins with"},
 		{"an endpoint inside", `data:,{"services":[{"name":"MCP","endpoint":"http://169.254.169.254/mcp"}]}`, "not allowed"},
 	}
 	uris := map[int64]string{42: registration(42, mcpAt(a.url)), 50: web.URL + "/slow"}

@@ -123,7 +123,7 @@ func textOf(content json.RawMessage) string {
 	return text
 }
 
-// What a person may ask for, and which tool the model then calls, whoever's it is.
+// What a person may ask for, and which tool the model then calls, of any server.
 var wishes = []struct{ words, tool, args string }{
 	{"burn", "shed__burn", `{"what":"the shed"}`},
 	{"wait", "shed__wait", `{}`},

@@ -53,7 +53,7 @@ func TestClocksApart(t *testing.T) {
 		}
 	}
 
-	// Deliveries that take a while: whoever is ahead would think that the lease of
+	// Deliveries that take a while: a replica that is ahead would think that the lease of
 	// another has run out.
 	agent := program.NewReceiver(t)
 	agent.Hold = func(int) time.Duration { return 500 * time.Millisecond }

@@ -114,7 +114,7 @@ func (l *load) goOn() {
 }
 
 // checkIndependent holds that an agent was told of one event at a time: of the next, or of
-// the same again, only once the one before had ended, or whoever told it may have
+// the same again, only once the one before had ended, or the replica that told it may have
 // been killed.
 func checkIndependent(t *testing.T, all []program.Told, kills []kill) {
 	t.Helper()

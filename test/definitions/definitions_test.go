@@ -58,7 +58,7 @@ type entry struct {
 	stores bool
 }
 
-// scene is an instance, what its host keeps, and whoever listens for it.
+// scene is an instance, what its host keeps, and the programs that listen for it.
 type scene struct {
 	*testkit.Instance
 	t        *testing.T

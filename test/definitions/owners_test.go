@@ -19,7 +19,7 @@ func newPeople(t *testing.T) (s *scene, ann, dan caller) {
 }
 
 // A reference that an operator entered goes to the origin that it was entered for,
-// whoever owns the server and wherever the reference is put.
+// regardless of the server's owner and of the place of the reference.
 func TestReferencesStayWithTheirOrigin(t *testing.T) {
 	s, _, dan := newPeople(t)
 	env := "env:" + variable
@@ -61,7 +61,7 @@ func TestReferencesStayWithTheirOrigin(t *testing.T) {
 	}
 }
 
-// Whoever may not change a server learns nothing of its credentials by guessing.
+// A user who may not change a server learns nothing of its credentials by guessing.
 func TestGuessesAreNotConfirmed(t *testing.T) {
 	s, _, dan := newPeople(t)
 	try := func(token string) string {

@@ -112,7 +112,7 @@ func (w *world) server(rt *turn, t *tenant) {
 	body := fmt.Sprintf(`{"id":%q,"url":"%s/%s/%s","private":%v}`, name, w.peer, t.id, name, private)
 	a := w.api(by.token, "POST", "/servers", body)
 	if a.status == http.StatusForbidden && by != t.admin && strings.Contains(a.body, "is reserved until") {
-		// The name of a removed server is kept for whoever had it, and for admins.
+		// The name of a removed server is kept for the users who had it, and for admins.
 		by = t.admin
 		a = w.api(by.token, "POST", "/servers", body)
 	}

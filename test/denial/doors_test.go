@@ -64,7 +64,7 @@ const (
 	named                 // one server, of which a tool is asked for at once
 	agents                // joined, as an agent
 	agentsOne             // named, as an agent
-	ofAgent               // what an agent sees, to whoever asks
+	ofAgent               // what an agent sees, to any caller
 )
 
 const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -169,7 +169,7 @@ func overSSE(w *world, token, request string) answer {
 // an instance, of replicas each in turn.
 func overStdio(w *world, token, request string) answer {
 	if token == "" {
-		token = "none" // without any, whoever started the program is asking
+		token = "none" // without any, the user who started the program is asking
 	}
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()

@@ -160,7 +160,7 @@ func (t *tenant) actAs(p *principal, name string) (*principal, catalog.Reason) {
 // Reasons beyond those of the catalog.
 const (
 	unknown catalog.Reason = "there is no such thing"
-	noCall  catalog.Reason = "this key or token lacks the scope tools:call; ask whoever issued it for one that has it"
+	noCall  catalog.Reason = "this key or token lacks the scope tools:call; ask its issuer for one that has it"
 )
 
 // mayUse says why a principal does not see a tool by the name it is shown under, a

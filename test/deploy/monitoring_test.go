@@ -147,6 +147,9 @@ func namesInQuery(query string) (metrics, labels []string) {
 func TestQueriesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	if a, err := in.Request(t.Context(), http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); err != nil || a.Status >= 300 {
+		t.Fatalf("tools/list: %v %d %s", err, a.Status, a.Body)
+	}
 	for path, body := range map[string]string{
 		"/mcp/request":     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"x"}}}`,
 		"/api/v1/triggers": `{"name":"on-report","match":{"type":"report"},"action":{"server":"demo","tool":"echo","template":{"text":"{{data.text}}"}}}`,
@@ -165,7 +168,7 @@ func TestQueriesNameWhatThereIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		there = series(a.Body)
-		return there["delivery_attempts_total"] != nil
+		return there["delivery_attempts_total"] != nil && there["junctor_call_duration_seconds"] != nil
 	})
 	all := queries(t)
 	if len(all) < 20 {

@@ -152,7 +152,7 @@ func startModel(t *testing.T, p *page) {
 }
 
 // startOAuth serves https://notes.example.com/mcp as a server to sign in to, and
-// gives the page a browser: whoever opens an address in it is ann, and consents.
+// gives the page a browser: its user is ann, who consents at every address.
 func startOAuth(t *testing.T, p *page) {
 	t.Helper()
 	g := upstreams.NewGuarded(t, upstreams.Legacy)
@@ -162,7 +162,7 @@ func startOAuth(t *testing.T, p *page) {
 }
 
 // startOIDC serves the OpenID Connect provider of the documents at
-// https://idp.example.com. Whoever signs in is ann@example.com of the group platform.
+// https://idp.example.com. Everyone who signs in is ann@example.com of the group platform.
 func startOIDC(t *testing.T, p *page) {
 	t.Helper()
 	keys := oauthserver.Start(t) // signs tokens

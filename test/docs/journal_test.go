@@ -17,15 +17,16 @@ import (
 // phaseTexts says what each kind of record is about.
 func phaseTexts() map[string]string {
 	return map[string]string{
-		"start":   "A server is about to receive the call. If this record cannot be written, the call is refused.",
-		"end":     "The call has ended.",
-		"refuse":  "The call was refused. This is its only record.",
-		"change":  "The instance was changed: a server, a key, a setting. [Administrative changes](../operate/audit.md#administrative-changes) says which changes have a record.",
-		"segment": "The first record of a segment (a file of the journal).",
-		"recover": "When the journal was opened, its last record was incomplete and was dropped.",
-		"lost":    "Records could not be written for a while, for example because the disk was full.",
-		"break":   "The hash chain before this record is not valid. A new segment was started.",
-		"restore": "The journal was restored from a backup. Later records of that time are missing.",
+		"start":     "A server is about to receive the call. If this record cannot be written, the call is refused.",
+		"end":       "The call has ended.",
+		"refuse":    "The call was refused. This is its only record.",
+		"tool-list": "A client or a model received a list of tools. This is no call, so the record has no `call` and no `status`.",
+		"change":    "The instance was changed: a server, a key, a setting. [Administrative changes](../operate/audit.md#administrative-changes) says which changes have a record.",
+		"segment":   "The first record of a segment (a file of the journal).",
+		"recover":   "When the journal was opened, its last record was incomplete and was dropped.",
+		"lost":      "Records could not be written for a while, for example because the disk was full.",
+		"break":     "The hash chain before this record is not valid. A new segment was started.",
+		"restore":   "The journal was restored from a backup. Later records of that time are missing.",
 	}
 }
 
@@ -55,7 +56,7 @@ func memberTexts() map[string]string {
 		"reason":      "Why the call failed or was refused, or what happened to the journal.",
 		"duration_us": "The duration in microseconds.",
 		"bytes_in":    "The size of the arguments in bytes.",
-		"bytes_out":   "The size of the result in bytes.",
+		"bytes_out":   "The size of the result, or of the list of tools, in bytes.",
 		"args_b3":     "The BLAKE3 digest of the arguments.",
 		"result_b3":   "The BLAKE3 digest of the first 16 KiB of the result.",
 		"dropped":     "The number of bytes that were dropped.",

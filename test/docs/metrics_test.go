@@ -27,17 +27,21 @@ type metric struct {
 // labelTexts says what the labels of the metrics have, by metric and label.
 func labelTexts() map[string]string {
 	return map[string]string{
-		"mcp_calls_total tool_name":           "The name that clients see, such as `demo__echo`.",
-		"mcp_calls_total status":              "`success`, `error`, `timeout`, `canceled`, `denied`, `limited`, `invalid` or `lapsed`.",
-		"mcp_call_duration_seconds tool_name": "The name that clients see.",
-		"delivery_attempts_total outcome":     "`delivered`, or the [kind of failure](../guides/deliveries.md).",
-		"verify_failures_total kind":          "`hash`, `contradiction`, `unusable` or `unreachable`.",
-		"queue_depth state":                   "`waiting`, `ready`, `leased`, `held` or `dead`.",
-		"breaker_state state":                 "`open`: no attempts are made. `half`: one attempt tests the endpoint. `stopped`: an admin or a failure stopped it.",
-		"chain_head_lag_blocks chain":         "The name of the chain.",
-		"reorgs_total chain":                  "The name of the chain.",
-		"junctor_build_info version":          "The version of Junctor.",
-		"junctor_build_info go_version":       "The version of Go that built it.",
+		"mcp_calls_total tool_name":                   "The name that clients see, such as `demo__echo`.",
+		"mcp_calls_total status":                      "`success`, `error`, `timeout`, `canceled`, `denied`, `limited`, `invalid` or `lapsed`.",
+		"mcp_call_duration_seconds tool_name":         "The name that clients see.",
+		"junctor_tool_lists_total entry_point":        "As in the [journal](journal.md).",
+		"junctor_definition_tokens_total entry_point": "As in the [journal](journal.md).",
+		"junctor_call_duration_seconds quantile":      "`0.5`, `0.95` or `0.99`.",
+		"junctor_attention_items severity":            "`critical`, `warning` or `info`.",
+		"delivery_attempts_total outcome":             "`delivered`, or the [kind of failure](../guides/deliveries.md).",
+		"verify_failures_total kind":                  "`hash`, `contradiction`, `unusable` or `unreachable`.",
+		"queue_depth state":                           "`waiting`, `ready`, `leased`, `held` or `dead`.",
+		"breaker_state state":                         "`open`: no attempts are made. `half`: one attempt tests the endpoint. `stopped`: an admin or a failure stopped it.",
+		"chain_head_lag_blocks chain":                 "The name of the chain.",
+		"reorgs_total chain":                          "The name of the chain.",
+		"junctor_build_info version":                  "The version of Junctor.",
+		"junctor_build_info go_version":               "The version of Go that built it.",
 	}
 }
 
@@ -111,6 +115,9 @@ func exportedMetrics(t *testing.T) string {
 		if _, err := in.Request(t.Context(), "POST", "/mcp/request", body); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := in.Request(t.Context(), "POST", "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); err != nil {
+		t.Fatal(err)
 	}
 	a, err := in.Request(t.Context(), "GET", "/metrics", "")
 	if err != nil || a.Status != 200 {

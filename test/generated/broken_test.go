@@ -48,7 +48,7 @@ func TestBrokenDocumentBecomesNoServer(t *testing.T) {
 		"syntax of GraphQL":          {map[string]any{"document": "type Query {\n  a: String\n  b(: Int\n}\n", "base_url": "https://pets.example.com", "format": "graphql"}, []string{"line 3"}, ""},
 		"no paths":                   {map[string]any{"document": emptyDocument}, []string{"no tool", "allow_empty"}, ""},
 		"all left out":               {map[string]any{"document": soundDocument, "include": []string{"tag:none"}}, []string{"no tool", "include", "allow_empty"}, ""},
-		"no documentation at all":    {map[string]any{"document": "hello", "base_url": "https://pets.example.com"}, []string{"no document that can be read"}, ""},
+		"no documentation at all":    {map[string]any{"document": "hello", "base_url": "https://pets.example.com"}, []string{"is not in a known format"}, ""},
 	} {
 		c.body["id"], c.body["mode"] = "broken", "auto-generated"
 		r := instance.Do(t, http.MethodPost, "/api/v1/servers", toJSON(t, c.body))

@@ -65,7 +65,7 @@ func TestChangedAuthIsCompleted(t *testing.T) {
 	if got := api.last(); got != "q=x&api_key=the-key-of-pets||" {
 		t.Errorf("the API saw %q", got)
 	}
-	// Whoever names another header means that.
+	// A caller who names another header means that.
 	patchServer(t, instance, "pets", `{"auth":{"type":"api-key","key":"the-key-of-pets","header":"X-Pets"}}`)
 	instance.Do(t, http.MethodPost, "/api/v1/tools/pets__list_pets/call", `{"arguments":{"q":"x"}}`)
 	if got := api.last(); got != "q=x||the-key-of-pets" {

@@ -12,7 +12,7 @@ import (
 )
 
 // A pack holds an API: its document or where that is, what people changed of its
-// tools, and what they are for. Whoever adds it has the same tools, and is asked for
+// tools, and what they are for. A user who adds it has the same tools, and is asked for
 // the credential.
 func TestPackHoldsAnAPI(t *testing.T) {
 	t.Parallel()

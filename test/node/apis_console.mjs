@@ -134,7 +134,7 @@ try {
   await differs.getByText('opening_hours').waitFor();
   await page.getByText('1 added, 1 changed, 1 removed').waitFor();
   await page.getByText('2 breaking', { exact: true }).waitFor();
-  await differs.getByText('the argument cursor has to be given now').waitFor();
+  await differs.getByText('the argument cursor is now required').waitFor();
   const take = button('Apply');
   assert.ok(await take.isDisabled(), 'what breaks callers is taken over unasked');
   await look('api-diff');

@@ -15,7 +15,7 @@ import (
 )
 
 // What somebody began is theirs: a session, its streams and its questions, a call
-// that waits for input, the pair of streams of HTTP+SSE. Whoever else has come by the
+// that waits for input, the pair of streams of HTTP+SSE. Anyone else who has come by the
 // id of it, in the same tenant or in another, hears nothing of it, changes nothing,
 // and does not spoil it, whichever replica they ask.
 func TestWhatAnotherBegan(t *testing.T) {

@@ -109,7 +109,7 @@ func addMember(t testing.TB, i requester, name, role, scopes string) (id, key st
 }
 
 // Property 1: what a user chose is what the endpoint shows them, in this process
-// and in every later one, whoever else chooses what.
+// and in every later one, whatever other users choose.
 func TestProperty1SourcesStay(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); sourcesStay(t, nil) })

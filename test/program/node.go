@@ -75,7 +75,7 @@ func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...str
 
 // Script gives a path at which a script of test/node can be run until the test
 // ends: it copies them all to a folder with a link to node_modules, because that is
-// where Node looks for what a script imports. The folder is the test's own: whoever
+// where Node looks for what a script imports. The folder is the test's own: anyone who
 // runs it may not be allowed to write where the packages are.
 func (n *Node) Script(t testing.TB, script string) string {
 	t.Helper()

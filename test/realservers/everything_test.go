@@ -20,7 +20,7 @@ const (
 		"roots/list": {"roots":[{"uri":"file:///work","name":"Work"}]}
 	}`
 	// steps go through what the server has, each with an answer that is the same
-	// whoever is between.
+	// whatever is between.
 	steps = `[
 		{"do":"call","call":"echo","arguments":{"message":"héllo \u0000 𝕏"}},
 		{"do":"progress","call":"trigger-long-running-operation","arguments":{"duration":0.3,"steps":3}},

@@ -48,7 +48,7 @@ func TestDevelopersChangeNothingOfOthers(t *testing.T) {
 	t.Logf("figure: %d requests about objects of others, none changes anything", asked)
 }
 
-// What is only looked at or tried changes nothing, whoever asks.
+// What is only looked at or tried changes nothing, for any caller.
 func TestDryRunsChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)

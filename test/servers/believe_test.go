@@ -9,7 +9,7 @@ import (
 )
 
 // TestWhoTrustsAServer sets believe_annotations in every way that there is. The
-// operator and admins may; whoever only adds servers may not, nor lead a server
+// operator and admins may; a user who only adds servers may not, nor lead a server
 // that an admin believes elsewhere.
 func TestWhoTrustsAServer(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func TestADeclaredAgentIsTheFiles(t *testing.T) {
 	if st.OK || len(st.Problems) != 2 {
 		t.Fatalf("%+v", st)
 	}
-	for n, want := range []string{`there will be no server "gone"`, "junctor agent rm mine"} {
+	for n, want := range []string{`there is no server "gone", and the files declare none`, "junctor agent rm mine"} {
 		if !strings.Contains(st.Problems[n].Message, want) || !strings.HasPrefix(st.Problems[n].Where, s.path+":") {
 			t.Errorf("%+v does not say %q", st.Problems[n], want)
 		}

@@ -36,10 +36,10 @@ func TestRegisteredCatalog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, errs, code := c.Operate(t, "component-catalog", "add", "wrong", filepath.Join(dir, "wrong.json")); code == 0 || !strings.Contains(errs, "components.Text: its name needs a namespace before it") {
+	if _, errs, code := c.Operate(t, "component-catalog", "add", "wrong", filepath.Join(dir, "wrong.json")); code == 0 || !strings.Contains(errs, "components.Text: the name must begin with a namespace") {
 		t.Errorf("a wrong one: %d %s", code, errs)
 	}
-	if _, errs, code := c.Operate(t, "component-catalog", "add", "banking-v1", filepath.Join(dir, "fleet.json")); code == 0 || !strings.Contains(errs, "comes with the program") {
+	if _, errs, code := c.Operate(t, "component-catalog", "add", "banking-v1", filepath.Join(dir, "fleet.json")); code == 0 || !strings.Contains(errs, "is built in") {
 		t.Errorf("the name of another: %d %s", code, errs)
 	}
 	c.Tell(t, "component-catalog", "add", "fleet", filepath.Join(dir, "fleet.json"))

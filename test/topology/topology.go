@@ -68,7 +68,8 @@ func (s *Site) Witness(key string) {
 	}
 }
 
-// Calls are the newest calls on record, newest first: each process lists its own.
+// Calls are the newest calls on record, newest first: each process lists its own, and those
+// that the others have written to the history.
 func (s *Site) Calls(t testing.TB, query string, header ...string) []junctor.Call {
 	t.Helper()
 	var all []junctor.Call
@@ -78,7 +79,12 @@ func (s *Site) Calls(t testing.TB, query string, header ...string) []junctor.Cal
 		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || r.Status != http.StatusOK {
 			t.Fatalf("the calls of %s: %d %s", in.URL, r.Status, r.Body)
 		}
-		all = append(all, page.Items...)
+		for _, c := range page.Items {
+			isSame := func(o junctor.Call) bool { return o.ID == c.ID }
+			if !slices.ContainsFunc(all, isSame) {
+				all = append(all, c)
+			}
+		}
 	}
 	if s.Many() {
 		slices.SortStableFunc(all, func(a, b junctor.Call) int { return b.Start.Compare(a.Start) })

@@ -33,7 +33,7 @@ import (
 const lists = "discovery-token" // that the server itself has
 
 // upstream is an MCP server that knows whose token is whose. It wants each call
-// to carry the token of whoever the call says it is by, and each connection and
+// to carry the token of the user that the call says it is by, and each connection and
 // session to be one user's.
 type upstream struct {
 	URL string

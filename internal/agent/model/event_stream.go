@@ -214,7 +214,7 @@ func tokenCount(n float64) int {
 func newEndpoint(baseURL, makersURL, method string) (*url.URL, error) {
 	u, err := url.Parse(cmp.Or(baseURL, makersURL))
 	if err != nil || u.Host == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "base_url is no URL with a host, such as %s", makersURL)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "base_url must be a URL with a host, such as %s", makersURL)
 	}
 	return u.JoinPath(method), nil
 }

@@ -55,7 +55,7 @@ func New(o Options) (agent.Provider, error) {
 	case junctor.ModelA2A:
 		return newRemoteAgent(o)
 	}
-	return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a kind of model", string(o.Kind))
+	return nil, junctor.Errorf(junctor.CodeInvalid, "unknown kind of model %q", string(o.Kind))
 }
 
 // apiClient sends the requests of all providers. It turns every failure and every error

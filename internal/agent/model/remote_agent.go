@@ -51,7 +51,7 @@ type remoteAgent struct {
 func newRemoteAgent(o Options) (*remoteAgent, error) {
 	at, err := url.Parse(o.BaseURL)
 	if err != nil || at.Host == "" || o.Client.Transport == nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "an agent elsewhere needs the address of its card")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "a remote agent requires base_url, the address of the agent or of its card")
 	}
 	return &remoteAgent{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, client: o.Client, address: at, extraCatalogs: o.Catalogs}, nil
 }
@@ -76,7 +76,7 @@ func (r *remoteAgent) Stream(ctx context.Context, q agent.Request) iter.Seq2[age
 		}
 		state, unsent := r.findUnsentMessages(q.Messages)
 		if len(unsent) == 0 {
-			yield(agent.AnswerChunk{}, &agent.ProviderError{Message: "nothing was said that " + r.address.Host + " could answer"})
+			yield(agent.AnswerChunk{}, &agent.ProviderError{Message: "there is no message that " + r.address.Host + " could answer"})
 			return
 		}
 		// The message keeps its id when it is sent again, so that the agent can
@@ -147,7 +147,7 @@ func (r *remoteAgent) openSession(ctx context.Context) (*remoteSession, error) {
 		return err != nil || !isSameOrigin(u, r.address)
 	})
 	if len(interfaces) == 0 && len(card.SupportedInterfaces) > 0 {
-		return nil, &agent.ProviderError{Message: fmt.Sprintf("the card of the agent at %s sends everybody to %s: enter that address, if you trust it", r.address.Host, r.api.cleanText(card.SupportedInterfaces[0].URL))}
+		return nil, &agent.ProviderError{Message: fmt.Sprintf("the agent card at %s names the address %s: set that address as base_url if you trust it", r.address.Host, r.api.cleanText(card.SupportedInterfaces[0].URL))}
 	}
 	// The client library picks the first interface that it supports, from those
 	// that are left.
@@ -160,7 +160,7 @@ func (r *remoteAgent) openSession(ctx context.Context) (*remoteSession, error) {
 		a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: &client}), a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: &client}),
 	).CreateFromCard(ctx, &own)
 	if err != nil {
-		return nil, &agent.ProviderError{Cause: err, Message: fmt.Sprintf("the agent at %s speaks neither JSON-RPC nor HTTP+JSON of A2A 1.0 or 0.3, as its card says", r.address.Host)}
+		return nil, &agent.ProviderError{Cause: err, Message: fmt.Sprintf("the agent at %s supports neither JSON-RPC nor HTTP+JSON of A2A 1.0 or 0.3, according to its card", r.address.Host)}
 	}
 	m := &remoteSession{remoteAgent: r, client: protocolClient}
 	// The A2UI extension in the card says whether the agent answers with surfaces,
@@ -218,7 +218,7 @@ func (r *remoteAgent) fetchCard(callerCtx context.Context, client *http.Client) 
 	if err != nil {
 		return nil, r.api.toFault(callerCtx, at, err)
 	}
-	none := &agent.ProviderError{Message: fmt.Sprintf("there is no agent's card at %s (%d): the address is that of an agent, or of its card", at.Redacted(), resp.StatusCode)}
+	none := &agent.ProviderError{Message: fmt.Sprintf("there is no agent card at %s (%d): set base_url to the address of an agent, or of its card", at.Redacted(), resp.StatusCode)}
 	if resp.StatusCode != http.StatusOK {
 		return nil, none
 	}

@@ -134,13 +134,13 @@ func (a *remoteAnswer) checkOutcome(host string, d *apiClient) error {
 	case a.state == a2a.TaskStateFailed:
 		return say("the agent at %s failed")
 	case a.state == a2a.TaskStateRejected:
-		return say("the agent at %s does not do this")
+		return say("the agent at %s rejected the task")
 	case a.state == a2a.TaskStateCanceled:
-		return say("the agent at %s was stopped")
+		return say("the agent at %s cancelled the task")
 	case a.state == a2a.TaskStateAuthRequired:
-		return say("the agent at %s wants its user to log in somewhere, which cannot be done from here")
+		return say("the agent at %s requires its user to log in, which Junctor does not support")
 	case !a.hasText && len(slices.Concat(a.allA2UIMessages()...)) == 0:
-		return &agent.ProviderError{Message: "the agent at " + host + " answered with nothing"}
+		return &agent.ProviderError{Message: "the answer of the agent at " + host + " is empty"}
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (a *remoteAnswer) changedSurfaces(conversation []agent.Message) []a2ui.Surf
 	// The former surfaces come first, because an update names only what changes.
 	list, err := readSurfaces(slices.Concat(former, messages))
 	if err != nil {
-		a.yieldPiece(agent.AnswerChunk{Thinking: "Some of what it shows cannot be drawn: " + err.Error() + "\n"})
+		a.yieldPiece(agent.AnswerChunk{Thinking: "Part of its interface cannot be shown: " + err.Error() + "\n"})
 	}
 	return slices.DeleteFunc(list, func(s a2ui.Surface) bool { return same[s.ID] == encodeSurface(&s) })
 }

@@ -233,8 +233,8 @@ func TestRemoteAgentAnswers(t *testing.T) {
 			}
 		}
 		for said, want := range map[string]string{
-			"fail": "failed: the files are gone", "refuse": "does not do this: not my job", "log in": "wants its user to log in somewhere, which cannot be done from here: at example.com",
-			"nothing": "answered with nothing",
+			"fail": "failed: the files are gone", "refuse": "rejected the task: not my job", "log in": "requires its user to log in, which Junctor does not support: at example.com",
+			"nothing": "is empty",
 		} {
 			if _, end := say(t, p, nil, said); end.Outcome != agent.OutcomeFailed || !strings.HasSuffix(end.Reason, want) {
 				t.Errorf("%s: %+v", said, end)
@@ -399,7 +399,7 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 		face := face
 		face.URL = thief.URL
 		e.card["supportedInterfaces"] = []any{face}
-		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, "sends everybody to "+thief.URL) {
+		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.OutcomeFailed || !strings.Contains(end.Reason, "names the address "+thief.URL) {
 			t.Errorf("%+v", end)
 		}
 	})
@@ -472,12 +472,12 @@ func TestRemoteAgentIsNotAskedTwice(t *testing.T) {
 func TestAddressesThatAreNoAgent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ card, says string }{
-		"nothing there":   {"", "there is no agent's card at"},
-		"no card":         {`{"a":1}`, "there is no agent's card at"},
-		"a page":          {"<html>", "there is no agent's card at"},
-		"another wire":    {`{"name":"x","supportedInterfaces":[{"url":"BASE","protocolBinding":"GRPC","protocolVersion":"1.0"}]}`, "speaks neither JSON-RPC nor HTTP+JSON"},
-		"another version": {`{"name":"x","supportedInterfaces":[{"url":"BASE","protocolBinding":"JSONRPC","protocolVersion":"7.0"}]}`, "speaks neither JSON-RPC nor HTTP+JSON"},
-		"no address":      {`{"name":"x"}`, "speaks neither JSON-RPC nor HTTP+JSON"},
+		"nothing there":   {"", "there is no agent card at"},
+		"no card":         {`{"a":1}`, "there is no agent card at"},
+		"a page":          {"<html>", "there is no agent card at"},
+		"another wire":    {`{"name":"x","supportedInterfaces":[{"url":"BASE","protocolBinding":"GRPC","protocolVersion":"1.0"}]}`, "supports neither JSON-RPC nor HTTP+JSON"},
+		"another version": {`{"name":"x","supportedInterfaces":[{"url":"BASE","protocolBinding":"JSONRPC","protocolVersion":"7.0"}]}`, "supports neither JSON-RPC nor HTTP+JSON"},
+		"no address":      {`{"name":"x"}`, "supports neither JSON-RPC nor HTTP+JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

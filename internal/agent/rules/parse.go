@@ -49,7 +49,7 @@ func Parse(text string, templates fs.FS) (*Rules, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(doc.Content) == 0 {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: there are none: write intents and a fallback")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: the text is empty: write intents and a fallback")
 	}
 	r := &rulesParser{templates: templates}
 	out := r.parseRules(doc.Content[0])
@@ -77,7 +77,7 @@ func (r *rulesParser) parseRules(n *yaml.Node) *Rules {
 		return true
 	}, "intents", "fallback")
 	if !given["fallback"] {
-		r.addProblem(n, "fallback is missing: what is said when no intent fits")
+		r.addProblem(n, "fallback is missing: write the answer to messages that match no intent")
 	}
 	return out
 }
@@ -121,13 +121,13 @@ func (r *rulesParser) parseIntent(n *yaml.Node) intent {
 		return true
 	}, "name", "match", "except", "action", "context", "calls", "say", "surface", "with", "answers", "failed")
 	if !given["match"] && in.action == "" {
-		r.addProblem(n, "match is missing: a pattern for what people say, or a list of some; or the name of an action")
+		r.addProblem(n, "match and action are missing: write a pattern for messages, a list of patterns, or the name of an action")
 	}
 	if given["except"] && !given["match"] {
-		r.addProblem(n, "except takes away from what match finds, and there is no match")
+		r.addProblem(n, "except requires match, because it excludes messages that match finds")
 	}
 	if given["context"] && in.action == "" {
-		r.addProblem(n, "context is what comes with an action, and there is none")
+		r.addProblem(n, "context requires action, because it names the values that come with an action")
 	}
 	if calls != nil { // first, whatever the order in the file: answers use their variables
 		in.steps, known = r.parseSteps(calls, known)
@@ -136,7 +136,7 @@ func (r *rulesParser) parseIntent(n *yaml.Node) intent {
 	case answers == nil:
 		in.answers = []answer{r.parseAnswer(n, known, false)}
 	case given["say"] || given["surface"] || given["with"]:
-		r.addProblem(answers, "an intent has answers, or say and surface, not both")
+		r.addProblem(answers, "an intent must have either answers, or say and surface")
 	default:
 		in.answers = r.parseAnswers(answers, known)
 	}
@@ -154,12 +154,12 @@ func (r *rulesParser) parseAnswers(n *yaml.Node, known []string) []answer {
 	for i, one := range list {
 		a := r.parseAnswer(one, known, true)
 		if last := i == len(list)-1; last && (len(a.cond.when) > 0 || len(a.cond.unless) > 0) {
-			r.addProblem(one, "the last of the answers has a when or an unless: one must be left for all other cases")
+			r.addProblem(one, "the last of the answers must have neither when nor unless: it is the answer in all other cases")
 		}
 		out = append(out, a)
 	}
 	if len(out) == 0 {
-		r.addProblem(n, "answers has none")
+		r.addProblem(n, "answers is empty: write at least one answer")
 		out = append(out, answer{})
 	}
 	return out
@@ -189,10 +189,10 @@ func (r *rulesParser) parseAnswer(n *yaml.Node, known []string, isOwn bool) answ
 		return true
 	}, "when", "unless", "say", "surface", "with")
 	if !given["say"] {
-		r.addProblem(n, "say is missing: the answer")
+		r.addProblem(n, "say is missing: write the text of the answer")
 	}
 	if with != nil && shown == nil {
-		r.addProblem(with, "with is for a surface, and there is none")
+		r.addProblem(with, "with requires surface")
 	}
 	if shown != nil {
 		a.surfaces = r.parseSurfaces(shown, with, known)
@@ -210,7 +210,7 @@ func (r *rulesParser) parseCondition(c *condition, key, v *yaml.Node, known []st
 	for _, one := range list {
 		t := r.parseText(one, known)
 		if len(t.variableNames()) == 0 {
-			r.addProblem(one, "%s asks whether something is known, such as \"{{name}}\"", key.Value)
+			r.addProblem(one, "%s requires a placeholder, such as \"{{name}}\"", key.Value)
 		}
 		if key.Value == "when" {
 			c.when = append(c.when, t)
@@ -231,7 +231,7 @@ func (r *rulesParser) parsePatterns(n *yaml.Node) []*regexp.Regexp {
 	for _, one := range list {
 		re, err := regexp.Compile("(?i)" + r.parseScalar(one))
 		if err != nil {
-			r.addProblem(one, "the pattern cannot be read: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			r.addProblem(one, "the pattern is invalid: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 			continue
 		}
 		out = append(out, re)
@@ -266,7 +266,7 @@ func (r *rulesParser) parseText(n *yaml.Node, known []string) template {
 func (r *rulesParser) checkKnown(n *yaml.Node, names, known []string) {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			r.addProblem(n, "nothing gives {{%s}} here; known are %s", name, strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", "))
+			r.addProblem(n, "unknown name {{%s}}; the names known here are %s", name, strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", "))
 		}
 	}
 }
@@ -312,14 +312,14 @@ func (r *rulesParser) parseValue(n *yaml.Node, known []string, depth int) valueT
 		r.addProblem(n, "%q is neither text, number, true, false nor null: put it in quotes", truncateText(n.Value))
 		return valueTemplate{kind: 'f'}
 	}
-	r.addProblem(n, "anchors and aliases are not taken: write it out")
+	r.addProblem(n, "anchors and aliases are not supported: write the value out")
 	return valueTemplate{kind: 'f'}
 }
 
 // parseScalar parses a text or any other value on one line, except null.
 func (r *rulesParser) parseScalar(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		r.addProblem(n, "a text stands here")
+		r.addProblem(n, "a text is required here")
 		return ""
 	}
 	return n.Value
@@ -332,7 +332,7 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 func (r *rulesParser) parseName(n *yaml.Node) string {
 	name := r.parseScalar(n)
 	if !variablePattern.MatchString(name) {
-		r.addProblem(n, "%q is no name: use letters, digits and underscores", truncateText(name))
+		r.addProblem(n, "%q is not a valid name: use letters, digits and underscores", truncateText(name))
 	}
 	return name
 }
@@ -340,11 +340,11 @@ func (r *rulesParser) parseName(n *yaml.Node) string {
 // parseList returns the elements of a list; none if it is not a list or too long.
 func (r *rulesParser) parseList(n *yaml.Node, what string, most int) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
-		r.addProblem(n, "%s is a list: each begins with a hyphen", what)
+		r.addProblem(n, "%s must be a list; each item begins with a hyphen", what)
 		return nil
 	}
 	if len(n.Content) > most {
-		r.addProblem(n, "%s has more than %d", what, most)
+		r.addProblem(n, "%s has more than %d items", what, most)
 		return nil
 	}
 	return n.Content
@@ -356,17 +356,17 @@ func (r *rulesParser) parseList(n *yaml.Node, what string, most int) []*yaml.Nod
 func (r *rulesParser) parseObject(n *yaml.Node, what string, take func(key, v *yaml.Node) bool, names ...string) map[string]bool {
 	given := map[string]bool{}
 	if n.Kind != yaml.MappingNode {
-		r.addProblem(n, "%s has names and values, such as name: value", what)
+		r.addProblem(n, "%s must have names and values, such as name: value", what)
 		return given
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || given[key.Value] {
-			r.addProblem(key, "%s has %q twice, or a name that is none", what, truncateText(key.Value))
+			r.addProblem(key, "%s has the name %q twice, or the name is not a text", what, truncateText(key.Value))
 			continue
 		}
 		if given[key.Value] = true; v.Kind == yaml.AliasNode || v.Anchor != "" {
-			r.addProblem(v, "anchors and aliases are not taken: write it out")
+			r.addProblem(v, "anchors and aliases are not supported: write the value out")
 			continue
 		}
 		if !take(key, v) {

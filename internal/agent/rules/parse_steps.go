@@ -24,7 +24,7 @@ func (r *rulesParser) parseSteps(n *yaml.Node, known []string) ([]step, []string
 		var s step
 		s, known = r.parseStep(one, known)
 		if s.isParallel && (len(out) == 0 || out[len(out)-1].tool == "") {
-			r.addProblem(one, "also is for a call that is made together with the one before; before this one there is no call")
+			r.addProblem(one, "also requires a call before this one, because both calls are made together")
 		}
 		out = append(out, s)
 	}
@@ -41,7 +41,7 @@ func (r *rulesParser) parseStep(n *yaml.Node, known []string) (step, []string) {
 			continue
 		}
 		if kind != "" {
-			r.addProblem(n.Content[i], "a step does one thing: %s or %s", kind, key)
+			r.addProblem(n.Content[i], "a step can have only one of %s and %s", kind, key)
 		}
 		kind = key
 	}
@@ -88,7 +88,7 @@ func (r *rulesParser) parseCallStep(n *yaml.Node, known []string) (step, []strin
 			s.tool = r.parseScalar(v)
 		case "arguments":
 			if s.args = r.parseValue(v, known, 0); s.args.kind != 'o' {
-				r.addProblem(v, "arguments are names and values")
+				r.addProblem(v, "arguments must have names and values")
 			}
 		case "also":
 			s.isParallel = r.parseBool(key, v)
@@ -113,7 +113,7 @@ func (r *rulesParser) parseCallStep(n *yaml.Node, known []string) (step, []strin
 		return true
 	}, "tool", "arguments", "also", "may_fail", "as", "find", "take")
 	if !given["tool"] {
-		r.addProblem(n, "tool is missing: its name as the agent sees it, such as demo__echo; a step that is no call has one of %s", strings.Join(stepKinds()[1:], ", "))
+		r.addProblem(n, "tool is missing: write the tool's name as the agent sees it, such as demo__echo; a step without a call has one of %s", strings.Join(stepKinds()[1:], ", "))
 	}
 	return s, gives
 }
@@ -132,7 +132,7 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 		switch key.Value {
 		case "from":
 			if l.source = r.parseText(v, known); len(l.source) != 1 || l.source[0].name == "" {
-				r.addProblem(v, "from is a list that is known, such as \"{{items}}\"")
+				r.addProblem(v, "from must be the placeholder of a list, such as \"{{items}}\"")
 			}
 		case "words":
 			l.wordMatch = &wordMatch{}
@@ -152,13 +152,13 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 				return true
 			}, "of", "in", "as")
 			if !given["of"] || !given["in"] {
-				r.addProblem(v, "words has of, a text, and in, the member that is to share words with it")
+				r.addProblem(v, "words requires of, which is a text, and in, which is the member that must share words with it")
 			}
 		case "sort":
 			// A hyphen before the name sorts in descending order.
 			l.sortKey, l.isDescending = strings.CutPrefix(r.parseScalar(v), "-")
 			if l.sortKey == "" {
-				r.addProblem(v, "sort is the name of a member; a hyphen before it puts the last first")
+				r.addProblem(v, "sort must be the name of a member; a hyphen before it reverses the order")
 			}
 		case "where":
 			l.where = r.parseMembers(v, "where", known)
@@ -170,7 +170,7 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 		case "limit":
 			var err error
 			if l.limit, err = strconv.Atoi(r.parseScalar(v)); err != nil || l.limit < 1 {
-				r.addProblem(v, "limit is a number from 1 on")
+				r.addProblem(v, "limit must be a number of at least 1")
 			}
 		case "as":
 			l.listName = name(v)
@@ -184,7 +184,7 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 		return true
 	}, "from", "where", "words", "sort", "prefer", "limit", "add", "as", "first", "rest")
 	if len(gives) == 0 {
-		r.addProblem(n, "nothing is made of the list: name what is chosen with as, first or rest")
+		r.addProblem(n, "the result has no name: add as, first or rest")
 	}
 	return l, gives
 }
@@ -205,7 +205,7 @@ func (r *rulesParser) parseSearchStep(n *yaml.Node, c *condition, known []string
 		return true
 	}, "in", "find")
 	if !given["find"] {
-		r.addProblem(n, "find is missing: what is looked for in the text")
+		r.addProblem(n, "find is missing: write the pattern to search for in the text")
 	}
 	return f, groupNames(f.patterns)
 }
@@ -236,12 +236,12 @@ func (r *rulesParser) parseRangeStep(n *yaml.Node, c *condition, known []string)
 			// The name must be known already: a range checks a variable and does
 			// not set one.
 			one := numberRange{name: r.parseName(key)}
-			pair := r.parsePair(v, "the least and the most that it may be, such as [-90, 90]")
+			pair := r.parsePair(v, "the minimum and the maximum, such as [-90, 90]")
 			var lok, mok bool
 			one.least, lok = parsePlainNumber(pair[0])
 			one.most, mok = parsePlainNumber(pair[1])
 			if !lok || !mok || one.least > one.most {
-				r.addProblem(v, "%s: the least and the most are numbers, the least first", truncateText(key.Value))
+				r.addProblem(v, "%s: the minimum and the maximum must be numbers, the minimum first", truncateText(key.Value))
 			}
 			b = append(b, one)
 			return true
@@ -280,7 +280,7 @@ func (r *rulesParser) parseOffsetStep(n *yaml.Node, c *condition, known []string
 			r.checkKnown(v, pair[:1], known)
 			by, ok := parsePlainNumber(pair[1])
 			if !ok {
-				r.addProblem(v, "%s: the distance is a number", truncateText(key.Value))
+				r.addProblem(v, "%s: the distance must be a number", truncateText(key.Value))
 			}
 			a = append(a, numberOffset{r.parseName(key), pair[0], by})
 			gives = append(gives, key.Value)
@@ -294,7 +294,7 @@ func (r *rulesParser) parseOffsetStep(n *yaml.Node, c *condition, known []string
 // parsePair parses a list of two scalars. what describes them in the error.
 func (r *rulesParser) parsePair(n *yaml.Node, what string) (out [2]string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
-		r.addProblem(n, "here stands %s", what)
+		r.addProblem(n, "expected %s", what)
 		return out
 	}
 	return [2]string{r.parseScalar(n.Content[0]), r.parseScalar(n.Content[1])}
@@ -313,7 +313,7 @@ func (r *rulesParser) parseMembers(n *yaml.Node, what string, known []string) []
 // parseBool parses true or false. Other words of YAML for them are rejected.
 func (r *rulesParser) parseBool(key, v *yaml.Node) bool {
 	if v.Kind != yaml.ScalarNode || v.Tag != "!!bool" {
-		r.addProblem(v, "%s is true or false", key.Value)
+		r.addProblem(v, "%s must be true or false", key.Value)
 	}
 	return v.Value == "true"
 }
@@ -323,7 +323,7 @@ func (r *rulesParser) parseBool(key, v *yaml.Node) bool {
 func (r *rulesParser) parseSearchPatterns(n *yaml.Node) []*regexp.Regexp {
 	list := r.parsePatterns(n)
 	if len(groupNames(list)) == 0 {
-		r.addProblem(n, "find names what it finds: (?P<name>…)")
+		r.addProblem(n, "find must have a named group: (?P<name>…)")
 	}
 	return list
 }

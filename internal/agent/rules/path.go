@@ -30,7 +30,7 @@ const maxSegments = 32
 func parsePath(text string) (path, error) {
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok {
-		return nil, fmt.Errorf("%q is no path: it begins with $, such as $.items[0].title", truncateText(text))
+		return nil, fmt.Errorf("%q is not a path: a path begins with $, such as $.items[0].title", truncateText(text))
 	}
 	p := path{}
 	for rest != "" {
@@ -55,13 +55,13 @@ func nextSegment(rest string) (s segment, after string, err error) {
 		}
 		name := pathNamePattern.FindString(after)
 		if name == "" {
-			return s, "", errors.New("a name or * stands behind a dot; write other names as ['name']")
+			return s, "", errors.New("a dot must be followed by a name or *; write other names as ['name']")
 		}
 		return segment{kind: 'n', name: name}, after[len(name):], nil
 	}
 	inner, ok := strings.CutPrefix(rest, "[")
 	if !ok {
-		return s, "", errors.New("here stands .name, [0], ['name'] or [*]")
+		return s, "", errors.New("expected .name, [0], ['name'] or [*]")
 	}
 	if after, ok := strings.CutPrefix(inner, "*]"); ok {
 		return segment{kind: '*'}, after, nil
@@ -72,7 +72,7 @@ func nextSegment(rest string) (s segment, after string, err error) {
 		if quoted, ok := strings.CutPrefix(inner, quote); ok {
 			name, after, ok := strings.Cut(quoted, quote+"]")
 			if !ok || strings.Contains(name, `\`) {
-				return s, "", errors.New("the name in quotes does not end, or has a backslash")
+				return s, "", errors.New("the name in quotes has no closing quote, or has a backslash")
 			}
 			return segment{kind: 'n', name: name}, after, nil
 		}
@@ -80,7 +80,7 @@ func nextSegment(rest string) (s segment, after string, err error) {
 	number, after, ok := strings.Cut(inner, "]")
 	index, err := strconv.Atoi(number)
 	if !ok || err != nil {
-		return s, "", errors.New("in brackets stands a number, a name in quotes or *; filters and slices are not taken")
+		return s, "", errors.New("brackets must contain a number, a name in quotes or *; filters and slices are not supported")
 	}
 	return segment{kind: 'i', index: index}, after, nil
 }

@@ -123,7 +123,7 @@ func (r *rulesParser) parseSurfaces(n, with *yaml.Node, known []string) []*surfa
 	list := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
 		if list = r.parseList(n, "surface", maxSteps); len(list) == 0 {
-			r.addProblem(n, "surface is one, or a list of which the first that can be shown is")
+			r.addProblem(n, "surface must be one surface, or a list of surfaces, of which the first that the client supports is shown")
 		}
 	}
 	out := make([]*surfaceTemplate, 0, len(list))
@@ -156,7 +156,7 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 		r.addProblem(n, "the surface %q: %s", truncateText(n.Value), strings.Join(from.problems, "; "))
 	}
 	if s.body.kind != 'o' {
-		r.addProblem(n, "a surface has components and data, or is the name of one that comes with the program")
+		r.addProblem(n, "a surface must have components and data, or be the name of a built-in surface")
 		return s
 	}
 	// The id of the file names the kind; surfaceID makes the real id.
@@ -164,16 +164,16 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 		s.name = id.text.render(nil)
 	}
 	if c := s.body.findMember("components"); c == nil || c.kind != 'l' {
-		r.addProblem(n, "a surface has components: a list, each with id and component")
+		r.addProblem(n, "a surface must have components: a list of items with id and component")
 	}
 	if d := s.body.findMember("data"); d != nil && d.kind != 'o' {
-		r.addProblem(n, "the data of a surface are names and values")
+		r.addProblem(n, "the data of a surface must have names and values")
 	}
 	// Report now what no values can repair. Component ids have no placeholders, so
 	// missing ones are visible without values.
 	if shown := s.render(variables{}, "x"); shown != nil && len(r.problems) == 0 {
 		if err := shown.FirstProblem(shown.Check(nil), a2ui.GradeBroken); err != nil {
-			r.addProblem(n, "it cannot be drawn: %s", strings.TrimPrefix(err.Error(), `the surface "x": `))
+			r.addProblem(n, "the surface is invalid: %s", strings.TrimPrefix(err.Error(), `the surface "x": `))
 		}
 	}
 	return s
@@ -184,7 +184,7 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 // nil if there is no such surface.
 func (r *rulesParser) readBundledSurface(n *yaml.Node) (*yaml.Node, *rulesParser) {
 	unknown := func() (*yaml.Node, *rulesParser) {
-		r.addProblem(n, "no surface %q comes with the program; write it out, or name one of %s", truncateText(n.Value), strings.Join(r.listBundledSurfaces(), ", "))
+		r.addProblem(n, "there is no built-in surface %q; write the surface out, or name one of %s", truncateText(n.Value), strings.Join(r.listBundledSurfaces(), ", "))
 		return nil, nil
 	}
 	if r.templates == nil {

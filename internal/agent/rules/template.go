@@ -51,10 +51,10 @@ func parseTemplate(text string) (template, error) {
 		rest = at[1]
 		parts := placeholderContent.FindStringSubmatch(text[at[2]:at[3]])
 		if parts == nil {
-			return nil, fmt.Errorf("%q is no placeholder: write {{name}}, {{name.member}} or {{name|%s}}", truncateText(text[at[0]:at[1]]), strings.Join(formatNames(), " or "))
+			return nil, fmt.Errorf("%q is not a placeholder: write {{name}}, {{name.member}} or {{name|%s}}", truncateText(text[at[0]:at[1]]), strings.Join(formatNames(), " or "))
 		}
 		if parts[3] != "" && !slices.Contains(formatNames(), parts[3]) {
-			return nil, fmt.Errorf("%q: behind the bar stands one of %s", truncateText(text[at[0]:at[1]]), strings.Join(formatNames(), ", "))
+			return nil, fmt.Errorf("%q: after the bar, write one of %s", truncateText(text[at[0]:at[1]]), strings.Join(formatNames(), ", "))
 		}
 		way, err := parsePath("$" + parts[2])
 		if err != nil {

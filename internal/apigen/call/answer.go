@@ -54,7 +54,7 @@ func (s ResultBuilder) BuildResult(a *Answer) (body []byte, isError bool) {
 	media := a.Header.Get("Content-Type")
 	switch {
 	case len(a.Body) == 0:
-		r.addText(fmt.Sprintf("HTTP %d %s, with nothing in it", a.Status, http.StatusText(a.Status)))
+		r.addText(fmt.Sprintf("HTTP %d %s, with an empty body", a.Status, http.StatusText(a.Status)))
 		if s.Structured || s.Plan.WrapsResult {
 			r.structured = []byte("{}")
 		}

@@ -258,7 +258,7 @@ func (a *Arg) decodeFile(value []byte) (fileValue, error) {
 	}
 	if media, ok := wire.String(wire.Get(value, "mimeType")); ok && media != "" {
 		if base, _, err := mime.ParseMediaType(media); err != nil || strings.ContainsFunc(media, isControlCharacter) || !strings.Contains(base, "/") {
-			return f, a.invalidError("has a mimeType that is none: write it like image/png")
+			return f, a.invalidError("has an invalid mimeType: write it like image/png")
 		}
 		f.media = media
 	}

@@ -33,7 +33,7 @@ func (p *pacer) waitTurn(ctx context.Context) error {
 	wait := at.Sub(now)
 	if deadline, ok := ctx.Deadline(); ok && wait > 0 && at.After(deadline) {
 		p.mu.Unlock()
-		e := junctor.Errorf(junctor.CodeLimited, "the API is sent no more requests for now: try again in %d seconds", int(math.Ceil(wait.Seconds())))
+		e := junctor.Errorf(junctor.CodeLimited, "the request limit of this API is reached: try again in %d seconds", int(math.Ceil(wait.Seconds())))
 		e.RetryAfter = wait
 		return e
 	}

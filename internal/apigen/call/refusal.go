@@ -41,15 +41,15 @@ func (s ResultBuilder) showRefusal(a *Answer) []byte {
 func statusHint(status, after int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return "Hint: the API did not like an argument; its message says which. Change it and call again."
+		return "Hint: the API rejected an argument; its message says which. Change it and call again."
 	case http.StatusUnauthorized:
-		return "Hint: the API wants a credential, or did not take the one it was given. It is entered with the server, by whoever runs it; no argument can carry it."
+		return "Hint: the API requires a credential, or did not accept this one. The operator enters it with the server; no argument can carry it."
 	case http.StatusForbidden:
-		return "Hint: the credential of this server may not do that. Another argument may be allowed; else whoever runs the server has to allow it."
+		return "Hint: the credential of this server may not do that. Another argument may be allowed; otherwise the operator of the server must allow it."
 	case http.StatusNotFound, http.StatusGone:
-		return "Hint: there is no such thing, or it may not be seen. Check the ids, for instance with a tool that lists."
+		return "Hint: the object does not exist, or the credential cannot see it. Check the ids, for instance with a tool that lists them."
 	case http.StatusConflict, http.StatusPreconditionFailed:
-		return "Hint: it has changed meanwhile or exists already. Read its present state before trying again."
+		return "Hint: the object has changed or exists already. Read its current state before you try again."
 	case http.StatusTooManyRequests:
 		if after > 0 {
 			return fmt.Sprintf("Hint: too many requests. Call again in %d seconds.", after)

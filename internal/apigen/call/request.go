@@ -92,7 +92,7 @@ func (p *Plan) buildPath(given map[string][]byte) (string, error) {
 	end := func() error {
 		segment := out.String()[begin:]
 		if plain, err := url.PathUnescape(segment); len(filled) > 0 && (err != nil || plain == "" || plain == "." || plain == "..") {
-			return filled[0].invalidError("would lead to another path: it must be more than nothing or dots")
+			return filled[0].invalidError("would lead to another path: it must not be empty or consist only of dots")
 		}
 		filled = nil
 		return nil
@@ -145,7 +145,7 @@ func (p *Plan) fillVariable(name string, given map[string][]byte) (string, *Arg,
 	}
 	value, ok := a.expandText(given[a.Name], escape)
 	if plain := plainText(given[a.Name]); !ok || plain == "" || plain == "." || plain == ".." {
-		return "", nil, a.invalidError("stands in the path, where it can be neither empty nor . nor ..")
+		return "", nil, a.invalidError("is part of the path, where it must not be empty, . or ..")
 	}
 	return value, a, nil
 }
@@ -159,7 +159,7 @@ func joinURL(base, path string) (*url.URL, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Fragment != "" || u.User != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the API has no usable address: its base URL has to be like https://api.example.com/v1")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the API has no valid address: set its base URL, such as https://api.example.com/v1")
 	}
 	u.RawQuery = query
 	return u, nil
@@ -221,7 +221,7 @@ func (p *Plan) setHeaders(given map[string][]byte, h http.Header) error {
 			switch {
 			case !ok || isReservedHeader(a.Key):
 			case strings.ContainsFunc(line, isControlCharacter):
-				return a.invalidError("is sent as a header, which holds no line breaks or control characters")
+				return a.invalidError("is sent as a header, which must not contain line breaks or control characters")
 			default:
 				h.Set(a.Key, line)
 			}
@@ -233,7 +233,7 @@ func (p *Plan) setHeaders(given map[string][]byte, h http.Header) error {
 			pairs := a.expandPairs(value, escape)
 			for _, c := range pairs {
 				if !isCookieText(c.key) || !isCookieText(c.value) {
-					return a.invalidError("is sent as a cookie, which holds no blanks, quotes, semicolons or backslashes")
+					return a.invalidError("is sent as a cookie, which must not contain spaces, quotes, semicolons or backslashes")
 				}
 			}
 			cookies = append(cookies, pairs...)

@@ -249,7 +249,7 @@ func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), body)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the request of this tool cannot be made: its method or address is none")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the request of this tool cannot be made: its method or address is invalid")
 	}
 	req.Header = r.Header.Clone()
 	if s.options.UserAgent != "" && req.Header.Get("User-Agent") == "" {
@@ -274,10 +274,10 @@ func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit
 // the code must not be one after which callers repeat it.
 func readError(ctx context.Context, err error, most int64) error {
 	if errors.Is(err, limit.ErrTooLong) {
-		return junctor.Errorf(junctor.CodeTooLarge, "the API's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
+		return junctor.Errorf(junctor.CodeTooLarge, "the API's answer is larger than the limit of %d bytes; raise it with --max-result", most)
 	}
 	if e, ok := errors.AsType[*junctor.Error](err); ok && (e.Code == junctor.CodeLimited || e.Code == junctor.CodeUnavailable) {
-		return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the API answered, but the answer was not read: " + e.Message}
+		return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the API answered, but the answer could not be read: " + e.Message}
 	}
 	return sendError(ctx, err)
 }
@@ -291,7 +291,7 @@ func sendError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
-	return junctor.Errorf(junctor.CodeUpstream, "the API broke off its answer")
+	return junctor.Errorf(junctor.CodeUpstream, "the API closed the connection before the end of its answer")
 }
 
 // retryAfter returns the time of a Retry-After header, at most a day; 0 if

@@ -120,8 +120,8 @@ func (b *bundle) reportProblem(at Position, w *pointerPath, severity Severity, c
 // errBlocked and errMissing say why a reference leads nowhere. Messages to
 // users contain their texts.
 var (
-	errBlocked = errors.New("it leads out of the document's own origin")
-	errMissing = errors.New("nothing is there")
+	errBlocked = errors.New("it leads to another origin than the document's")
+	errMissing = errors.New("its target does not exist")
 )
 
 // Resolve implements Schemas. It is safe for concurrent use once the document
@@ -265,7 +265,7 @@ func (b *bundle) collectAnchors(f *file) map[string]*Node {
 // be loaded or cannot be.
 func (b *bundle) loadFile(from *file, ref string) (*file, error) {
 	if from.url == "" {
-		return nil, fmt.Errorf("%w: the document has no address that other files could be beside", errBlocked)
+		return nil, fmt.Errorf("%w: the document has no address to resolve it against", errBlocked)
 	}
 	base, err := url.Parse(from.url)
 	if err != nil {
@@ -273,7 +273,7 @@ func (b *bundle) loadFile(from *file, ref string) (*file, error) {
 	}
 	to, err := base.Parse(ref)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no address", errBlocked)
+		return nil, fmt.Errorf("%w: it is not a valid address", errBlocked)
 	}
 	to.Fragment = ""
 	name := to.String()
@@ -338,7 +338,7 @@ func (b *bundle) followRefs(n *Node, w *pointerPath) *Node {
 			return n
 		}
 		if slices.Contains(visited, n) || len(visited) > 32 {
-			b.reportProblem(ref.At, w, Error, UnresolvedRef, "The reference leads back to itself.", "Let it name what is meant.")
+			b.reportProblem(ref.At, w, Error, UnresolvedRef, "The reference leads back to itself.", "Let it name the intended part.")
 			return nil
 		}
 		visited = append(visited, n)
@@ -356,7 +356,7 @@ func (b *bundle) followRefs(n *Node, w *pointerPath) *Node {
 func (b *bundle) reportUnresolved(ref *Node, w *pointerPath, err error) {
 	code, remedy := UnresolvedRef, "Define it, or correct the reference."
 	if errors.Is(err, errBlocked) {
-		code, remedy = ExternalRefBlocked, "Put the parts into one document, or let all its files come from one address."
+		code, remedy = ExternalRefBlocked, "Put the parts into one document, or serve all its files from one address."
 	}
 	b.reportProblem(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", junctor.ShortenText(ref.ScalarText(), 200), cmp.Or(err, errMissing)), remedy)
 }

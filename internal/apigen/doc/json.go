@@ -26,7 +26,7 @@ func parseJSON(file, source string) (*Node, []Problem) {
 	n := r.parseValue(0)
 	if r.fault == nil {
 		if r.skipSpace(); r.pos < len(r.text) {
-			r.setFault("something follows the end of the document")
+			r.setFault("there is text after the end of the document")
 		}
 	}
 	if r.fault != nil {
@@ -65,7 +65,7 @@ func (r *jsonReader) setFault(message string) {
 	if r.fault == nil {
 		r.fault = &Problem{
 			At: r.currentPosition(), Severity: Error, Code: Syntax, Message: "Invalid JSON: " + message + ".",
-			Remedy: "Correct the text here; what stands before was read, what follows was not.",
+			Remedy: "Correct the text here. The text before it was read, the text after it was not.",
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (r *jsonReader) consumeSeparatorOrEnd(bracket byte, after bool) bool {
 		comma := r.currentPosition()
 		r.pos++
 		if r.skipSpace(); r.pos < len(r.text) && r.text[r.pos] == bracket {
-			r.problems = append(r.problems, Problem{At: comma, Severity: Warning, Code: Repaired, Message: "A comma stands before a " + string(bracket) + "; it was passed over.", Remedy: "Take the comma out."})
+			r.problems = append(r.problems, Problem{At: comma, Severity: Warning, Code: Repaired, Message: "A comma before a " + string(bracket) + " was ignored.", Remedy: "Remove the comma."})
 		} else {
 			return false
 		}
@@ -284,7 +284,7 @@ func (r *jsonReader) decodeEscape(b *strings.Builder) {
 	}
 	one, ok := r.decodeHex()
 	if c != 'u' || !ok {
-		r.setFault("\\" + string(rune(c)) + " is no escape of JSON")
+		r.setFault("\\" + string(rune(c)) + " is not an escape of JSON")
 		return
 	}
 	r.pos += 5
@@ -327,7 +327,7 @@ func (r *jsonReader) parseLiteral() *Node {
 		kind = Null
 	default:
 		if !isNumber(word) {
-			r.setFault("a value is expected, and this is none: " + strconv.Quote(junctor.ShortenText(r.text[r.pos:], 20)))
+			r.setFault("a value is expected, not " + strconv.Quote(junctor.ShortenText(r.text[r.pos:], 20)))
 			return nil
 		}
 	}

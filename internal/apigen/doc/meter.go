@@ -86,7 +86,7 @@ func (m *Meter) Spend(steps int) {
 		if m.subject != "" {
 			at = " at " + junctor.ShortenText(m.subject, 200)
 		}
-		panic(meterPanic{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
+		panic(meterPanic{junctor.Errorf(junctor.CodeTooLarge, "the document is too expensive to process%s: its references, parameters or choices multiply; split it into several documents, or remove that part", at)})
 	}
 }
 
@@ -115,9 +115,9 @@ func (m *Meter) Run(work func()) (err error) {
 func (op *Operation) SizeProblem() string {
 	switch {
 	case len(op.Path) > maxPathBytes:
-		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPathBytes)
+		return fmt.Sprintf("Its path has %d bytes; at most %d are allowed.", len(op.Path), maxPathBytes)
 	case len(op.Params) > maxParameters:
-		return fmt.Sprintf("It has %d parameters; at most %d are taken.", len(op.Params), maxParameters)
+		return fmt.Sprintf("It has %d parameters; at most %d are allowed.", len(op.Params), maxParameters)
 	}
 	if n := len(templateVariable.FindAllStringIndex(op.Path, maxPathVariables+1)); n > maxPathVariables {
 		return fmt.Sprintf("Its path has more than %d variables.", maxPathVariables)

@@ -15,13 +15,13 @@ func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
 	root, problems := in.ParseTree()
 	version := root.Get("openapi")
 	if version == nil {
-		return nil, "it has no member openapi"
+		return nil, "it has no field openapi"
 	}
 	b := newBundle(ctx, in, root)
 	b.problems = append(b.problems, problems...)
 	d := &Document{Format: OpenAPI, Version: version.ScalarText(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "3.") {
-		b.reportProblem(version.At, b.pathFromRoot("openapi"), Warning, UnknownValue, fmt.Sprintf("Version %q of OpenAPI is not known; it is read as 3.1.", junctor.ShortenText(d.Version, 20)), "Write 3.1.0.")
+		b.reportProblem(version.At, b.pathFromRoot("openapi"), Warning, UnknownValue, fmt.Sprintf("Version %q of OpenAPI is unknown; the document is read as 3.1.", junctor.ShortenText(d.Version, 20)), "Write 3.1.0.")
 	}
 	b.readInfo(d)
 	components := root.Get("components")
@@ -102,7 +102,7 @@ func (b *bundle) dropDuplicateKeys(n *Node, w *pointerPath, depth int) {
 		kept := make(map[string]int, len(n.Members)) // the index of the last one
 		for i, m := range n.Members {
 			if _, ok := kept[m.Key]; ok {
-				b.reportProblem(m.At, w.childPath(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", junctor.ShortenText(m.Key, 80)), "Take one of them out.")
+				b.reportProblem(m.At, w.childPath(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q is repeated here; the last one is used.", junctor.ShortenText(m.Key, 80)), "Remove one of them.")
 			}
 			kept[m.Key] = i
 		}
@@ -203,7 +203,7 @@ func (o openAPIDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 		return
 	}
 	if rb.Kind != Object {
-		o.reportProblem(rb.At, w, Error, WrongType, "requestBody must be an object; what it holds is not known, and any JSON is taken.", "Write an object with content.")
+		o.reportProblem(rb.At, w, Error, WrongType, "requestBody must be an object; its content is unknown, and any JSON is accepted.", "Write an object with content.")
 		op.acceptAnyBody(&Body{DeclaresRequired: true, At: at})
 		return
 	}
@@ -212,10 +212,10 @@ func (o openAPIDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	op.Body.Contents = o.readContents(rb.Get("content"), w.childPath("content"))
 	switch {
 	case len(op.Body.Contents) == 0:
-		o.reportProblem(rb.keyPosition("content"), w.childPath("content"), Error, Missing, "requestBody has no content; what it holds is not known, and any JSON is taken.", "Add content with a media type and its schema.")
+		o.reportProblem(rb.keyPosition("content"), w.childPath("content"), Error, Missing, "requestBody has no content; its form is unknown, and any JSON is accepted.", "Add content with a media type and its schema.")
 		op.acceptAnyBody(op.Body)
 	case !slices.ContainsFunc(op.Body.Contents, func(c Content) bool { return c.Schema != nil || c.ItemSchema != nil || !isStructuredMedia(c.Media) }):
-		o.reportProblem(rb.keyPosition("content"), w.childPath("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; what it holds is not known, and anything is taken.", "Add a schema.")
+		o.reportProblem(rb.keyPosition("content"), w.childPath("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; its content is unknown, and any value is accepted.", "Add a schema.")
 		op.markPartial(BodyUnknown)
 	}
 }

@@ -61,7 +61,7 @@ func (r *pathsReader) readPaths() {
 	w := r.pathFromRoot("paths")
 	if all == nil || all.Kind != Object {
 		if r.mainFile.root.Get("webhooks") == nil || all != nil {
-			r.reportProblem(r.mainFile.root.keyPosition("paths"), w, Error, Missing, "The document has no paths, so there is nothing to make tools of.", "Add paths with at least one operation.")
+			r.reportProblem(r.mainFile.root.keyPosition("paths"), w, Error, Missing, "The document has no paths, so no tools can be made.", "Add paths with at least one operation.")
 		}
 		return
 	}
@@ -87,7 +87,7 @@ func (r *pathsReader) readPathItem(m Member, w *pointerPath) {
 		return
 	}
 	if item.Kind != Object {
-		r.reportProblem(m.Value.At, w, Error, WrongType, fmt.Sprintf("%s must hold operations; it is passed over.", m.Key), "Write an object with a member for each method.")
+		r.reportProblem(m.Value.At, w, Error, WrongType, fmt.Sprintf("%s must contain operations; it is ignored.", m.Key), "Write an object with a member for each method.")
 		r.addUnreadable(m, "ANY", WrongType)
 		return
 	}
@@ -102,7 +102,7 @@ func (r *pathsReader) readPathItem(m Member, w *pointerPath) {
 			}
 		case strings.HasPrefix(o.Key, "x-") || slices.Contains([]string{"$ref", "summary", "description", "servers", "parameters"}, o.Key):
 		default:
-			r.reportProblem(o.At, w.childPath(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", junctor.ShortenText(o.Key, 40)), "Write one of "+strings.Join(pathItemMethods(), ", ")+", or use additionalOperations.")
+			r.reportProblem(o.At, w.childPath(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is not a method; it is ignored.", junctor.ShortenText(o.Key, 40)), "Write one of "+strings.Join(pathItemMethods(), ", ")+", or use additionalOperations.")
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (r *pathsReader) readOperation(m Member, item *Node, o Member, method strin
 		}
 	}
 	if n.Kind != Object {
-		r.reportProblem(n.At, w, Error, WrongType, fmt.Sprintf("%s must be an operation; it is passed over.", r.operationKey), "Write an object with parameters and responses.")
+		r.reportProblem(n.At, w, Error, WrongType, fmt.Sprintf("%s must be an operation; it is ignored.", r.operationKey), "Write an object with parameters and responses.")
 		r.addUnreadable(m, method, WrongType)
 		return
 	}
@@ -150,7 +150,7 @@ func (r *pathsReader) readOperation(m Member, item *Node, o Member, method strin
 		op.markIncomplete(Syntax)
 	}
 	if !strings.HasPrefix(op.Path, "/") {
-		r.reportProblem(m.At, w.parent, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", junctor.ShortenText(m.Key, 80)), "Begin it with a slash.")
+		r.reportProblem(m.At, w.parent, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was added.", junctor.ShortenText(m.Key, 80)), "Begin it with a slash.")
 		op.Path = "/" + op.Path
 	}
 	op.ID = strings.TrimSpace(n.Get("operationId").ScalarText())
@@ -163,14 +163,14 @@ func (r *pathsReader) readOperation(m Member, item *Node, o Member, method strin
 	op.Tags = r.readStrings(n.Get("tags"), w.childPath("tags"))
 	if id := op.ID; id != "" {
 		if r.seenIDs[id] {
-			r.reportProblem(n.Get("operationId").At, w.childPath("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", junctor.ShortenText(id, 80)), "Give each operation an id of its own.")
+			r.reportProblem(n.Get("operationId").At, w.childPath("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the same operationId %q; they are distinguished by method and path.", junctor.ShortenText(id, 80)), "Give each operation an id of its own.")
 		}
 		r.seenIDs[id] = true
 	}
 	r.readParameters(op, item, n, w)
 	r.dialect.readBody(n, w, op)
 	if why := op.SizeProblem(); why != "" {
-		r.reportProblem(o.At, w, Error, TooLarge, "The operation is passed over. "+why, "Take parameters out, or pass them in the body.")
+		r.reportProblem(o.At, w, Error, TooLarge, "The operation is ignored. "+why, "Remove parameters, or pass them in the body.")
 		r.addUnreadable(Member{Key: junctor.ShortenText(m.Key, maxPathBytes), At: m.At, Value: m.Value}, method, TooLarge)
 		return
 	}
@@ -187,7 +187,7 @@ func (r *pathsReader) readOperation(m Member, item *Node, o Member, method strin
 	}
 	shape := method + " " + templateVariable.ReplaceAllString(m.Key, "{}")
 	if former, ok := r.keysByShape[shape]; ok {
-		r.reportProblem(m.At, w.parent, Warning, DuplicatePath, fmt.Sprintf("%s and %s are one address; both are made.", former, r.operationKey), "Join them, if they mean one thing.")
+		r.reportProblem(m.At, w.parent, Warning, DuplicatePath, fmt.Sprintf("%s and %s have the same address; both become tools.", former, r.operationKey), "Merge them if they are the same operation.")
 	} else {
 		r.keysByShape[shape] = r.operationKey
 	}
@@ -236,7 +236,7 @@ func (r *pathsReader) readParameters(op *Operation, item, n *Node, w *pointerPat
 			continue
 		}
 		if from.list.Kind != Array {
-			r.reportProblem(from.list.At, from.w, Error, WrongType, "parameters must be a list; they are passed over.", "Write a list of parameters.")
+			r.reportProblem(from.list.At, from.w, Error, WrongType, "parameters must be a list; they are ignored.", "Write a list of parameters.")
 			op.markPartial(WrongType)
 			continue
 		}
@@ -255,7 +255,7 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 		return
 	}
 	if n.Kind != Object || n.Get("name").ScalarText() == "" && n.Get("in").ScalarText() != "body" {
-		r.reportProblem(one.At, w, Error, WrongType, "A parameter must be an object with a name; it is passed over.", "Write name, in and schema.")
+		r.reportProblem(one.At, w, Error, WrongType, "A parameter must be an object with a name; it is ignored.", "Write name, in and schema.")
 		op.markPartial(WrongType)
 		return
 	}
@@ -277,7 +277,7 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 		if in := n.Get("in"); in != nil {
 			at = in.At
 		}
-		r.reportProblem(at, w.childPath("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", junctor.ShortenText(p.Name, 40), junctor.ShortenText(string(p.In), 40)), "Write path, query, header or cookie.")
+		r.reportProblem(at, w.childPath("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q has the unknown place %q; it is ignored.", junctor.ShortenText(p.Name, 40), junctor.ShortenText(string(p.In), 40)), "Write path, query, header or cookie.")
 		op.markPartial(UnknownValue)
 		return
 	}
@@ -322,11 +322,11 @@ func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 			return p.In == InPath && !slices.Contains(names, p.Name) && sameWithoutPunctuation(p.Name, name)
 		})
 		if like >= 0 {
-			r.reportProblem(op.Params[like].At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", junctor.ShortenText(name, 40), junctor.ShortenText(op.Params[like].Name, 40)), "Write the name as the path does.")
+			r.reportProblem(op.Params[like].At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are treated as the same.", junctor.ShortenText(name, 40), junctor.ShortenText(op.Params[like].Name, 40)), "Write the name as the path does.")
 			op.Params[like].Name = name
 			continue
 		}
-		r.reportProblem(m.At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", junctor.ShortenText(name, 40)), "Declare it as a parameter in path.")
+		r.reportProblem(m.At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is treated as text.", junctor.ShortenText(name, 40)), "Declare it as a parameter in path.")
 		schema := &Node{Kind: Object, translated: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
 		op.Params = append(op.Params, Param{Name: name, In: InPath, Required: true, Style: "simple", Schema: schema, At: m.At})
 	}
@@ -334,7 +334,7 @@ func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 		// A parameter that the template does not have could never be sent.
 		lost := p.In == InPath && !slices.Contains(names, p.Name)
 		if lost {
-			r.reportProblem(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", junctor.ShortenText(p.Name, 40)), "Put {"+junctor.ShortenText(p.Name, 40)+"} into the path, or take the parameter out.")
+			r.reportProblem(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is declared in the path, which does not have it; it is ignored.", junctor.ShortenText(p.Name, 40)), "Put {"+junctor.ShortenText(p.Name, 40)+"} into the path, or remove the parameter.")
 		}
 		return lost
 	})
@@ -384,7 +384,7 @@ func (r *pathsReader) readResponses(op *Operation, n *Node, w *pointerPath) {
 	list := n.Get("responses")
 	if list == nil || list.Kind != Object {
 		if list != nil {
-			r.reportProblem(list.At, w.childPath("responses"), Warning, WrongType, "responses must be an object; they are passed over.", "Write an answer for each status.")
+			r.reportProblem(list.At, w.childPath("responses"), Warning, WrongType, "responses must be an object; they are ignored.", "Write an answer for each status.")
 		}
 		return
 	}

@@ -82,7 +82,7 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 		p := Problem{
 			At: Position{File: source.Name, Line: 1, Column: 1}, Severity: Error, Code: TooLarge,
 			Message: fmt.Sprintf("The document has %d MB; at most %d MB are read.", len(source.Text)>>20, maxTextBytes>>20),
-			Remedy:  "Cut it into several documents, one for each part of the API.",
+			Remedy:  "Split it into several documents, one for each part of the API.",
 		}
 		none.Problems = []Problem{p}
 		return none, fmt.Errorf("%s: %s %s", source.Name, p.Message, p.Remedy)
@@ -100,7 +100,7 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 // that.
 func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
 	if in.fetch == nil {
-		return nil, errors.New("other files are not fetched here")
+		return nil, errors.New("references to other files are not supported here")
 	}
 	return in.fetch(ctx, url)
 }
@@ -110,7 +110,7 @@ func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
 // further one.
 func (in *Input) ReadNested(ctx context.Context, source Source) (*Document, error) {
 	if in.nested {
-		return nil, errors.New("a page that draws a page is not followed")
+		return nil, errors.New("a page must lead to a document, not to another page")
 	}
 	source.Name = cmp.Or(source.Name, in.Name)
 	return readDocument(ctx, &Input{Source: source, fetch: in.fetch, otherReaders: in.otherReaders, nested: true})
@@ -156,7 +156,7 @@ func readDocument(ctx context.Context, in *Input) (*Document, error) {
 	for i, a := range tried {
 		reasons[i] = fmt.Sprintf("%s: %s", a.Format, a.Reason)
 	}
-	return none, fmt.Errorf("%s is no document that can be read (%s). Name its format, or fill in its methods, paths and parameters by hand", source.Name, strings.Join(reasons, "; "))
+	return none, fmt.Errorf("%s is not in a known format (%s). Set its format, or enter its methods, paths and parameters by hand", source.Name, strings.Join(reasons, "; "))
 }
 
 // structuredTextPattern matches a text that is meant as JSON, or as OpenAPI in
@@ -206,7 +206,7 @@ func parseText(name string, source []byte) (*Node, []Problem) {
 		line := strings.Count(sound, "\n") + 1
 		problems = append(problems, Problem{
 			At: Position{File: name, Line: int32(line), Column: 1}, Severity: Warning, Code: Repaired, //nolint:gosec // at most 32 MB
-			Message: "The text is not UTF-8 everywhere; what is not was replaced.", Remedy: "Save the document as UTF-8.",
+			Message: "Some of the text is not UTF-8 and was replaced.", Remedy: "Save the document as UTF-8.",
 		})
 	}
 	begin := strings.TrimLeft(s, " \t\r\n")

@@ -36,7 +36,7 @@ func (b *bundle) translateNode(n *Node, w *pointerPath, around *Node) {
 	b.meter.Spend(1 + len(n.Members)/4)
 	if n.Kind != Object {
 		if n.Kind != Bool {
-			b.reportProblem(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
+			b.reportProblem(n.At, w, Warning, WrongType, "A schema is expected here; any value is accepted.", "Write a schema, such as {type: string}.")
 			*n = Node{Kind: Object, translated: true, At: n.At}
 		}
 		return
@@ -120,7 +120,7 @@ func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 				kept = append(kept, NewString("null", one.At))
 				continue
 			}
-			b.reportProblem(one.At, w.childPath("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", junctor.ShortenText(one.ScalarText(), 40)), "Write string, number, integer, boolean, array or object.")
+			b.reportProblem(one.At, w.childPath("type"), Warning, UnknownValue, fmt.Sprintf("%q is not a type; any value is accepted.", junctor.ShortenText(one.ScalarText(), 40)), "Write string, number, integer, boolean, array or object.")
 		}
 	}
 	switch len(kept) {
@@ -167,7 +167,7 @@ func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 		switch m.Key {
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 			if m.Value.Kind != Object {
-				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is passed over.", m.Key), "Write a schema for each name.")
+				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is ignored.", m.Key), "Write a schema for each name.")
 				continue
 			}
 			for _, p := range m.Value.Members {
@@ -183,7 +183,7 @@ func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 			b.translateNode(m.Value, at, around)
 		case "allOf", "anyOf", "oneOf", "prefixItems":
 			if m.Value.Kind != Array {
-				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is passed over.", m.Key), "Write a list of schemas.")
+				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is ignored.", m.Key), "Write a list of schemas.")
 				continue
 			}
 			for i, c := range m.Value.Items {
@@ -229,7 +229,7 @@ func (b *bundle) checkDiscriminator(d, schema *Node, w *pointerPath) {
 			continue
 		}
 		if _, err := b.Resolve(m.Value.ScalarText(), schema); err != nil {
-			b.reportProblem(m.Value.At, w.childPath("mapping").childPath(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", junctor.ShortenText(m.Value.ScalarText(), 200)), "Correct the name, or take the mapping out.")
+			b.reportProblem(m.Value.At, w.childPath("mapping").childPath(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, which does not exist; it is ignored.", junctor.ShortenText(m.Value.ScalarText(), 200)), "Correct the name, or remove the mapping.")
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 		switch s.Type {
 		case "http":
 			if s.Type = strings.ToLower(one.Get("scheme").ScalarText()); s.Type != "basic" && s.Type != "bearer" {
-				b.reportProblem(one.At, w.childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", junctor.ShortenText(s.Type, 40)), "Use basic or bearer.")
+				b.reportProblem(one.At, w.childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is unknown and is treated as bearer.", junctor.ShortenText(s.Type, 40)), "Use basic or bearer.")
 				s.Type = "bearer"
 			}
 			s.In, s.Name = "", ""
@@ -35,7 +35,7 @@ func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 			readOAuthFlows(&s, one)
 		case "apiKey", "basic", "openIdConnect", "mutualTLS":
 		default:
-			b.reportProblem(one.At, w.childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", junctor.ShortenText(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
+			b.reportProblem(one.At, w.childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is not a known type of security scheme; it is ignored.", junctor.ShortenText(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
 			continue
 		}
 		all[m.Key] = s
@@ -99,14 +99,14 @@ func (r *pathsReader) readSecurity(op *Operation, n *Node, w *pointerPath) {
 	op.DeclaresSecurity = true
 	for i, alternative := range list.Items {
 		if i == maxAlternatives {
-			r.reportProblem(list.At, w.childPath("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are passed over.", maxAlternatives), "Take out those that nobody uses.")
+			r.reportProblem(list.At, w.childPath("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are ignored.", maxAlternatives), "Remove those that are not used.")
 			break
 		}
 		r.meter.Spend(1 + len(alternative.Members))
 		needs := []Requirement{}
 		for _, m := range alternative.Members {
 			if _, ok := r.doc.Schemes[m.Key]; !ok {
-				r.reportProblem(m.At, w.childPath("security").childPath(fmt.Sprint(i)).childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", junctor.ShortenText(m.Key, 40)), "Declare it among the security schemes.")
+				r.reportProblem(m.At, w.childPath("security").childPath(fmt.Sprint(i)).childPath(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is ignored.", junctor.ShortenText(m.Key, 40)), "Declare it among the security schemes.")
 				continue
 			}
 			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.readStrings(m.Value, w)})

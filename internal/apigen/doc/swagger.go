@@ -14,13 +14,13 @@ func readSwagger(ctx context.Context, in *Input) (*Document, string) {
 	root, problems := in.ParseTree()
 	version := root.Get("swagger")
 	if version == nil {
-		return nil, "it has no member swagger"
+		return nil, "it has no field swagger"
 	}
 	b := newBundle(ctx, in, root)
 	b.problems = append(b.problems, problems...)
 	d := &Document{Format: Swagger, Version: version.ScalarText(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "2") {
-		b.reportProblem(version.At, b.pathFromRoot("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", junctor.ShortenText(d.Version, 20)), "Write \"2.0\".")
+		b.reportProblem(version.At, b.pathFromRoot("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is unknown; the document is read as 2.0.", junctor.ShortenText(d.Version, 20)), "Write \"2.0\".")
 	}
 	b.readInfo(d)
 	s := swaggerDialect{bundle: b}
@@ -113,7 +113,7 @@ func (s swaggerDialect) readCollectionFormat(n *Node, in Place, w *pointerPath) 
 	case "multi":
 		return plain, plain == "form"
 	default:
-		s.reportProblem(n.Get("collectionFormat").At, w.childPath("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", junctor.ShortenText(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
+		s.reportProblem(n.Get("collectionFormat").At, w.childPath("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is not a collectionFormat; csv is used.", junctor.ShortenText(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
 		return plain, false
 	}
 }
@@ -173,7 +173,7 @@ func (s swaggerDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	consumes := s.readMediaTypes("consumes", n, w)
 	content := op.Body.Contents[0]
 	if content.Schema == nil {
-		s.reportProblem(op.Body.At, w.childPath("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; what the body holds is not known, and anything is taken.", "Add a schema.")
+		s.reportProblem(op.Body.At, w.childPath("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; the content of the body is unknown, and any value is accepted.", "Add a schema.")
 		op.markPartial(BodyUnknown)
 	}
 	if content.Encoding != nil {

@@ -27,7 +27,7 @@ const maxYAMLParts = 2 << 20
 func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 	y := yamlReader{file: file}
 	if n := strings.Count(source, "\n") + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{"); n > maxYAMLParts {
-		y.reportProblem(1, 1, Error, TooLarge, "The document has more parts than can be read as YAML.", "Cut it into several documents, or save it as JSON.")
+		y.reportProblem(1, 1, Error, TooLarge, "The document has more parts than can be read as YAML.", "Split it into several documents, or save it as JSON.")
 		return nil, y.problems
 	}
 	if mend {
@@ -109,7 +109,7 @@ func (y *yamlReader) repairCharacters(source string) string {
 	for i, line := range lines {
 		if strings.Contains(line, "\t") && strings.TrimSpace(line) == "" {
 			lines[i] = ""
-			y.reportProblem(i+1, strings.Index(line, "\t")+1, Warning, Repaired, "A line of white space holds a tab; it was taken as empty.", "Take the tab out.")
+			y.reportProblem(i+1, strings.Index(line, "\t")+1, Warning, Repaired, "A blank line contains a tab; it was treated as empty.", "Remove the tab.")
 		}
 		if at := strings.IndexFunc(line, isUnprintable); at >= 0 {
 			lines[i] = strings.Map(func(r rune) rune {
@@ -118,7 +118,7 @@ func (y *yamlReader) repairCharacters(source string) string {
 				}
 				return r
 			}, lines[i])
-			y.reportProblem(i+1, at+1, Warning, Repaired, "The line holds a character that YAML does not have; it was replaced.", "Take the control character out.")
+			y.reportProblem(i+1, at+1, Warning, Repaired, "The line contains a character that YAML does not allow; it was replaced.", "Remove the control character.")
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -238,7 +238,7 @@ func (y *yamlReader) convertNode(n *yaml.Node, depth int) *Node {
 	}
 	if depth > maxDepth || y.aliasNodes > maxAliasNodes {
 		if !y.limitReported {
-			y.reportProblem(n.Line, n.Column, Error, TooLarge, "Values are nested too deep, or aliases expand to too much; what follows here was left out.", "Write the parts out, or take the aliases out.")
+			y.reportProblem(n.Line, n.Column, Error, TooLarge, "Values are nested too deep, or aliases expand to too much; the rest of this part was left out.", "Write the parts out without aliases.")
 		}
 		y.limitReported = true
 		return out
@@ -269,7 +269,7 @@ func (y *yamlReader) convertNode(n *yaml.Node, depth int) *Node {
 // anchor becomes null, with a problem.
 func (y *yamlReader) convertAlias(n *yaml.Node, depth int) *Node {
 	if slices.Contains(y.openAliases, n.Alias) {
-		y.reportProblem(n.Line, n.Column, Error, WrongType, "The alias *"+n.Value+" stands inside what it names.", "Use $ref for what contains itself.")
+		y.reportProblem(n.Line, n.Column, Error, WrongType, "The alias *"+n.Value+" is inside the part that it names.", "Use $ref for a part that contains itself.")
 		return &Node{Kind: Null, At: Position{File: y.file, Line: int32(n.Line), Column: int32(n.Column)}} //nolint:gosec // at most 32 MB
 	}
 	y.openAliases = append(y.openAliases, n.Alias)

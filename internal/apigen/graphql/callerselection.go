@@ -33,7 +33,7 @@ func (s *Schema) CheckSelection(from, selection string) (string, error) {
 		if e, ok := err.(*gqlerror.Error); ok { //nolint:errorlint // it is never wrapped
 			message = e.Message
 		}
-		return "", junctor.Errorf(junctor.CodeInvalid, "_select is no selection of fields: %s; write it like { id name owner { login } }", message)
+		return "", junctor.Errorf(junctor.CodeInvalid, "_select is not a selection of fields: %s; write it like { id name owner { login } }", message)
 	}
 	// The text must be one anonymous query, that is, one selection set.
 	// Anything else would be sent beside the operation.
@@ -42,7 +42,7 @@ func (s *Schema) CheckSelection(from, selection string) (string, error) {
 	}
 	def := s.types[from]
 	if def == nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "the schema has no type %q any more: import it again", from)
+		return "", junctor.Errorf(junctor.CodeInvalid, "the schema no longer has the type %q: import it again", from)
 	}
 	var b strings.Builder
 	if err := s.writeSelection(&b, def, q.Operations[0].SelectionSet, 1); err != nil {
@@ -75,7 +75,7 @@ func (s *Schema) writeSelectionItem(b *strings.Builder, def *ast.Definition, sel
 		on := def
 		if sel.TypeCondition != "" {
 			if on = s.types[sel.TypeCondition]; on == nil || !on.IsCompositeType() || s.isNamespace(on) {
-				return junctor.Errorf(junctor.CodeInvalid, "_select: there is no type %q to choose from", sel.TypeCondition)
+				return junctor.Errorf(junctor.CodeInvalid, "_select: unknown type %q", sel.TypeCondition)
 			}
 			b.WriteString("... on " + on.Name + " ")
 		} else {
@@ -88,13 +88,13 @@ func (s *Schema) writeSelectionItem(b *strings.Builder, def *ast.Definition, sel
 	case *ast.Field:
 		return s.writeField(b, def, sel, depth)
 	default:
-		return junctor.Errorf(junctor.CodeInvalid, "_select cannot use named fragments: write the fields where they are wanted")
+		return junctor.Errorf(junctor.CodeInvalid, "_select cannot use named fragments: write the fields themselves")
 	}
 }
 
 // directiveError is the error for a selection with directives.
 func directiveError() error {
-	return junctor.Errorf(junctor.CodeInvalid, "_select cannot use directives: leave out what is not wanted")
+	return junctor.Errorf(junctor.CodeInvalid, "_select cannot use directives: leave out fields instead")
 }
 
 // writeField checks one field of def against the schema and writes it: the
@@ -119,7 +119,7 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 	// Reading a field of a namespace runs a mutation. A caller may only have a
 	// tool that reads.
 	if s.isNamespace(of) || s.isNamespace(def) {
-		return junctor.Errorf(junctor.CodeInvalid, "_select: reading %s of %s would do something; there is a tool for it", sel.Name, def.Name)
+		return junctor.Errorf(junctor.CodeInvalid, "_select: reading %s of %s would run an operation; call its tool instead", sel.Name, def.Name)
 	}
 	for i, a := range sel.Arguments {
 		if f.Arguments.ForName(a.Name) == nil {

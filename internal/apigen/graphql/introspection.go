@@ -33,7 +33,7 @@ func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
 	}
 	schema := root.Get("__schema")
 	if schema == nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "this is no introspection of a GraphQL API: it has no __schema")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "this is not an introspection result of a GraphQL API: it has no __schema")
 	}
 	s := &Schema{file: src.Name, meter: src.Meter()}
 	d := &ast.SchemaDocument{}

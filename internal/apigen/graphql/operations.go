@@ -24,7 +24,7 @@ func (s *Schema) makeOperations() []*doc.Operation {
 		for _, f := range root.Fields {
 			// A federated graph has _entities and _service.
 			if strings.HasPrefix(f.Name, "_") && kind == ast.Query {
-				s.addProblem(f.Position, "/"+root.Name+"/"+f.Name, doc.Hint, codeNoOperation, "", "the field "+f.Name+" is for other servers, not for callers", "")
+				s.addProblem(f.Position, "/"+root.Name+"/"+f.Name, doc.Hint, codeNoOperation, "", "the field "+f.Name+" is used between servers and becomes no tool", "")
 				continue
 			}
 			all = append(all, s.operationsBelow(kind, []*ast.FieldDefinition{f}, nil)...)
@@ -32,7 +32,7 @@ func (s *Schema) makeOperations() []*doc.Operation {
 	}
 	if root := s.rootType(ast.Subscription); root != nil {
 		for _, f := range root.Fields {
-			s.addProblem(f.Position, "/"+root.Name+"/"+f.Name, doc.Hint, codeSubscription, "subscription "+f.Name, "the subscription "+f.Name+" is no tool: a tool answers once", "")
+			s.addProblem(f.Position, "/"+root.Name+"/"+f.Name, doc.Hint, codeSubscription, "subscription "+f.Name, "the subscription "+f.Name+" becomes no tool, because a tool answers only once", "")
 		}
 	}
 	return all

@@ -53,7 +53,7 @@ func (s *Schema) reportSyntax(err error, lines int) {
 			at.Line, at.Column = e.Locations[0].Line+lines, e.Locations[0].Column
 		}
 	}
-	s.addProblem(at, "", doc.Error, codeSyntax, "", "this is not GraphQL's schema language: "+message, "correct the definition")
+	s.addProblem(at, "", doc.Error, codeSyntax, "", "invalid GraphQL schema: "+message, "correct the definition")
 }
 
 // sdlPart is a piece of SDL, and the number of lines before it.

@@ -53,7 +53,7 @@ func notGraphQLError(problems []doc.Problem) error {
 	if len(problems) > 0 {
 		why = problems[0].Message
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "this is no GraphQL schema: %s", why)
+	return junctor.Errorf(junctor.CodeInvalid, "this is not a GraphQL schema: %s", why)
 }
 
 // makeDocument makes the Document of a schema: its operations and the saved

@@ -26,7 +26,7 @@ func Readers() []doc.Reader {
 		}},
 		{Format: doc.GraphQL, Read: func(_ context.Context, in *doc.Input) (*doc.Document, string) {
 			if !sdlPattern.Match(in.Text) {
-				return nil, "no line begins the definition of a type"
+				return nil, "no line begins a type definition"
 			}
 			d, problems, err := readSDL(in.Source)
 			if err != nil {

@@ -42,7 +42,7 @@ func (s *Schema) parseSaved(source string) []*doc.Operation {
 	var all []*doc.Operation
 	for _, o := range q.Operations {
 		if why := s.savedFault(o); why != "" {
-			s.addProblem(o.Position, "/"+o.Name, doc.Error, codeSaved, "", why, "mend the operation; the others are used without it")
+			s.addProblem(o.Position, "/"+o.Name, doc.Error, codeSaved, "", why, "correct the operation; the others are used without it")
 			continue
 		}
 		op := &doc.Operation{
@@ -66,7 +66,7 @@ func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 	}
 	root := s.rootType(o.Operation)
 	if root == nil || o.Operation == ast.Subscription {
-		return "the operation " + o.Name + " is a " + string(o.Operation) + ", which this API cannot be asked by a tool"
+		return "the operation " + o.Name + " is a " + string(o.Operation) + ", which tools do not support"
 	}
 	for _, sel := range o.SelectionSet {
 		// Only the root fields are checked; the API itself validates the rest.
@@ -76,7 +76,7 @@ func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 	}
 	for _, v := range o.VariableDefinitions {
 		if missing := s.missingType(v.Type); missing != "" {
-			return "the variable " + v.Variable + " of " + o.Name + " has the type " + missing + ", which is nowhere defined"
+			return "the variable " + v.Variable + " of " + o.Name + " has the type " + missing + ", which is not defined"
 		}
 	}
 	return ""

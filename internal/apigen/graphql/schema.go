@@ -28,7 +28,7 @@ func (s *Schema) joinDefinitions(d *ast.SchemaDocument) {
 			s.definitions = append(s.definitions, def)
 		case known.BuiltIn: // some schemas define Int, String and the like again
 		case known.Kind != def.Kind:
-			s.addProblem(def.Position, "/"+def.Name, doc.Error, codeDuplicate, "", "the type "+def.Name+" stands here as another kind of type than before", "give one of them another name; the first is used")
+			s.addProblem(def.Position, "/"+def.Name, doc.Error, codeDuplicate, "", "the type "+def.Name+" is defined here as another kind of type", "give one of them another name; the first is used")
 		default:
 			if slices.Contains(d.Definitions, def) {
 				s.addProblem(def.Position, "/"+def.Name, doc.Warning, codeDuplicate, "", "the type "+def.Name+" is defined again", "write it once, or as an extension; its fields are joined")
@@ -68,12 +68,12 @@ func (s *Schema) dropInvalidFields(def *ast.Definition) {
 	def.Fields = slices.DeleteFunc(def.Fields, func(f *ast.FieldDefinition) bool {
 		pointer := "/" + def.Name + "/" + f.Name
 		if seen[f.Name] {
-			s.addProblem(f.Position, pointer, doc.Warning, codeDuplicate, "", "the field "+f.Name+" of "+def.Name+" is defined again", "take one of them out; the first is used")
+			s.addProblem(f.Position, pointer, doc.Warning, codeDuplicate, "", "the field "+f.Name+" of "+def.Name+" is defined again", "remove one of them; the first is used")
 			return true
 		}
 		seen[f.Name] = true
 		if missing := s.missingType(f.Type); missing != "" {
-			s.addProblem(f.Position, pointer, doc.Error, codeUnknownType, "", "the field "+f.Name+" of "+def.Name+" has the type "+missing+", which is nowhere defined", "define the type; the field is left out")
+			s.addProblem(f.Position, pointer, doc.Error, codeUnknownType, "", "the field "+f.Name+" of "+def.Name+" has the type "+missing+", which is not defined", "define the type; the field is left out")
 			return true
 		}
 		given := map[string]bool{}
@@ -81,10 +81,10 @@ func (s *Schema) dropInvalidFields(def *ast.Definition) {
 			missing := s.missingType(a.Type)
 			switch {
 			case given[a.Name]:
-				s.addProblem(a.Position, pointer+"/"+a.Name, doc.Warning, codeDuplicate, "", "the argument "+a.Name+" is there twice", "take one of them out; the first is used")
+				s.addProblem(a.Position, pointer+"/"+a.Name, doc.Warning, codeDuplicate, "", "the argument "+a.Name+" is repeated", "remove one of them; the first is used")
 				return true
 			case missing != "":
-				s.addProblem(a.Position, pointer+"/"+a.Name, doc.Error, codeUnknownType, "", "the argument "+a.Name+" has the type "+missing+", which is nowhere defined", "define the type; the argument is left out")
+				s.addProblem(a.Position, pointer+"/"+a.Name, doc.Error, codeUnknownType, "", "the argument "+a.Name+" has the type "+missing+", which is not defined", "define the type; the argument is left out")
 				return true
 			}
 			given[a.Name] = true

@@ -96,7 +96,7 @@ func (b *blueprintReader) readHeading(line string, at doc.Position) {
 	if other := patterns().blueprintOther.FindStringSubmatch(line); other != nil && method == "" && path == "" {
 		b.current = nil
 		b.problems = append(b.problems, doc.Problem{
-			At: at, Severity: doc.Warning, Code: doc.UnknownMethod, Message: other[1] + " is no method that a tool is made of", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
+			At: at, Severity: doc.Warning, Code: doc.UnknownMethod, Message: other[1] + " is not a method that tools support", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
 		})
 		return
 	}

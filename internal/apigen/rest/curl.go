@@ -35,10 +35,10 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 		switch {
 		case len(found) > 0:
 		case isCurl(c):
-			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
+			report(at, doc.Error, doc.Missing, "this curl command has no URL", "write the URL of the request")
 		default:
 			if found = namedRequests(lines[c.line], c.comment, at); len(found) == 0 && !c.isPiped && !c.isAssignment && !slices.Equal(c.words, []string{"done"}) {
-				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
+				report(at, doc.Hint, doc.UnknownValue, "this is not a curl command: it is ignored", "remove it")
 			}
 		}
 		requests = append(requests, found...)

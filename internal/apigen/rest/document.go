@@ -28,7 +28,7 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 		}
 		d.Problems = append(d.Problems, doc.Problem{
 			At: r.at, Severity: doc.Error, Code: doc.TooLarge,
-			Message: fmt.Sprintf("The path of this request has %d parts, and at most %d are taken; it is passed over.", len(r.path), maxSegments), Remedy: "Take it out, or shorten its path.",
+			Message: fmt.Sprintf("The path of this request has %d parts, and at most %d are allowed; it is ignored.", len(r.path), maxSegments), Remedy: "Remove it, or shorten its path.",
 		})
 		return true
 	})
@@ -78,13 +78,13 @@ func (d *documentBuilder) keepSendable(requests []*request) []*request {
 	reported := map[string]bool{}
 	return slices.DeleteFunc(requests, func(r *request) bool {
 		r.method = strings.ToUpper(cmp.Or(r.method, "GET"))
-		code, reason, remedy := doc.UnknownMethod, "its method cannot be sent", "Use one of "+strings.ReplaceAll(methodNames, "|", ", ")+", or take it out."
+		code, reason, remedy := doc.UnknownMethod, "its method is not supported", "Use one of "+strings.ReplaceAll(methodNames, "|", ", ")+", or remove it."
 		if slices.Contains(strings.Split(methodNames, "|"), r.method) {
 			scheme, _, found := strings.Cut(r.base, "://")
 			if !found || scheme == "http" || scheme == "https" || strings.Contains(scheme, "{") {
 				return false
 			}
-			code, reason, remedy = doc.UnreadEndpoint, scheme+" addresses cannot be called", "Use an http or https address, or take it out."
+			code, reason, remedy = doc.UnreadEndpoint, scheme+" addresses cannot be called", "Use an http or https address, or remove it."
 		}
 		what := junctor.ShortenText(r.method, 40) + " " + junctor.ShortenText(r.base+r.pathTemplate(), 200)
 		if r.name != "" {
@@ -107,7 +107,7 @@ func (d *documentBuilder) acceptAnyBody(op *doc.Operation) {
 	op.Partial = append(op.Partial, doc.BodyUnknown)
 	d.Problems = append(d.Problems, doc.Problem{
 		At: op.At, Severity: doc.Hint, Code: doc.BodyUnknown, OperationKey: op.Key,
-		Message: "Nothing says what the body of " + op.Key + " holds, so any JSON is taken.", Remedy: "Show an example of it, or list its fields.",
+		Message: "The content of the body of " + op.Key + " is unknown, so any JSON is accepted.", Remedy: "Show an example of it, or list its fields.",
 	})
 }
 
@@ -116,7 +116,7 @@ type noSchemas struct{}
 
 // Resolve always fails.
 func (noSchemas) Resolve(string, *doc.Node) (*doc.Node, error) {
-	return nil, errors.New("this document has no references")
+	return nil, errors.New("this document cannot have references")
 }
 
 // pathShape returns the path without the names of its parameters: /a/{id} and

@@ -29,7 +29,7 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	}
 	problems = h.allProblems()
 	if len(requests) == 0 {
-		return nil, "it records pages and their files, and no call of an API"
+		return nil, "it records only pages and their files, no call of an API"
 	}
 	findPathParameters(requests)
 	d := makeDocument(doc.HAR, title, requests, problems)
@@ -76,7 +76,7 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	switch {
 	case r.method == "" || url == "":
 		h.problems = append(h.problems, doc.Problem{
-			At: e.At, Severity: doc.Warning, Code: doc.Missing, Message: "this entry has no request with a method and a URL", Remedy: "take it out, or record the request again",
+			At: e.At, Severity: doc.Warning, Code: doc.Missing, Message: "this entry has no request with a method and a URL", Remedy: "remove it, or record the request again",
 		})
 		return nil
 	case r.method == "OPTIONS" || r.method == "CONNECT":

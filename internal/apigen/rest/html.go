@@ -16,7 +16,7 @@ import (
 // itself is read as prose.
 func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 	if !patterns().pageTag.Match(in.Text) {
-		return nil, "it is no HTML page"
+		return nil, "it is not an HTML page"
 	}
 	var problems []doc.Problem
 	// An embedded document needs no request, so it comes first.
@@ -33,8 +33,8 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 				return d, ""
 			}
 			problems = append(problems, doc.Problem{
-				At: at, Severity: doc.Warning, Code: doc.ExternalRefBlocked, Message: "the page draws the document " + name + ", which cannot be had: " + err.Error(),
-				Remedy: "give that document itself",
+				At: at, Severity: doc.Warning, Code: doc.ExternalRefBlocked, Message: "the page shows the document " + name + ", which cannot be fetched: " + err.Error(),
+				Remedy: "import that document directly",
 			})
 		}
 	}

@@ -64,7 +64,7 @@ func readProse(in *doc.Input, format doc.Format, blocks []pageBlock) (*doc.Docum
 	p.requests = joinMentions(p.requests, p.bases, in.Meter())
 	p.reportUnread(blocks)
 	if len(p.requests) == 0 {
-		return nil, "no method and path can be made a tool of: " + p.problems[0].Message
+		return nil, "no method and path can become a tool: " + p.problems[0].Message
 	}
 	return makeDocument(format, cmp.Or(p.title, "API"), p.requests, p.problems), ""
 }
@@ -181,7 +181,7 @@ func (p *pageReader) endResource() {
 	one := p.resource
 	p.resource = resourceHeading{}
 	if one.level > 0 && !one.hasAction && !slices.ContainsFunc(p.requests, func(r *request) bool { return strings.HasSuffix(one.path, strings.TrimRight(r.pathTemplate(), "/")) }) {
-		p.reportProblem(one.line, doc.Missing, "The path "+one.path+" has no method, so no tool is made of it.", "Write a heading with the method below it: ### [GET].")
+		p.reportProblem(one.line, doc.Missing, "The path "+one.path+" has no method, so it becomes no tool.", "Write a heading with the method below it: ### [GET].")
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *pageReader) lineAt(b pageBlock, at int) int {
 // again.
 func (p *pageReader) addMention(m endpointMention, line int, name, about string, tags []string, current bool) {
 	if m.isWildcard {
-		p.reportProblem(line, doc.UnreadEndpoint, "The path of "+strings.Join(m.methods, ", ")+" is a wildcard or breaks off, so no tool is made of it.", "Write the path whole, with a parameter such as {path} in the place of what varies.")
+		p.reportProblem(line, doc.UnreadEndpoint, "The path of "+strings.Join(m.methods, ", ")+" is a wildcard or is incomplete, so it becomes no tool.", "Write the whole path, with a parameter such as {path} for the part that varies.")
 		return
 	}
 	var first *request
@@ -268,7 +268,7 @@ func (p *pageReader) reportProblem(line int, code doc.Code, message, remedy stri
 func (p *pageReader) reportUnknownMethod(b pageBlock, text string) bool {
 	method, found := findUnknownMethod(text)
 	if found {
-		p.reportProblem(b.line, doc.UnknownMethod, method+" is no method that a tool is made of.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
+		p.reportProblem(b.line, doc.UnknownMethod, method+" is not a method that tools support.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
 	}
 	return found
 }
@@ -406,8 +406,8 @@ func (p *pageReader) endPair() {
 	}
 	switch {
 	case one.methods != nil && !one.alone && !known(func(r *request) bool { return slices.Contains(one.methods, r.method) }):
-		p.reportProblem(one.methodLine, doc.Missing, "The method "+strings.Join(one.methods, ", ")+" has no path, so no tool is made of it.", "Write the path beside it: Endpoint: /things.")
+		p.reportProblem(one.methodLine, doc.Missing, "The method "+strings.Join(one.methods, ", ")+" has no path, so it becomes no tool.", "Write the path beside it: Endpoint: /things.")
 	case strings.HasPrefix(one.path, "/") && !known(func(r *request) bool { return strings.HasSuffix(one.path, strings.TrimRight(r.pathTemplate(), "/")) }):
-		p.reportProblem(one.pathLine, doc.Missing, "The path "+one.path+" has no method, so no tool is made of it.", "Write the method beside it: Method: GET.")
+		p.reportProblem(one.pathLine, doc.Missing, "The path "+one.path+" has no method, so it becomes no tool.", "Write the method beside it: Method: GET.")
 	}
 }

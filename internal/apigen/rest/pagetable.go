@@ -148,9 +148,9 @@ func (t *endpointTable) readRow(row []string, line int, first bool) bool {
 	case first:
 		return false
 	case methods != nil && t.pathColumn >= 0:
-		t.reportProblem(line, doc.Missing, "This row names "+strings.Join(methods, ", ")+" and no path, so no tool is made of it.", "Write the path, such as /things/{id}.")
+		t.reportProblem(line, doc.Missing, "This row names "+strings.Join(methods, ", ")+" and no path, so it becomes no tool.", "Write the path, such as /things/{id}.")
 	case t.methodColumn >= 0 && len(paths) > 0 && cellAt(row, t.methodColumn) != "":
-		t.reportProblem(line, doc.UnknownMethod, "The method of this row is "+cellAt(row, t.methodColumn)+", of which no tool is made.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
+		t.reportProblem(line, doc.UnknownMethod, "The method of this row is "+cellAt(row, t.methodColumn)+" and is not supported, so it becomes no tool.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
 	default:
 		return false
 	}

@@ -92,7 +92,7 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 	const deepest = 30
 	if depth > deepest {
 		p.problems = append(p.problems, doc.Problem{
-			At: n.At, Severity: doc.Error, Code: doc.TooLarge, Message: fmt.Sprintf("folders are nested more than %d deep; what is in this one is passed over", deepest), Remedy: "move it up",
+			At: n.At, Severity: doc.Error, Code: doc.TooLarge, Message: fmt.Sprintf("folders are nested more than %d deep; the content of this one is ignored", deepest), Remedy: "move it up",
 		})
 		return
 	}
@@ -110,7 +110,7 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 		req := item.Get("request")
 		if req == nil {
 			p.problems = append(p.problems, doc.Problem{
-				At: item.At, Severity: doc.Warning, Code: doc.Missing, Message: "this item is neither a folder nor a request", Remedy: "take it out, or give it a request",
+				At: item.At, Severity: doc.Warning, Code: doc.Missing, Message: "this item is neither a folder nor a request", Remedy: "remove it, or give it a request",
 			})
 			continue
 		}
@@ -147,7 +147,7 @@ func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *do
 	}
 	if len(r.path) == 0 && r.base == "" {
 		p.problems = append(p.problems, doc.Problem{
-			At: item.At, Severity: doc.Warning, Code: doc.Missing, Message: "this request has no URL", Remedy: "write the URL that it asks, or take it out",
+			At: item.At, Severity: doc.Warning, Code: doc.Missing, Message: "this request has no URL", Remedy: "write the URL of the request, or remove it",
 		})
 		return
 	}

@@ -215,7 +215,7 @@ func TestResourceHeadings(t *testing.T) {
 		"HTML":                {"<html><body><h2>Thing [/x/{id}]</h2><h3>[GET]</h3><p>Gives one.</p></body></html>", "GET /x/{id}", ""},
 		"without an action":   {"# API\n\n## GET /y\n\n## [/x]\n\nNothing.\n\n## Notes\n", "GET /y", "The path /x has no method"},
 		"at the end":          {"# API\n\n## GET /y\n\n## [/x]\n", "GET /y", "The path /x has no method"},
-		"unsendable":          {"# API\n\n## GET /y\n\n## [/x]\n\n### Purge it [PURGE]\n", "GET /y", "PURGE is no method"},
+		"unsendable":          {"# API\n\n## GET /y\n\n## [/x]\n\n### Purge it [PURGE]\n", "GET /y", "PURGE is not a method"},
 		"a link, no resource": {"# API\n\n## See [/x](#x)\n\n### GET /y\n", "GET /y", ""},
 	} {
 		d := read(t, c.text)

@@ -27,7 +27,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	for _, n := range list {
 		if n.Kind != doc.Object {
 			problems = append(problems, doc.Problem{
-				At: n.At, Severity: doc.Error, Code: doc.WrongType, Message: "an operation is an object", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
+				At: n.At, Severity: doc.Error, Code: doc.WrongType, Message: "an operation must be an object", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
 			})
 			continue
 		}
@@ -40,7 +40,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 		}
 		if !patterns().sendableMethod.MatchString(method) {
 			problems = append(problems, doc.Problem{
-				At: n.Get("method").At, Severity: doc.Error, Code: doc.UnknownMethod, Message: method + " is no method", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
+				At: n.Get("method").At, Severity: doc.Error, Code: doc.UnknownMethod, Message: method + " is not a method", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
 			})
 			continue
 		}
@@ -54,7 +54,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 		r.base = base
 		if p := n.Get("parameters"); p != nil && p.Kind != doc.Array && p.Kind != doc.Null {
 			problems = append(problems, doc.Problem{
-				At: p.At, Severity: doc.Error, Code: doc.WrongType, Message: "parameters are a list", Remedy: `write [{"name": "id", "in": "path", "type": "integer"}]`,
+				At: p.At, Severity: doc.Error, Code: doc.WrongType, Message: "parameters must be a list", Remedy: `write [{"name": "id", "in": "path", "type": "integer"}]`,
 			})
 		}
 		for _, p := range n.List("parameters") {

@@ -96,7 +96,7 @@ func (u *unreadLines) reportLine(endpoint string, line int) {
 	u.reported[line] = true
 	u.problems = append(u.problems, doc.Problem{
 		At: doc.Position{File: u.in.Name, Line: int32(line), Column: 1}, Severity: doc.Warning, Code: doc.UnreadEndpoint, //nolint:gosec // at most 32 MB
-		Message: "This line names " + endpoint + ", and no tool is made of it.",
+		Message: "This line names " + endpoint + ", but becomes no tool.",
 		Remedy:  "If it is an endpoint, name it in a heading, a table, a list or at the beginning of a line of code.",
 	})
 }

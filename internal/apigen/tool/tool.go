@@ -172,7 +172,7 @@ func (b *builder) buildTool(op *doc.Operation) Tool {
 	// operations.
 	if why := op.SizeProblem(); why != "" {
 		b.problems = append(b.problems, doc.Problem{
-			At: op.At, Severity: doc.Error, Code: doc.TooLarge, OperationKey: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
+			At: op.At, Severity: doc.Error, Code: doc.TooLarge, OperationKey: op.Key, Message: "The operation is ignored. " + why, Remedy: "Remove parameters, or pass them in the body.",
 		})
 		// The operation is replaced by one without parameters, so that users
 		// still see it.
@@ -205,7 +205,7 @@ func (b *builder) buildTool(op *doc.Operation) Tool {
 	if t.Truncated {
 		b.problems = append(b.problems, doc.Problem{
 			At: op.At, Severity: doc.Hint, Code: doc.SchemaTruncated, OperationKey: op.Key,
-			Message: "The arguments are larger than a tool may be; optional parts are described less, and are still taken.",
+			Message: "The arguments are larger than the limit of a tool; optional parts have shorter descriptions, and are still accepted.",
 			Remedy:  "Nothing has to be done. A smaller request body in the document is easier for models.",
 		})
 	}

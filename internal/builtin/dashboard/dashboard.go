@@ -99,11 +99,11 @@ func (b *figureTool) showFigures(ctx context.Context, call *builtin.Call, in sho
 		in.Minutes = 5
 	}
 	if in.Minutes < 1 || in.Minutes > 60 {
-		return mcpapps.Reply[Figures]{}, errors.New("minutes is a number from 1 to 60")
+		return mcpapps.Reply[Figures]{}, errors.New("minutes must be a number from 1 to 60")
 	}
 	p := call.Principal()
 	if p == nil {
-		return mcpapps.Reply[Figures]{}, junctor.Errorf(junctor.CodeUnauthenticated, "the dashboard shows nothing to nobody")
+		return mcpapps.Reply[Figures]{}, junctor.Errorf(junctor.CodeUnauthenticated, "the dashboard requires a caller who is signed in")
 	}
 	servers, err := b.Source.Servers(ctx, p)
 	if err != nil {

@@ -54,7 +54,7 @@ func addResources(s *builtin.Server) error {
 		}, builtin.StaticBlob(logo)),
 		s.AddTemplate(builtin.Template{
 			URITemplate: "demo://greeting/{name}", Name: "greeting", Title: "Greeting",
-			Description: "A greeting for whoever is named.",
+			Description: "A greeting for the given name.",
 			MIMEType:    "text/plain", TTL: time.Hour, Public: true,
 			Complete: map[string]builtin.CompleteFunc{"name": builtin.OneOf(sampleNames()...)},
 		}, readGreeting),

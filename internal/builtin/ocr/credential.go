@@ -83,14 +83,14 @@ func parseCredentialJSON(text string, base *url.URL) (credential, error) {
 	case o.Type != "" && o.Type != "service_account":
 		return credential{}, errors.New(`its type must be "service_account": create a key for a service account in the Google Cloud console`)
 	case o.ClientEmail == "" || o.PrivateKey == "":
-		return credential{}, errors.New("client_email and private_key are missing: it must be the key file of a service account as Google made it")
+		return credential{}, errors.New("client_email and private_key are missing: use the unchanged key file of a service account")
 	}
 	if o.TokenURI == "" {
 		o.TokenURI = defaultTokenURI
 	}
 	u, err := url.Parse(o.TokenURI)
 	if err != nil || u.Hostname() == "" || u.User != nil || (u.Scheme != "https" && (u.Scheme != base.Scheme || u.Host != base.Host)) {
-		return credential{}, errors.New("its token_uri must be an https URL, as Google wrote it")
+		return credential{}, errors.New("its token_uri must be an https URL, unchanged from Google's key file")
 	}
 	return credential{account: &serviceAccount{
 		email: o.ClientEmail, keyID: o.PrivateKeyID, tokenURI: o.TokenURI,

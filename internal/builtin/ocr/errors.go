@@ -20,13 +20,13 @@ func newExchangeError(what string, err error) *junctor.Error {
 	var own *junctor.Error
 	switch {
 	case timedOut, errors.Is(err, context.DeadlineExceeded), junctor.CodeOf(err) == junctor.CodeTimeout:
-		return &junctor.Error{Code: junctor.CodeTimeout, Message: what + " did not come in time: try again, or use a smaller image", Cause: err}
+		return &junctor.Error{Code: junctor.CodeTimeout, Message: what + " did not arrive in time: try again, or use a smaller image", Cause: err}
 	case errors.Is(err, context.Canceled):
 		return junctor.AsError(context.Canceled)
 	case errors.As(err, &own):
-		return &junctor.Error{Code: own.Code, Message: what + " could not be got: " + own.Message, Cause: err}
+		return &junctor.Error{Code: own.Code, Message: what + " could not be fetched: " + own.Message, Cause: err}
 	}
-	return &junctor.Error{Code: junctor.CodeUpstream, Message: what + " could not be got: the connection failed or broke off; try again", Cause: err}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: what + " could not be fetched: the connection failed or was interrupted; try again", Cause: err}
 }
 
 // scrubText prepares a text from outside for a message: one line, limited in

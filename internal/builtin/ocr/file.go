@@ -18,7 +18,7 @@ import (
 // under the roots.
 func (im *imageLoader) readFile(path string) ([]byte, error) {
 	if len(im.roots) == 0 {
-		return nil, newArgumentError(junctor.CodeDenied, argImagePath, "no folder of this machine is open to this tool: give a data: URI or an https URL, or ask the operator to set ocr-roots")
+		return nil, newArgumentError(junctor.CodeDenied, argImagePath, "this tool may not read files of this machine: give a data: URI or an https URL, or ask the operator to set ocr-roots")
 	}
 	if strings.IndexByte(path, 0) >= 0 {
 		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "the path holds a zero byte")
@@ -128,7 +128,7 @@ func (im *imageLoader) newReadError(path string, err error) error {
 
 // newOutsideError is the error for a path outside the roots.
 func (im *imageLoader) newOutsideError(path string) error {
-	return newArgumentError(junctor.CodeDenied, argImagePath, quoteShort(path)+" does not lie, or a link in it does not lead, under a folder that is open to this tool; open are: "+strings.Join(im.roots, ", "))
+	return newArgumentError(junctor.CodeDenied, argImagePath, quoteShort(path)+" is not in a folder that this tool may read, or is a link that leads out of it; the folders are: "+strings.Join(im.roots, ", "))
 }
 
 // newFileTypeError is the error for a directory or a special file.

@@ -21,11 +21,11 @@ func checkKind(data []byte) error {
 	case len(data) == 0:
 		why = "it is empty"
 	case bytes.HasPrefix(data, []byte("%PDF-")):
-		why = "it is a PDF, and only images are read: turn its pages into PNG images first, for example with pdftoppm -png -r 300"
+		why = "PDF is not supported: convert its pages to PNG images first, for example with pdftoppm -png -r 300"
 	case isText(data):
-		why = "it holds text, not an image: nothing needs to be recognised in it"
+		why = "it is text, not an image: no text recognition is needed"
 	default:
-		why = "it is none of the kinds that are read: use PNG, JPEG, GIF, BMP, TIFF or WebP"
+		why = "its format is not supported: use PNG, JPEG, GIF, BMP, TIFF or WebP"
 	}
 	return newArgumentError(junctor.CodeInvalid, argImagePath, why)
 }

@@ -65,7 +65,7 @@ func decodeDataURI(uri string) ([]byte, error) {
 	}
 	data, err := base64.RawStdEncoding.DecodeString(body)
 	if err != nil {
-		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "the base64 of the data: URI is damaged; was it cut off?")
+		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "the base64 of the data: URI is damaged or incomplete")
 	}
 	return data, nil
 }
@@ -75,7 +75,7 @@ func decodeDataURI(uri string) ([]byte, error) {
 func (im *imageLoader) downloadImage(ctx context.Context, address string) ([]byte, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "this is not a URL with a host")
+		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "the URL has no host")
 	}
 	if u.User != nil {
 		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "the URL must not hold a user or password")
@@ -84,7 +84,7 @@ func (im *imageLoader) downloadImage(ctx context.Context, address string) ([]byt
 	u.Fragment, u.RawFragment = "", ""
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "this is not a URL that can be fetched")
+		return nil, newArgumentError(junctor.CodeInvalid, argImagePath, "the URL is invalid")
 	}
 	req.Header.Set("Accept", "image/*")
 	resp, err := im.client.Do(req)

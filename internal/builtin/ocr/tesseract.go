@@ -84,7 +84,7 @@ func (e *tesseractEngine) readImage(ctx context.Context, _ *builtin.Call, in tes
 	if res.Exit != 0 {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "tesseract failed to read an image",
 			slog.Int("exit", res.Exit), slog.String("stderr", scrubText(string(res.Stderr))))
-		return Text{}, junctor.Errorf(junctor.CodeUpstream, "tesseract cannot read this image: it is damaged, of an unusual kind, or too large when unpacked; save it anew as a PNG of at most 100 million pixels")
+		return Text{}, junctor.Errorf(junctor.CodeUpstream, "tesseract cannot read this image: it is damaged, of an unsupported kind, or too large when unpacked; save it as a PNG of at most 100 million pixels")
 	}
 	text, err := parseTSV(res.Stdout)
 	if err != nil {
@@ -105,7 +105,7 @@ func newEngineError(err error) error {
 	case junctor.CodeTimeout:
 		return &junctor.Error{Code: junctor.CodeTimeout, Message: "tesseract did not finish in time: use a smaller image, or cut it into parts", Cause: err}
 	case junctor.CodeTooLarge:
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "tesseract found more text than is taken at once: cut the image into parts", Cause: err}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "tesseract found more text than one call can return: cut the image into parts", Cause: err}
 	}
 	return err
 }

@@ -153,11 +153,11 @@ func (t *tokenCache) exchangeAssertion(ctx context.Context, a *serviceAccount) (
 	readable := json.Unmarshal(body, &answer) == nil // the error is dropped, since it would quote the token
 	switch {
 	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
-		return seal.Secret{}, 0, junctor.Errorf(junctor.CodeUpstream, "Google gives out no tokens at the moment (status %d): try again later", resp.StatusCode)
+		return seal.Secret{}, 0, junctor.Errorf(junctor.CodeUpstream, "Google issues no tokens at the moment (status %d): try again later", resp.StatusCode)
 	case resp.StatusCode != http.StatusOK:
 		return seal.Secret{}, 0, newRefusedAccountError(answer.Error, resp.StatusCode)
 	case !readable || answer.AccessToken == "":
-		return seal.Secret{}, 0, junctor.Errorf(junctor.CodeUpstream, "the token_uri of the service account answered something that is no token: check that it is as Google wrote it")
+		return seal.Secret{}, 0, junctor.Errorf(junctor.CodeUpstream, "the token_uri of the service account did not return a token: check that it is unchanged from Google's key file")
 	}
 	return seal.NewSecret(answer.AccessToken), time.Duration(min(max(answer.ExpiresIn, 0), 24*3600)) * time.Second, nil
 }
@@ -177,7 +177,7 @@ func newRefusedAccountError(reason string, status int) error {
 	if ok, _ := regexp.MatchString(`^[a-z_]{1,40}$`, reason); !ok {
 		reason = "status " + strconv.Itoa(status)
 	}
-	return junctor.Errorf(junctor.CodeUpstream, "Google does not accept this service account (%s): check that its key was not deleted or switched off, and that the clock of this machine is right", reason)
+	return junctor.Errorf(junctor.CodeUpstream, "Google does not accept this service account (%s): check that its key was not deleted or disabled, and that the clock of this machine is right", reason)
 }
 
 // malformedCredentialError is the error for a credential of the wrong form, as

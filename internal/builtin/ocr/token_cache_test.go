@@ -134,9 +134,9 @@ func TestTokenAnswers(t *testing.T) {
 		body   string
 		word   string
 	}{
-		"not JSON":   {200, `<html>CANARY`, "no token"},
-		"no token":   {200, `{"id_token":"CANARY"}`, "no token"},
-		"wrong type": {200, `{"access_token":{"CANARY":1}}`, "no token"},
+		"not JSON":   {200, `<html>CANARY`, "did not return a token"},
+		"no token":   {200, `{"id_token":"CANARY"}`, "did not return a token"},
+		"wrong type": {200, `{"access_token":{"CANARY":1}}`, "did not return a token"},
 		"talkative":  {400, `{"error":"CANARY in words"}`, "status 400"},
 		"named":      {401, `{"error":"invalid_client"}`, "invalid_client"},
 		"trouble":    {502, `CANARY`, "try again later"},

@@ -21,7 +21,7 @@ const (
 func parseTSV(tsv []byte) (Text, error) {
 	header, rows, _ := strings.Cut(strings.ToValidUTF8(string(tsv), "�"), "\n")
 	if !strings.HasPrefix(header, tsvHeader) {
-		return Text{}, errors.New("it does not begin with the names of its columns")
+		return Text{}, errors.New("the row with the names of the columns is missing")
 	}
 	var sure shareMean
 	var text strings.Builder
@@ -42,7 +42,7 @@ func parseTSV(tsv []byte) (Text, error) {
 		}
 		conf, err := strconv.ParseFloat(columns[10], 64)
 		if err != nil || math.IsNaN(conf) {
-			return Text{}, fmt.Errorf("row %d does not say how sure it is", n)
+			return Text{}, fmt.Errorf("row %d has no confidence", n)
 		}
 		// -1 means that tesseract has no confidence for the word.
 		if conf >= 0 {

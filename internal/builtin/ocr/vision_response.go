@@ -65,7 +65,7 @@ func (a *visionResponse) readText(secret string) (Text, error) {
 	}
 	var got annotateResponse
 	if json.Unmarshal(a.body, &got) != nil || len(got.Responses) == 0 {
-		return Text{}, junctor.Errorf(junctor.CodeUpstream, "the answer of Google Cloud Vision is not one to images:annotate: check that ocr-vision-url leads to Cloud Vision, and that nothing in between changes answers")
+		return Text{}, junctor.Errorf(junctor.CodeUpstream, "the answer of Google Cloud Vision is not a response of images:annotate: check that ocr-vision-url is the address of Cloud Vision, and that no proxy changes responses")
 	}
 	r := &got.Responses[0]
 	if r.Error != nil && r.Error.Code != 0 {
@@ -171,7 +171,7 @@ func (s *googleStatus) toError(code int, retryAfter, secret string) error {
 	case code == http.StatusUnauthorized, code == http.StatusBadRequest && strings.Contains(s.Message, "API key"):
 		return upstream("Google Cloud Vision does not accept the credential (status %d); check that the key is complete and not deleted", code)
 	case code == http.StatusForbidden:
-		return upstream("Google Cloud Vision does not let this credential in (status 403); check that the Vision API is switched on and billed in its project, and that the key may use it")
+		return upstream("Google Cloud Vision denies this credential access (status 403); check that the Vision API and billing are enabled in its project, and that the key may use it")
 	case code == http.StatusRequestEntityTooLarge, code == http.StatusBadRequest && strings.Contains(s.Message, "payload size exceeds"):
 		return newArgumentError(junctor.CodeTooLarge, argImagePath, "the image is too large for Google Cloud Vision: make it smaller; 300 dots per inch are enough for text")
 	case code == http.StatusBadRequest:
@@ -179,7 +179,7 @@ func (s *googleStatus) toError(code int, retryAfter, secret string) error {
 	case code == http.StatusGatewayTimeout:
 		return &junctor.Error{Code: junctor.CodeTimeout, Message: "Google Cloud Vision did not finish in time: try again, or use a smaller image"}
 	case code >= 500:
-		return upstream("Google Cloud Vision is in trouble (status %d); try again later", code)
+		return upstream("Google Cloud Vision reports an error of its own (status %d); try again later", code)
 	}
 	return upstream("Google Cloud Vision answered with status %d instead of text; check that ocr-vision-url leads to it", code)
 }

@@ -141,7 +141,7 @@ func TestVisionRefusals(t *testing.T) {
 		"quota, header":   {429, "7", `slow down`, junctor.CodeLimited, 7 * time.Second, "try again in 7s"},
 		"quota, unsaid":   {403, "soon", `{"error":{"status":"RESOURCE_EXHAUSTED"}}`, junctor.CodeLimited, time.Minute, "try again in 1m0s"},
 		"quota, per item": {200, "", `{"responses":[{"error":{"code":8,"message":"no more"}}]}`, junctor.CodeLimited, time.Minute, "no more"},
-		"switched off":    {403, "", `{"error":{"code":403,"message":"Cloud Vision API has not been used in project 1 before. Consumer '` + canaryKey + `'"}}`, "", 0, "switched on"},
+		"switched off":    {403, "", `{"error":{"code":403,"message":"Cloud Vision API has not been used in project 1 before. Consumer '` + canaryKey + `'"}}`, "", 0, "are enabled"},
 		"damaged image":   {200, "", `{"responses":[{"error":{"code":3,"message":"Bad image data."}}]}`, "", 0, "Bad image data."},
 		"payload":         {400, "", `{"error":{"code":400,"message":"Request payload size exceeds the limit: 41943040 bytes."}}`, junctor.CodeTooLarge, 0, "too large"},
 		"too large":       {413, "", ``, junctor.CodeTooLarge, 0, "too large"},
@@ -149,11 +149,11 @@ func TestVisionRefusals(t *testing.T) {
 		"trouble":         {503, "", `<html>` + canaryKey + `</html>`, "", 0, "status 503"},
 		"trouble, item":   {200, "", `{"responses":[{"error":{"code":13}}]}`, "", 0, "status 500"},
 		"not there":       {404, "", `nothing`, "", 0, "ocr-vision-url"},
-		"not JSON":        {200, "", `<html>` + canaryKey + `</html>`, "", 0, "not one to images:annotate"},
-		"cut off":         {200, "", usualAnswer[:200], "", 0, "not one to images:annotate"},
-		"no responses":    {200, "", `{"responses":[]}`, "", 0, "not one to images:annotate"},
-		"other JSON":      {200, "", `{"hello":"` + canaryKey + `"}`, "", 0, "not one to images:annotate"},
-		"wrong types":     {200, "", `{"responses":[{"fullTextAnnotation":{"text":["` + canaryKey + `"]}}]}`, "", 0, "not one to images:annotate"},
+		"not JSON":        {200, "", `<html>` + canaryKey + `</html>`, "", 0, "not a response of images:annotate"},
+		"cut off":         {200, "", usualAnswer[:200], "", 0, "not a response of images:annotate"},
+		"no responses":    {200, "", `{"responses":[]}`, "", 0, "not a response of images:annotate"},
+		"other JSON":      {200, "", `{"hello":"` + canaryKey + `"}`, "", 0, "not a response of images:annotate"},
+		"wrong types":     {200, "", `{"responses":[{"fullTextAnnotation":{"text":["` + canaryKey + `"]}}]}`, "", 0, "not a response of images:annotate"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestVisionTimesOut(t *testing.T) {
 
 	impatient := &http.Client{Timeout: 50 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err = newRig(t, Options{VisionURL: g.url, Client: impatient}).vision(dataURI, canaryKey)
-	wantFailed(t, res, err, "did not come in time")
+	wantFailed(t, res, err, "did not arrive in time")
 }
 
 func TestVisionUnreachable(t *testing.T) {

@@ -44,7 +44,7 @@ func (f *flow) chooseClient(ctx context.Context, target *loginTarget, in LoginRe
 }
 
 // checkPin returns a denied error if the operator's client would be used at another
-// issuer, or at a token endpoint of another origin, than before. Otherwise whoever
+// issuer, or at a token endpoint of another origin, than before. Otherwise anyone who
 // controls the metadata of the server or of its issuer could obtain the secret. If
 // the operator names the issuer (named), a pin to another issuer no longer applies.
 func (f *flow) checkPin(client string, pin Pin, at Endpoints, named bool) error {

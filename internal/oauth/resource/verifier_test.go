@@ -25,7 +25,7 @@ import (
 
 const both = "tools:read tools:call"
 
-// start starts an instance that takes tokens of a, and makes users of whoever
+// start starts an instance that takes tokens of a, and makes users of everyone who
 // has one.
 func start(t *testing.T, a *oauthserver.Server, more testkit.Settings) *testkit.Instance {
 	t.Helper()
@@ -199,7 +199,7 @@ func TestMissingScope(t *testing.T) {
 			`resource_metadata="` + i.URL + `/.well-known/oauth-protected-resource/mcp", scope="` + scopes + `"`
 	}
 	reads := mint(t, a, i, map[string]any{"scope": "tools:read other"})
-	const denied = `"error":{"code":-31001,"message":"this key or token lacks the scope tools:call; ask whoever issued it for one that has it","data":{"code":"denied"}}}`
+	const denied = `"error":{"code":-31001,"message":"this key or token lacks the scope tools:call; ask its issuer for one that has it","data":{"code":"denied"}}}`
 	for era, r := range map[string]testkit.Reply{
 		"modern": echo(t, i, "/mcp", reads), "legacy": legacyEcho(t, i, reads), "a stream": legacyEcho(t, i, reads, "Accept: text/event-stream, application/json"),
 	} {

@@ -44,7 +44,7 @@ type Server struct {
 	dir           string
 	bin           string
 	port          int
-	uid           uint32 // whose the server is; 0 is whoever runs the test
+	uid           uint32 // whose the server is; 0 is the user that runs the test
 	gid           uint32
 	cmd           *exec.Cmd
 	done          chan struct{} // closed when cmd has ended

@@ -81,6 +81,9 @@ func (dialect) Row() string { return "ctid" }
 // plan a join as a scan of the whole table.
 func (dialect) Among(rows string) string { return "ctid = ANY (ARRAY(" + rows + "))" }
 
+// UseIndex implements store.Dialect: the planner knows which index has the fewest rows.
+func (dialect) UseIndex(string) string { return "" }
+
 // Notify implements store.Dialect; Listen receives it.
 func (dialect) Notify() string { return "SELECT pg_notify('" + jobsChannel + "', '')" }
 

@@ -40,7 +40,7 @@ type Listener struct {
 // connection, Jobs and Changed("") are called, because anything may have happened before.
 func Listen(ctx context.Context, url string, l Listener) {
 	for ctx.Err() == nil {
-		_ = listenOnce(ctx, url, l) // whoever listens looks by itself as well
+		_ = listenOnce(ctx, url, l) // each listener looks by itself as well
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):

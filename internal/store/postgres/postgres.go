@@ -30,8 +30,10 @@ var migrations embed.FS
 // The maximum number of connections of a replica, for the store and for the call history.
 // By default a server accepts 100.
 const (
-	storeConns   = 12
-	historyConns = 3
+	storeConns = 12
+	// One for the writer, one for pruning, two for searches, and one for reads that
+	// must not wait for any of them.
+	historyConns = 5
 )
 
 // Settings of every connection, unless the URL has others. They are set by a statement and

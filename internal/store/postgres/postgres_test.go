@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A start that is given up does not wait for whoever holds the lock.
+// A start that is given up does not wait for the holder of the lock.
 func TestOpenGivenUp(t *testing.T) {
 	t.Parallel()
 	url := server.Database(t)

@@ -23,7 +23,7 @@ func RawHistory(ctx context.Context, url string) (*store.Raw, error) {
 
 // openRaw opens a database as store.Raw, and connects to it once to fail early.
 func openRaw(ctx context.Context, url string, schema store.Schema) (*store.Raw, error) {
-	// Whoever copies a database reads or writes it at the pace of the other side.
+	// A copy of a database reads or writes it at the pace of the other side.
 	db, err := openPool(url, historyConns, noTimeout)
 	if err != nil {
 		return nil, err

@@ -75,6 +75,10 @@ func (dialect) Row() string { return "rowid" }
 // Among implements store.Dialect.
 func (dialect) Among(rows string) string { return "rowid IN (" + rows + ")" }
 
+// UseIndex implements store.Dialect. Without statistics, SQLite prefers any index that has
+// the order to one that has few rows.
+func (dialect) UseIndex(name string) string { return " INDEXED BY " + name }
+
 // Notify implements store.Dialect: processes that share the file poll it.
 func (dialect) Notify() string { return "" }
 

@@ -28,9 +28,9 @@ func sharedTests() map[string]func(*trial) {
 				a, b = b, a
 			}
 		},
-		"shared/reopening keeps everything": reopening,
-		"shared/one admin, whoever sets it": oneAdmin,
-		"shared/what is removed stays away": staysAway,
+		"shared/reopening keeps everything":  reopening,
+		"shared/one admin, from any replica": oneAdmin,
+		"shared/what is removed stays away":  staysAway,
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *conn) huge() {
 }
 
 // shallow keeps the kernel from taking megabytes that the other side never reads:
-// that would cost the machine more than it costs whoever is tested.
+// that would cost the machine more than it costs the tested program.
 func (c *conn) shallow() { _ = c.client.SetWriteBuffer(64 << 10) }
 
 // headers writes a head that goes on for long.

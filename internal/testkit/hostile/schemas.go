@@ -1,4 +1,4 @@
-// Package hostile makes schemas and documents that try to exhaust whoever reads
+// Package hostile makes schemas and documents that try to exhaust a program that reads
 // them: each is small, and asks for much time or memory.
 package hostile
 

@@ -90,7 +90,7 @@ func Start(t testing.TB) *Server {
 	return a
 }
 
-// Person changes what is said of whoever comes next.
+// Person changes what is said of the next person.
 func (a *Server) Person(claims map[string]any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { get, type Page, query, type Schemas } from './client';
+import { get, getAll, type Page, query, type Schemas } from './client';
 
 // What is read of chains: how far, what registries said, and the agents there.
 
@@ -12,7 +12,7 @@ const live = 3_000;
 export const useChains = () =>
   useQuery({
     queryKey: ['chains'],
-    queryFn: ({ signal }) => get<Page<Chain>>('/chains', signal),
+    queryFn: ({ signal }) => getAll<Chain>('/chains', signal),
     select: (p) => p.items,
     refetchInterval: live,
   });
@@ -28,7 +28,7 @@ export const useChainEvents = (filter: { chain?: string; agent?: string; state?:
 export const useChainAgents = () =>
   useQuery({
     queryKey: ['chain-agents'],
-    queryFn: ({ signal }) => get<Page<ChainAgent>>('/chains/agents', signal),
+    queryFn: ({ signal }) => getAll<ChainAgent>('/chains/agents', signal),
     select: (p) => p.items,
     refetchInterval: live,
   });

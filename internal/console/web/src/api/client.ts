@@ -11,7 +11,8 @@ export type Call = Schemas['Call'];
 export type Agent = Schemas['Agent'];
 export type Key = Schemas['Key'];
 export type Me = Schemas['Me'];
-export type Page<T> = { items: T[]; next?: string };
+export type ListedServer = Schemas['ListedServer'];
+export type Page<T> = { items: T[]; next?: string; total?: number };
 
 // Failure is an answer that is an error, or no answer at all.
 export class Failure extends Error {
@@ -41,13 +42,15 @@ const base = '/api/v1';
 export interface Sending {
   signal?: AbortSignal | undefined;
   match?: string | undefined; // the updated_at of what is changed, as it was read
+  known?: string | undefined; // the ETag of an answer that is kept: without a change, the answer is 304
 }
 
 // ask sends one request. What changes something carries the header that no
 // other site can set.
-export async function ask(method: string, path: string, body?: unknown, { signal, match }: Sending = {}): Promise<Response> {
+export async function ask(method: string, path: string, body?: unknown, { signal, match, known }: Sending = {}): Promise<Response> {
   const headers: Record<string, string> = { 'X-Junctor-Console': '1' };
   if (match) headers['If-Match'] = `"${match}"`;
+  if (known) headers['If-None-Match'] = known;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   let res: Response;
   try {
@@ -59,7 +62,7 @@ export async function ask(method: string, path: string, body?: unknown, { signal
       `${method} ${path}`,
     );
   }
-  if (res.ok) return res;
+  if (res.ok || (known && res.status === 304)) return res;
   throw await failure(res, `${method} ${path}`);
 }
 
@@ -74,8 +77,40 @@ async function failure(res: Response, request: string): Promise<Failure> {
   return new Failure({ code: 'internal', status: res.status, detail: `The answer was ${res.status} ${res.statusText}.` }, request);
 }
 
+// Answers that may be asked for again, by their path: one that did not change is not sent
+// twice.
+const kept = new Map<string, { tag: string; answer: unknown }>();
+const mostKept = 40;
+
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await ask('GET', path, undefined, { signal })).json() as Promise<T>;
+  const before = kept.get(path);
+  const res = await ask('GET', path, undefined, { signal, known: before?.tag });
+  if (before && res.status === 304) return before.answer as T;
+  const answer = (await res.json()) as T;
+  // A strong tag is the version of an object, which is answered in full anyway.
+  const tag = res.headers.get('ETag');
+  kept.delete(path);
+  if (tag?.startsWith('W/')) {
+    kept.set(path, { tag, answer });
+    for (const oldest of kept.keys()) {
+      if (kept.size <= mostKept) break;
+      kept.delete(oldest);
+    }
+  }
+  return answer;
+}
+
+// getAll reads all pages of a list, for places that need every item at once.
+export async function getAll<T>(path: string, signal?: AbortSignal): Promise<Page<T>> {
+  const page = (cursor = '') => get<Page<T>>(path + query({ limit: 1000, cursor }).replace('?', path.includes('?') ? '&' : '?'), signal);
+  const all = await page();
+  const items = [...all.items];
+  for (let next = all.next; next; ) {
+    const more = await page(next);
+    items.push(...more.items);
+    next = more.next;
+  }
+  return { items, total: items.length };
 }
 
 export async function send<T = void>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, how?: Sending): Promise<T> {

@@ -6,15 +6,17 @@ import {
   type Call,
   Failure,
   get,
+  getAll,
   type Key,
+  type ListedServer,
   type Me,
   type Page,
   query,
   type Schemas,
-  type Server,
   type ServerDetail,
   type Tool,
 } from './client';
+import { pollEvery } from './live';
 
 export const client = new QueryClient({
   defaultOptions: {
@@ -27,7 +29,8 @@ export const client = new QueryClient({
   },
 });
 
-const live = 5_000;
+const live = pollEvery(5_000);
+const polled = 5_000; // what the stream does not name
 
 export const useMe = () => useQuery({ queryKey: ['me'], queryFn: ({ signal }) => get<Me>('/me', signal), staleTime: 60_000 });
 export const useVersion = () =>
@@ -40,7 +43,7 @@ export const useVersion = () =>
 export const useServers = () =>
   useQuery({
     queryKey: ['servers'],
-    queryFn: ({ signal }) => get<Page<Server>>('/servers', signal),
+    queryFn: ({ signal }) => getAll<ListedServer>('/servers', signal),
     refetchInterval: live,
     select: (p) => p.items,
   });
@@ -60,7 +63,7 @@ export const useOffer = (id: string, enabled = true) =>
 export const useTools = (server = '') =>
   useQuery({
     queryKey: ['tools', server],
-    queryFn: ({ signal }) => get<Page<Tool>>(`/tools${query({ server })}`, signal),
+    queryFn: ({ signal }) => getAll<Tool>(`/tools${query({ server })}`, signal),
     select: (p) => p.items,
     staleTime: 10_000,
   });
@@ -80,7 +83,7 @@ export const useToolChanges = (filter: { server?: string; tool?: string } = {}) 
 export const useApps = (enabled = true) =>
   useQuery({
     queryKey: ['apps'],
-    queryFn: ({ signal }) => get<Page<Schemas['App']>>('/apps', signal),
+    queryFn: ({ signal }) => getAll<Schemas['App']>('/apps', signal),
     select: (p) => p.items,
     staleTime: 10_000,
     enabled,
@@ -93,13 +96,13 @@ export const useApp = (name: string) =>
 export const useRoles = () =>
   useQuery({
     queryKey: ['roles'],
-    queryFn: ({ signal }) => get<Page<Schemas['RoleInfo']>>('/roles', signal),
+    queryFn: ({ signal }) => getAll<Schemas['RoleInfo']>('/roles', signal),
     select: (p) => p.items,
     staleTime: 60_000,
   });
 
 export const useAgents = (enabled = true) =>
-  useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => get<Page<Agent>>('/agents', signal), select: (p) => p.items, enabled });
+  useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => getAll<Agent>('/agents', signal), select: (p) => p.items, enabled });
 export const useAgent = (name: string) =>
   useQuery({
     queryKey: ['agents', name],
@@ -108,21 +111,13 @@ export const useAgent = (name: string) =>
 export const useAgentTools = (name: string) =>
   useQuery({
     queryKey: ['agents', name, 'tools'],
-    queryFn: ({ signal }) => get<Page<Tool>>(`/agents/${encodeURIComponent(name)}/tools`, signal),
+    queryFn: ({ signal }) => getAll<Tool>(`/agents/${encodeURIComponent(name)}/tools`, signal),
     select: (p) => p.items,
   });
 
 export const useKeys = (enabled = true) =>
-  useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => get<Page<Key>>('/keys', signal), select: (p) => p.items, enabled });
+  useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => getAll<Key>('/keys', signal), select: (p) => p.items, enabled });
 
-export const useRecentCalls = (enabled = true) =>
-  useQuery({
-    queryKey: ['calls', 'recent'],
-    queryFn: ({ signal }) => get<Page<Call>>('/calls?limit=1000', signal),
-    select: (p) => p.items,
-    enabled,
-    refetchInterval: live,
-  });
 export const useCall = (id: string) =>
   useQuery({
     queryKey: ['calls', id],
@@ -137,22 +132,22 @@ export const useServerLogin = (id: string, shared: boolean, enabled: boolean) =>
     queryFn: ({ signal }) => get<Schemas['ServerLogin']>(`/servers/${encodeURIComponent(id)}/login${shared ? '?shared=true' : ''}`, signal),
     enabled,
     // A login happens in another tab, in front of this one.
-    refetchInterval: live,
+    refetchInterval: polled,
     refetchIntervalInBackground: true,
   });
 export const useTraces = (id: string, enabled: boolean) =>
   useQuery({
     queryKey: ['servers', id, 'traces'],
-    queryFn: ({ signal }) => get<Page<Schemas['Trace']>>(`/servers/${encodeURIComponent(id)}/traces`, signal),
+    queryFn: ({ signal }) => getAll<Schemas['Trace']>(`/servers/${encodeURIComponent(id)}/traces`, signal),
     select: (p) => p.items,
     enabled,
-    refetchInterval: live,
+    refetchInterval: polled,
     refetchIntervalInBackground: true,
   });
 export const useMyCredentials = (enabled: boolean) =>
   useQuery({
     queryKey: ['credentials'],
-    queryFn: ({ signal }) => get<Page<Schemas['MyCredential']>>('/me/credentials', signal),
+    queryFn: ({ signal }) => getAll<Schemas['MyCredential']>('/me/credentials', signal),
     select: (p) => p.items,
     enabled,
   });
@@ -162,18 +157,18 @@ export const useMyCredentials = (enabled: boolean) =>
 export const usePacks = () =>
   useQuery({
     queryKey: ['packs'],
-    queryFn: ({ signal }) => get<Page<Schemas['PackPlan']>>('/packs', signal),
+    queryFn: ({ signal }) => getAll<Schemas['PackPlan']>('/packs', signal),
     select: (p) => p.items,
     staleTime: 30_000,
   });
 
-// useWho gives a name for whoever made a call: people are known by id there,
+// useWho gives a name for the caller of a call: people are known by id there,
 // and only admins are told of others.
 export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => string {
   const me = useMe().data;
   const users = useQuery({
     queryKey: ['users'],
-    queryFn: ({ signal }) => get<Page<Schemas['User']>>('/users', signal),
+    queryFn: ({ signal }) => getAll<Schemas['User']>('/users', signal),
     select: (p) => p.items,
     enabled: me?.scopes.includes('admin') ?? false,
     staleTime: 60_000,

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { get, type Page, query, type Schemas } from './client';
+import { get, getAll, type Page, query, type Schemas } from './client';
 
 // What happens elsewhere, and what follows from it: events, the triggers that
 // they fire, the deliveries that these lead to, and where those go.
@@ -47,7 +47,7 @@ export const useDelivery = (id: string) =>
 const useList = <T>(name: string, path: string, refetchInterval: number | false = false, enabled = true) =>
   useQuery({
     queryKey: [name],
-    queryFn: ({ signal }) => get<Page<T>>(path, signal),
+    queryFn: ({ signal }) => getAll<T>(path, signal),
     select: (p) => p.items,
     refetchInterval,
     enabled,

@@ -1,8 +1,11 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { type Call, get, onEnded, type Page } from './client';
+import { client } from './data';
+import { isOf, setStreaming } from './live';
 
 // The newest calls, kept up to date while somebody looks. They are one list for
-// the whole page, so that a screen that comes back finds it as it was.
+// the whole page, so that a screen that comes back finds it as it was. The same stream names
+// lists that have changed; on screens without calls it has only those notices.
 
 export interface Feed {
   calls: readonly Call[]; // newest first
@@ -32,8 +35,11 @@ export function merge(now: readonly Call[], news: readonly Call[], limit = most)
 
 let feed: Feed = { calls: [], live: false, loaded: false, missed: 0, error: null };
 const listeners = new Set<() => void>();
-let users = 0;
+let callUsers = 0; // screens that show calls
+let pages = 0; // pages that are open, whatever they show
 let source: EventSource | undefined;
+let withCalls = false; // what source was opened for
+let lost = false; // the stream was away for a while, so that notices may have been missed
 
 function set(change: Partial<Feed>) {
   feed = { ...feed, ...change };
@@ -49,46 +55,77 @@ async function load() {
   }
 }
 
-function open() {
-  source = new EventSource('/api/v1/calls/tail');
+// refetch reads lists again that somebody looks at.
+const refetch = (lists: readonly string[]) => void client.invalidateQueries({ predicate: (q) => isOf(q.queryKey[0], lists) });
+
+function open(calls: boolean) {
+  withCalls = calls;
+  source = new EventSource(`/api/v1/calls/tail${calls ? '' : '?calls=false'}`);
   source.onopen = () => {
+    setStreaming(true);
+    if (lost) refetch(['*']);
+    lost = false;
+    if (!calls) return;
     set({ live: true });
     void load(); // and with it what was missed in between
   };
   source.onerror = () => {
     set({ live: false });
+    setStreaming(false);
+    if (!lost) refetch(['servers']); // a query sees its new interval when it is read
+    lost = true;
     if (source?.readyState === EventSource.CLOSED) {
       close();
-      if (users > 0) {
-        void load(); // says why
-        setTimeout(() => users > 0 && !source && seen() && open(), 3000);
-      }
+      if (callUsers > 0) void load(); // says why
+      setTimeout(settle, 3000);
     }
   };
   source.addEventListener('calls', (e) => {
     const part = JSON.parse((e as MessageEvent<string>).data) as { calls: Call[]; missed?: number };
     if (part.calls.length > 0 || part.missed) set({ calls: merge(feed.calls, part.calls), missed: feed.missed + (part.missed ?? 0) });
   });
+  source.addEventListener('changed', (e) => refetch((JSON.parse((e as MessageEvent<string>).data) as { lists: string[] }).lists));
+  let first = true;
+  source.addEventListener('attention', () => {
+    if (!first) refetch(['attention', 'servers']); // the first one says how it is, not that it changed
+    first = false;
+  });
 }
 
 function close() {
   source?.close();
   source = undefined;
+  setStreaming(false);
 }
 onEnded(close);
 
 // A page that nobody sees holds no stream: a browser has six connections for a
 // host, and what was missed is loaded when the page is looked at again.
 const seen = () => document.visibilityState === 'visible';
-if (typeof document !== 'undefined')
-  document.addEventListener('visibilitychange', () => {
-    if (seen()) {
-      if (users > 0 && !source) open();
-      return;
-    }
-    close();
-    set({ live: false });
-  });
+
+// settle opens or closes the stream, as what is shown requires.
+function settle() {
+  const wanted = seen() && pages + callUsers > 0;
+  if (wanted && source && withCalls === callUsers > 0) return;
+  close();
+  lost ||= !wanted;
+  if (!wanted || callUsers === 0) set({ live: false });
+  if (wanted) open(callUsers > 0);
+}
+if (typeof document !== 'undefined') document.addEventListener('visibilitychange', settle);
+
+// useChanges keeps lists up to date while a page is open.
+export function useChanges(wanted: boolean): void {
+  useEffect(() => {
+    if (!wanted) return;
+    pages++;
+    settle();
+    return () => {
+      pages--;
+      setTimeout(settle, 1000);
+    };
+  }, [wanted]);
+}
 
 const subscribe = (l: () => void) => {
   listeners.add(l);
@@ -98,12 +135,11 @@ const subscribe = (l: () => void) => {
 export function useFeed(wanted = true): Feed {
   useEffect(() => {
     if (!wanted) return;
-    users++;
-    if (!source && seen()) open();
+    callUsers++;
+    settle();
     return () => {
-      users--;
-      // The next screen may want it too.
-      setTimeout(() => users === 0 && close(), 1000);
+      callUsers--;
+      setTimeout(settle, 1000); // the next screen may want it too
     };
   }, [wanted]);
   return useSyncExternalStore(subscribe, () => feed);

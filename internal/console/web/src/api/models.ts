@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { get, type Page, type Schemas, send } from './client';
+import { getAll, type Schemas, send } from './client';
 
 // Models, as the API has them. A key is sealed where it is given, and never
 // comes back.
@@ -12,7 +12,7 @@ export type Brain = Schemas['Brain'];
 const at = (name: string) => `/models/${encodeURIComponent(name)}`;
 
 export const useModels = (enabled = true) =>
-  useQuery({ queryKey: ['models'], queryFn: ({ signal }) => get<Page<Model>>('/models', signal), select: (p) => p.items, enabled });
+  useQuery({ queryKey: ['models'], queryFn: ({ signal }) => getAll<Model>('/models', signal), select: (p) => p.items, enabled });
 export const addModel = (m: NewModel) => send<Model>('POST', '/models', m);
 export const removeModel = (name: string) => send('DELETE', at(name));
 export const testModel = (name: string) => send<Schemas['ModelTest']>('POST', `${at(name)}/test`);

@@ -3,7 +3,7 @@ import type { RoomEvent } from '../screens/chat/agui';
 import type { Message } from '../screens/chat/room';
 import type { SurfaceAction } from '../surface/actions';
 import type { Problem } from '../surface/tree';
-import { ask, Failure, get, type Page, query, type Schemas, send } from './client';
+import { ask, Failure, get, getAll, type Page, query, type Schemas, send } from './client';
 import { stream } from './stream';
 
 // Rooms, as the API has them.
@@ -25,7 +25,7 @@ const at = (id: string) => `/rooms/${encodeURIComponent(id)}`;
 export const useRooms = (enabled = true) =>
   useQuery({
     queryKey: ['rooms'],
-    queryFn: ({ signal }) => get<Page<Schemas['Room']>>('/rooms', signal),
+    queryFn: ({ signal }) => getAll<Schemas['Room']>('/rooms', signal),
     select: (p) => p.items,
     refetchInterval: 15_000,
     enabled,
@@ -41,7 +41,7 @@ export const useInPlay = (id: string) =>
 export const useApprovals = (id: string) =>
   useQuery({
     queryKey: ['rooms', id, 'approvals'],
-    queryFn: ({ signal }) => get<Page<Approval>>(`${at(id)}/approvals`, signal),
+    queryFn: ({ signal }) => getAll<Approval>(`${at(id)}/approvals`, signal),
     select: (p) => p.items,
   });
 

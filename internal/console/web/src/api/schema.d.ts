@@ -221,6 +221,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what needs attention, and what to do about it
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["list-attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit/export": {
         parameters: {
             query?: never;
@@ -3053,7 +3073,7 @@ export interface components {
              */
             from: string;
             /** @description The series with the most calls. */
-            series: components["schemas"]["Line"][];
+            series: components["schemas"]["Series"][];
             /**
              * Format: int64
              * @description Length of a step, in seconds.
@@ -3274,6 +3294,72 @@ export interface components {
              * @description Duration in nanoseconds.
              */
             took_ns: number;
+        };
+        AttentionCounts: {
+            /** Format: int64 */
+            critical: number;
+            /** Format: int64 */
+            info: number;
+            /** Format: int64 */
+            warning: number;
+        };
+        AttentionItem: {
+            /** @description What to do if the command alone does not solve it. */
+            advice?: string;
+            /** @description A command that shows or solves the problem. */
+            command: string;
+            /** @description The path of the page of the console that shows the object. */
+            console: string;
+            /** @description The ID of the item. It stays the same until the item is cleared, on all replicas and after restarts. */
+            id: string;
+            /** @description Whether the item concerns the whole instance, and not one tenant. Only admins of the tenant default see such items. */
+            instance?: boolean;
+            /**
+             * @description What the item is about.
+             * @enum {string}
+             */
+            kind: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "redis" | "replica" | "server" | "settings" | "tools";
+            /** @description The thing that needs attention. */
+            object: components["schemas"]["AttentionObject"];
+            /** @description What is wrong. */
+            problem: string;
+            /** @description The replica that has the problem, if it concerns one replica only. */
+            replica?: string;
+            /**
+             * @description How urgent it is: critical if something does not work or stops within hours, warning if it stops within days or waits for a person, info for a change.
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * Format: date-time
+             * @description Since when it needs attention.
+             */
+            since: string;
+        };
+        AttentionList: {
+            /**
+             * Format: date-time
+             * @description When servers, deliveries, keys and approvals were last checked.
+             */
+            checked_at?: string;
+            /** @description Numbers of all items that the caller may see, whatever the filters. */
+            counts: components["schemas"]["AttentionCounts"];
+            /** @description Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked. */
+            healthy: boolean;
+            items: components["schemas"]["AttentionItem"][];
+            /**
+             * Format: int64
+             * @description Number of items that match, also of those beyond limit.
+             */
+            total: number;
+        };
+        AttentionObject: {
+            /** @description ID of the object, as its own routes have it. */
+            id: string;
+            /** @description Kind of the object, such as server, key, room or trigger. */
+            kind: string;
+            /** @description Name for people. */
+            name: string;
         };
         Auth: {
             /** @description Audience of the new token, for token-exchange. */
@@ -4122,15 +4208,97 @@ export interface components {
             /** Format: double */
             per_second?: number;
         };
-        Line: {
-            /** @description The first key of the series: a server, an agent, a user, an issuer or an entry point. */
-            first: string;
-            /** @description The numbers of each step that had calls. */
-            points?: components["schemas"]["Point"][] | null;
-            /** @description The second key: a tool, or the subject of a caller. */
-            second?: string;
-            /** @description The numbers of the whole period. */
-            total: components["schemas"]["Numbers"];
+        ListedServer: {
+            api?: components["schemas"]["API"];
+            /** @description Authentication of Junctor at the server. */
+            auth?: components["schemas"]["Auth"];
+            /** @description Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off. */
+            believe_annotations?: boolean;
+            /**
+             * @description Maximum time of a call without a response or progress notification, such as 5m. By default --call-timeout of the instance.
+             * @example 5m
+             */
+            call_timeout?: string;
+            /**
+             * @description Maximum total time of a call, including progress, such as 1h. By default --call-timeout-max of the instance.
+             * @example 5m
+             */
+            call_timeout_max?: string;
+            /** @description Program and arguments, for stdio; they are not passed through a shell. Only the operator can set them, or an admin if Junctor runs with --allow-commands. Words that look like secrets are shown as ***; if sent back, *** keeps the stored words. */
+            command?: string[];
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * @description Credentials for calls: shared (the server's own) or per-user (those of each user; the server's own are used only to list tools, resources and prompts).
+             * @enum {string}
+             */
+            credentials?: "shared" | "per-user";
+            /** @description Working directory of a command. */
+            cwd?: string;
+            declared?: string;
+            discovered?: string;
+            /** @description Environment variables of a command. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description Headers of every request to the server. Values are stored encrypted, like credentials; *** keeps the stored value. */
+            headers?: {
+                [key: string]: string;
+            };
+            /**
+             * @description Replicas that run a command: each (every replica) or one (the other replicas forward calls to it). By default each.
+             * @enum {string}
+             */
+            home?: "each" | "one";
+            id: string;
+            /**
+             * @description Sharing of connections to the server: shared (one for all), session (one for each client) or user (one for each key).
+             * @enum {string}
+             */
+            isolation?: "shared" | "session" | "user";
+            last_error?: string;
+            /**
+             * Format: int64
+             * @description Maximum number of connections, or of processes of a command, at a time. 0 is the default: 128 connections, 16 shared processes, or 64 processes that are not shared.
+             */
+            max_sessions?: number;
+            /** @enum {string} */
+            mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            overrides?: {
+                [key: string]: components["schemas"]["Override"];
+            };
+            owner?: string;
+            private?: boolean;
+            restricted?: boolean;
+            /** @enum {string} */
+            state: "active" | "inactive" | "error";
+            title?: string;
+            /**
+             * Format: int64
+             * @description Estimated number of tokens that the definitions of these tools use in a model's context.
+             */
+            tokens: number;
+            /**
+             * Format: int64
+             * @description Number of tools that the caller sees.
+             */
+            tools: number;
+            /**
+             * @description Transport to the server: http (Streamable HTTP), sse (HTTP+SSE of 2024-11-05) or stdio (a command). By default http for a URL, and stdio for a command.
+             * @enum {string}
+             */
+            transport?: "http" | "sse" | "stdio";
+            /** Format: date-time */
+            updated_at: string;
+            updated_by?: string;
+            /** @description URL of the server, for http and sse. Its query is stored encrypted, like a credential. */
+            url?: string;
+            /**
+             * @description Generated App views for the results of tools without an App: on or off. By default on; off for built-in servers.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         Login: {
             /** Format: date-time */
@@ -4567,7 +4735,7 @@ export interface components {
             bytes_out: number;
             /**
              * Format: int64
-             * @description All calls that ended or were rejected.
+             * @description All calls that ended or were refused.
              */
             calls: number;
             /**
@@ -4692,211 +4860,505 @@ export interface components {
             items: components["schemas"]["Agent"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageAgentEndpoint: {
             items: components["schemas"]["AgentEndpoint"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageAgentTools: {
             items: components["schemas"]["AgentTools"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageApp: {
             items: components["schemas"]["App"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageCall: {
             items: components["schemas"]["Call"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageCallApproval: {
             items: components["schemas"]["CallApproval"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageChainAgent: {
             items: components["schemas"]["ChainAgent"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageChainEvent: {
             items: components["schemas"]["ChainEvent"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageChainStatus: {
             items: components["schemas"]["ChainStatus"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageComponentCatalog: {
             items: components["schemas"]["ComponentCatalog"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageConsent: {
             items: components["schemas"]["Consent"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageDelivery: {
             items: components["schemas"]["Delivery"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageEntry: {
             items: components["schemas"]["Entry"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageEvent: {
             items: components["schemas"]["Event"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageKey: {
             items: components["schemas"]["Key"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageLane: {
             items: components["schemas"]["Lane"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
+        };
+        PageListedServer: {
+            items: components["schemas"]["ListedServer"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageLogin: {
             items: components["schemas"]["Login"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageMessage: {
             items: components["schemas"]["Message"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageModel: {
             items: components["schemas"]["Model"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageMyCredential: {
             items: components["schemas"]["MyCredential"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PagePackPlan: {
             items: components["schemas"]["PackPlan"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageRoleInfo: {
             items: components["schemas"]["RoleInfo"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageRoom: {
             items: components["schemas"]["Room"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageSchedule: {
             items: components["schemas"]["Schedule"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageSecretInfo: {
             items: components["schemas"]["SecretInfo"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
-        };
-        PageServer: {
-            items: components["schemas"]["Server"][];
-            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
-            next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageServerHealth: {
             items: components["schemas"]["ServerHealth"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageSetting: {
             items: components["schemas"]["Setting"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageSource: {
             items: components["schemas"]["Source"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageTenant: {
             items: components["schemas"]["Tenant"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageTime: {
             items: string[];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageTool: {
             items: components["schemas"]["Tool"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageToolChange: {
             items: components["schemas"]["ToolChange"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageToolSuggestion: {
             items: components["schemas"]["ToolSuggestion"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageTrace: {
             items: components["schemas"]["Trace"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageTrigger: {
             items: components["schemas"]["Trigger"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageUsage: {
             items: components["schemas"]["Usage"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageUser: {
             items: components["schemas"]["User"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageView: {
             items: components["schemas"]["View"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageViewEntry: {
             items: components["schemas"]["ViewEntry"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageViewMail: {
             items: components["schemas"]["ViewMail"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PageViewTool: {
             items: components["schemas"]["ViewTool"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
         };
         PlannedAgent: {
             /** @description ID on this instance. */
@@ -4949,7 +5411,7 @@ export interface components {
             bytes_out: number;
             /**
              * Format: int64
-             * @description All calls that ended or were rejected.
+             * @description All calls that ended or were refused.
              */
             calls: number;
             /**
@@ -5420,6 +5882,16 @@ export interface components {
             owner: string;
             /** Format: date-time */
             updated_at: string;
+        };
+        Series: {
+            /** @description The first key of the series: a server, an agent, a user, an issuer or an entry point. */
+            first: string;
+            /** @description The numbers of each step that had calls. */
+            points?: components["schemas"]["Point"][] | null;
+            /** @description The second key: a tool, or the subject of a caller. */
+            second?: string;
+            /** @description The numbers of the whole period. */
+            total: components["schemas"]["Numbers"];
         };
         Server: {
             api?: components["schemas"]["API"];
@@ -6469,6 +6941,14 @@ export interface operations {
     "list-agent-tokens": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-updated_at" | "updated_at" | "created_at" | "-created_at" | "agent" | "-agent" | "url" | "-url";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only endpoints of this agent. */
                 agent?: string;
             };
@@ -6573,7 +7053,16 @@ export interface operations {
     };
     "list-agents": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "role" | "-role" | "tier" | "-tier" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6777,7 +7266,16 @@ export interface operations {
     };
     "list-agent-tools": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path: {
                 /** @description The agent's name. */
@@ -6842,7 +7340,16 @@ export interface operations {
     };
     "list-apps": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "server" | "-server";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6955,6 +7462,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-attention": {
+        parameters: {
+            query?: {
+                /** @description Only items of this severity. */
+                severity?: "critical" | "warning" | "info";
+                /** @description Only items of this kind. */
+                kind?: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "redis" | "replica" | "server" | "settings" | "tools";
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
             };
             /** @description Error */
             default: {
@@ -7221,7 +7764,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events named calls, each with a TailPart. The stream ends when the caller may no longer read calls. */
+            /** @description Events named calls, each with a TailPart, and events named attention, each with an AttentionList of at most 50 items: at the beginning and after each change. The stream ends when the caller may no longer read calls. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7275,7 +7818,16 @@ export interface operations {
     };
     "list-chains": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "lag" | "-lag";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7304,7 +7856,16 @@ export interface operations {
     };
     "list-chain-agents": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "agent" | "-agent" | "name" | "-name" | "endpoint" | "-endpoint" | "discovered_at" | "-discovered_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7467,7 +8028,16 @@ export interface operations {
     };
     "list-component-catalogs": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7600,6 +8170,14 @@ export interface operations {
     "list-consents": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_used_at" | "-last_used_at" | "client_name" | "-client_name";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only the consents of this user, by id or name. */
                 user?: string;
             };
@@ -7776,7 +8354,16 @@ export interface operations {
     };
     "list-endpoints": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "endpoint" | "-endpoint" | "state" | "-state" | "deliveries" | "-deliveries" | "changed_at" | "-changed_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8036,7 +8623,20 @@ export interface operations {
     };
     "list-keys": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "created_at" | "-created_at" | "name" | "-name" | "user" | "-user" | "agent" | "-agent" | "expires_at" | "-expires_at" | "last_used_at" | "-last_used_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+                /** @description Only the keys of this user, by id. */
+                user?: string;
+                /** @description Only the keys of this agent. */
+                agent?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8233,6 +8833,14 @@ export interface operations {
     "list-logins": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "created_at" | "-created_at" | "expires_at" | "-expires_at" | "last_used_at" | "-last_used_at" | "user" | "-user";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only the logins of this user, by id or name. */
                 user?: string;
             };
@@ -8323,7 +8931,16 @@ export interface operations {
     };
     "list-my-credentials": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "server" | "-server" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8466,7 +9083,16 @@ export interface operations {
     };
     "list-models": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "kind" | "-kind" | "model" | "-model" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8695,7 +9321,16 @@ export interface operations {
     };
     "list-packs": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "id" | "-id" | "title" | "-title";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8828,7 +9463,16 @@ export interface operations {
     };
     "list-roles": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "own" | "-own" | "name" | "-name";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8919,7 +9563,16 @@ export interface operations {
     };
     "list-rooms": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9086,7 +9739,16 @@ export interface operations {
     };
     "list-room-approvals": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "at" | "-at" | "agent" | "-agent";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path: {
                 /** @description The room's id. */
@@ -9366,7 +10028,16 @@ export interface operations {
     };
     "list-room-tools": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "agent" | "-agent";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path: {
                 /** @description The room's id. */
@@ -9431,7 +10102,16 @@ export interface operations {
     };
     "list-schedules": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "type" | "-type" | "next_at" | "-next_at" | "last_at" | "-last_at" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9566,6 +10246,14 @@ export interface operations {
     "list-secrets": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "owner" | "-owner" | "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only the secrets of this owner. */
                 owner?: string;
             };
@@ -9731,6 +10419,14 @@ export interface operations {
     "list-server-health": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "server" | "-server" | "state" | "-state" | "tools" | "-tools" | "tokens" | "-tokens";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only this server. */
                 server?: string;
             };
@@ -9762,7 +10458,20 @@ export interface operations {
     };
     "list-servers": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "id" | "-id" | "title" | "-title" | "mode" | "-mode" | "state" | "-state" | "tools" | "-tools" | "tokens" | "-tokens" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+                /** @description Only servers of this mode. */
+                mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
+                /** @description Only servers in this state. */
+                state?: "active" | "inactive" | "error";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -9775,7 +10484,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageServer"];
+                    "application/json": components["schemas"]["PageListedServer"];
                 };
             };
             /** @description Error */
@@ -10498,7 +11207,16 @@ export interface operations {
     };
     "list-suggestions": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "tool" | "-tool" | "made_at" | "-made_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path: {
                 /** @description The server's id. */
@@ -10738,7 +11456,16 @@ export interface operations {
     };
     "list-server-traces": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-at" | "at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path: {
                 /** @description The server's id. */
@@ -10802,7 +11529,16 @@ export interface operations {
     };
     "list-settings": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "source" | "-source";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10860,7 +11596,16 @@ export interface operations {
     };
     "list-sources": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "id" | "-id" | "title" | "-title" | "style" | "-style" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11026,7 +11771,16 @@ export interface operations {
     };
     "list-tenants": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11121,10 +11875,16 @@ export interface operations {
     "list-tools": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only the tools of this server. */
                 server?: string;
-                /** @description Only tools with all words of this text in their name, title or description. */
-                q?: string;
                 /** @description Only tools for this role and tools for all roles. */
                 role?: string;
             };
@@ -11344,7 +12104,16 @@ export interface operations {
     };
     "list-triggers": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "source" | "-source" | "type" | "-type" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11407,7 +12176,16 @@ export interface operations {
     };
     "list-ready-triggers": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "title" | "-title" | "source" | "-source" | "type" | "-type" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11620,7 +12398,18 @@ export interface operations {
     };
     "list-users": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name" | "role" | "-role" | "tier" | "-tier" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+                /** @description Only users with this role. */
+                role?: "admin" | "developer" | "viewer";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11884,7 +12673,16 @@ export interface operations {
     };
     "list-views": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "opened_at" | "-opened_at" | "name" | "-name";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -12082,6 +12880,14 @@ export interface operations {
     "get-view-log": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "seq" | "-seq";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only entries after the entry with this seq. */
                 after?: number;
             };
@@ -12186,7 +12992,16 @@ export interface operations {
     };
     "list-view-tools": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "name" | "-name";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+            };
             header?: never;
             path: {
                 /** @description ID of the App view. */

@@ -42,7 +42,7 @@ const Settings = lazy(() => import('../screens/Settings'));
 export function App() {
   const me = useMe();
   if (me.isPending) return <Loading page />;
-  // Whoever is not signed in is on the way to the sign-in page: see Session.
+  // A user who is not signed in is on the way to the sign-in page: see Session.
   if (me.error)
     return (
       <Session first>

@@ -1,9 +1,10 @@
 import { Modal, TextInput, useMantineColorScheme } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { ArrowRight, Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, Wrench } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { Me } from '../api/client';
-import { useAgents, useServers, useTools } from '../api/data';
+import type { Agent, ListedServer, Me, Tool } from '../api/client';
+import { useFirst } from '../api/lists';
 import { matches } from '../parts/search';
 import { places } from './navigation';
 import { can } from './permissions';
@@ -17,6 +18,7 @@ interface Entry {
 }
 
 const most = 40;
+const found = 20; // of each kind
 
 export function Palette({ me, opened, close }: { me: Me; opened: boolean; close: () => void }) {
   return (
@@ -42,9 +44,13 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const list = useRef<HTMLDivElement>(null);
-  const servers = useServers();
-  const tools = useTools();
-  const agents = useAgents(can(me, 'tools:read'));
+  // The server searches; the words are matched again below, since its answer may be to the
+  // letters before.
+  const [asked] = useDebouncedValue(text, 120);
+  const reads = can(me, 'tools:read');
+  const servers = useFirst<ListedServer>('/servers', { q: asked }, found, reads);
+  const agents = useFirst<Agent>('/agents', { q: asked }, found, reads);
+  const tools = useFirst<Tool>('/tools', { q: asked }, found);
 
   const entries = useMemo(() => {
     const to = (path: string) => () => navigate(path);
@@ -71,11 +77,17 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
       { key: 'dark', icon: <Moon size={15} />, name: 'Dark theme', about: '', go: () => setColorScheme('dark') },
       { key: 'light', icon: <Sun size={15} />, name: 'Light theme', about: '', go: () => setColorScheme('light') },
     );
-    for (const s of servers.data ?? [])
-      all.push({ key: `s ${s.id}`, icon: <ServerIcon size={15} />, name: s.id, about: `server · ${s.state}`, go: to(`/servers/${s.id}`) });
-    for (const a of agents.data ?? [])
+    for (const s of servers.data?.items ?? [])
+      all.push({
+        key: `s ${s.id}`,
+        icon: <ServerIcon size={15} />,
+        name: s.id,
+        about: `server · ${s.title || s.state}`,
+        go: to(`/servers/${s.id}`),
+      });
+    for (const a of agents.data?.items ?? [])
       all.push({ key: `a ${a.name}`, icon: <Bot size={15} />, name: a.name, about: `agent · ${a.role}`, go: to(`/agents/${a.name}`) });
-    for (const t of tools.data ?? []) {
+    for (const t of tools.data?.items ?? []) {
       all.push({
         key: `t ${t.exposed}`,
         icon: <Wrench size={15} />,
@@ -93,8 +105,8 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
         });
     }
     // What is called so comes before what only speaks of it.
-    const found = all.filter((e) => matches(text, e.name, e.about));
-    return [...found.filter((e) => matches(text, e.name)), ...found.filter((e) => !matches(text, e.name))].slice(0, most);
+    const fit = all.filter((e) => matches(text, e.name, e.about));
+    return [...fit.filter((e) => matches(text, e.name)), ...fit.filter((e) => !matches(text, e.name))].slice(0, most);
   }, [me, servers.data, tools.data, agents.data, text, navigate, setColorScheme]);
 
   useEffect(() => {

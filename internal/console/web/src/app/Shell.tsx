@@ -4,7 +4,9 @@ import { Check, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'luc
 import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/client';
-import { useServers, useTools, useVersion } from '../api/data';
+import { useVersion } from '../api/data';
+import { useTotal } from '../api/lists';
+import { useChanges } from '../api/feed';
 import { grouped, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
@@ -24,6 +26,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [menu, { open: openMenu, close: closeMenu }] = useDisclosure();
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [location] = useLocation();
+  useChanges(can(me, 'audit:read'));
   useHotkeys([['mod+K', openPalette]], []);
 
   useEffect(() => {
@@ -84,9 +87,9 @@ const isAt = (location: string, path: string) => (path === '/' ? location === '/
 // stand together under its name.
 function Navigation({ me }: { me: Me }) {
   const [location] = useLocation();
-  const servers = useServers();
-  const tools = useTools();
-  const counts: Record<string, number | undefined> = { '/servers': servers.data?.length, '/tools': tools.data?.length };
+  const servers = useTotal('/servers', {}, can(me, 'tools:read'));
+  const tools = useTotal('/tools');
+  const counts: Record<string, number | undefined> = { '/servers': servers.data, '/tools': tools.data };
   return (
     <nav className="paths" aria-label="Screens">
       {grouped(places.filter((p) => !p.aside && (!p.needs || can(me, p.needs)))).map(([group, list]) => (

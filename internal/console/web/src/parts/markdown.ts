@@ -1,7 +1,7 @@
 import { Lexer, type MarkedToken, type Token } from 'marked';
 
 // What a text in Markdown says, as a tree that has no place for anything but
-// text and links to the web. The words of a model, and of whoever the model has
+// text and links to the web. The words of a model, and of everyone the model has
 // read, are somebody else's: HTML in them is text, and pictures are links, since
 // fetching one would tell its host who reads.
 

@@ -1,4 +1,4 @@
-// The same call, for other places. Keys are never in it: whoever pastes it puts
+// The same call, for other places. Keys are never in it: the user who pastes it puts
 // theirs.
 
 export interface Wanted {

@@ -1,65 +1,104 @@
 import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { Check, GitCompare, KeyRound, LogIn, ServerOff, ShieldAlert } from 'lucide-react';
+import { useQuery } from '@tanstack/react-query';
+import { Check, CircleAlert, Info, LogIn, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import type { Call } from '../api/client';
-import { useKeys, useMe, useMyCredentials, useServers, useToolChanges, useTools } from '../api/data';
-import { useFeed } from '../api/feed';
+import { get, type ListedServer, query, type Schemas } from '../api/client';
+import { useMe, useMyCredentials } from '../api/data';
+import { useFirst, useTotal } from '../api/lists';
 import { can } from '../app/permissions';
 import { Bars } from '../parts/Bars';
-import { Ago, Head, Panel, State, Status } from '../parts/elements';
-import { count, short, span, tokens } from '../parts/format';
+import { Ago, Head, Panel, State } from '../parts/elements';
+import { count, counted, span } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
-import { buckets, failed, percentile } from '../parts/stats';
+import type { Bucket } from '../parts/stats';
 import { useFirstSteps } from './start/steps';
 
 const minutes = 15;
+
+type Metrics = Schemas['Answer'];
+type Numbers = Pick<
+  Metrics['series'][number]['total'],
+  'calls' | 'errors' | 'timeouts' | 'denied' | 'limited' | 'invalid' | 'p50_us' | 'p95_us'
+>;
+
+const none: Numbers = { calls: 0, errors: 0, timeouts: 0, denied: 0, limited: 0, invalid: 0, p50_us: 0, p95_us: 0 };
+const failures = (n: Numbers) => n.errors + n.timeouts + n.denied + n.limited + n.invalid;
+
+// useRecent counts the calls of the last minutes on the server: everybody's for admins,
+// one's own for others.
+function useRecent(all: boolean, enabled: boolean) {
+  return useQuery({
+    queryKey: ['metrics', 'recent', all],
+    queryFn: ({ signal }) =>
+      get<Metrics>(
+        `/metrics${query({ by: all ? 'all' : 'user', step: '1m', from: new Date(Date.now() - minutes * 60_000).toISOString() })}`,
+        signal,
+      ),
+    refetchInterval: 5_000,
+    enabled,
+  });
+}
+
+// minuteBuckets are the bars of the minutes that an answer covers, also of those without calls.
+function minuteBuckets(m: Metrics): Bucket[] {
+  const points = new Map((m.series[0]?.points ?? []).map((p) => [Date.parse(p.time), p]));
+  const out: Bucket[] = [];
+  for (let from = Date.parse(m.from); from < Date.parse(m.to); from += m.step_seconds * 1000) {
+    const p = points.get(from) ?? none;
+    out.push({ from, ok: p.calls - failures(p), failed: failures(p) });
+  }
+  return out;
+}
 
 export function Overview() {
   const me = useMe().data;
   const reads = can(me, 'tools:read');
   const audits = can(me, 'audit:read');
-  const servers = useServers();
-  const tools = useTools();
-  const feed = useFeed(audits);
-  const now = Date.now();
-  const recent = feed.calls.filter((c) => Date.parse(c.start) > now - minutes * 60_000);
-  const ran = recent
-    .filter((c) => c.duration_ns !== undefined && !['denied', 'limited', 'invalid'].includes(c.status))
-    .map((c) => c.duration_ns ?? 0);
-  const bad = recent.filter(failed).length;
-  const broken = servers.data?.filter((s) => s.state === 'error').length ?? 0;
+  const servers = useFirst<ListedServer>('/servers', {}, 8, reads);
+  const active = useTotal('/servers', { state: 'active' }, reads);
+  const broken = useTotal('/servers', { state: 'error' }, reads).data ?? 0;
+  const tools = useTotal('/tools');
+  const metrics = useRecent(can(me, 'admin'), audits);
+  const recent: Numbers = metrics.data?.series[0]?.total ?? none;
+  const bad = failures(recent);
 
   return (
     <>
-      <Head title="Overview" sub={`The last ${minutes} minutes, live.`}>
-        {audits && (
-          <span className="row plain soft small">
-            <span className={`dot ${feed.live ? 'live' : 'off'}`} /> {feed.live ? 'live' : 'connecting'}
-          </span>
-        )}
-      </Head>
+      <Head title="Overview" sub={`The last ${minutes} minutes.`} />
       <Guide />
       <div className="figures">
-        <Figure name="Calls" value={count(recent.length)} note={`${rate(recent, now)} per second now`} />
-        <Figure name="Latency p50" value={span(percentile(ran, 0.5)) || '–'} note={`p95: ${span(percentile(ran, 0.95)) || '–'}`} />
-        <Figure
-          name="Failed or refused"
-          value={recent.length ? `${((bad / recent.length) * 100).toFixed(bad > 0 && bad / recent.length < 0.1 ? 1 : 0)}%` : '–'}
-          note={`${count(bad)} of ${count(recent.length)}`}
-          bad={bad > 0}
-        />
+        {audits && (
+          <>
+            <Figure
+              name="Calls"
+              value={metrics.data ? count(recent.calls) : '–'}
+              note={`${(recent.calls / minutes).toFixed(1)} per minute`}
+            />
+            <Figure
+              name="Latency p50"
+              value={recent.p50_us ? span(recent.p50_us * 1000) : '–'}
+              note={`p95: ${recent.p95_us ? span(recent.p95_us * 1000) : '–'}`}
+            />
+            <Figure
+              name="Failed or refused"
+              value={recent.calls ? `${((bad / recent.calls) * 100).toFixed(bad > 0 && bad / recent.calls < 0.1 ? 1 : 0)}%` : '–'}
+              note={`${count(bad)} of ${count(recent.calls)}`}
+              bad={bad > 0}
+            />
+          </>
+        )}
         <Figure
           name="Servers"
-          value={servers.data ? `${servers.data.filter((s) => s.state === 'active').length}` : '–'}
+          value={active.data === undefined ? '–' : count(active.data)}
           note={broken ? `${broken} failing` : 'all healthy'}
           bad={broken > 0}
         />
         <Figure
           name="Tools"
-          value={tools.data ? count(tools.data.length) : '–'}
-          note={tools.data ? `about ${short(tools.data.reduce((n, t) => n + tokens(t), 0))} tokens` : ''}
+          value={tools.data === undefined ? '–' : count(tools.data)}
+          note={`of ${counted(servers.data?.total ?? 0, 'server')}`}
         />
       </div>
       {audits && (
@@ -72,11 +111,11 @@ export function Overview() {
           }
           pad
         >
-          {feed.error && feed.calls.length === 0 ? (
-            <ErrorCard error={feed.error} />
-          ) : !feed.loaded ? (
+          {metrics.error ? (
+            <ErrorCard error={metrics.error} />
+          ) : !metrics.data ? (
             <Loading rows={3} />
-          ) : recent.length === 0 ? (
+          ) : recent.calls === 0 ? (
             <Empty title="No recent calls">
               Calls appear here as they are made, from every caller and entry point.{' '}
               <Link className="link" href="/playground">
@@ -84,12 +123,12 @@ export function Overview() {
               </Link>
             </Empty>
           ) : (
-            <Bars buckets={buckets(recent, now, 15_000, minutes * 4)} label={`Calls in the last ${minutes} minutes`} />
+            <Bars buckets={minuteBuckets(metrics.data)} label={`Calls in the last ${minutes} minutes`} />
           )}
         </Panel>
       )}
       <div className="columns">
-        {reads && <Attention calls={recent} />}
+        {reads && <Attention />}
         <Panel
           title="Servers"
           acts={
@@ -104,16 +143,16 @@ export function Overview() {
             </div>
           ) : !servers.data ? (
             <Loading />
-          ) : servers.data.length === 0 ? (
+          ) : servers.data.items.length === 0 ? (
             <Empty title="No servers yet">Add a server to give your clients tools.</Empty>
           ) : (
             <div className="rows">
-              {servers.data.slice(0, 8).map((s) => (
+              {servers.data.items.map((s) => (
                 <Link key={s.id} href={`/servers/${s.id}`}>
                   <span className="grow cut" style={{ fontWeight: 500 }}>
                     {s.title || s.id}
                   </span>
-                  <span className="small soft wide">{tools.data?.filter((t) => t.server === s.id).length ?? 0} tools</span>
+                  <span className="small soft wide">{counted(s.tools, 'tool')}</span>
                   <span className="small">
                     <State state={s.state} />
                   </span>
@@ -127,12 +166,6 @@ export function Overview() {
   );
 }
 
-// rate is how many calls a second there were in the last ten.
-const rate = (calls: readonly Call[], now: number): string => {
-  const n = calls.filter((c) => Date.parse(c.start) > now - 10_000).length / 10;
-  return n === 0 || n >= 10 ? n.toFixed(0) : n.toFixed(1);
-};
-
 const Figure = ({ name, value, note, bad = false }: { name: string; value: string; note?: string; bad?: boolean }) => (
   <div className={`figure ${bad ? 'bad' : ''}`}>
     <div className="name">{name}</div>
@@ -141,32 +174,38 @@ const Figure = ({ name, value, note, bad = false }: { name: string; value: strin
   </div>
 );
 
-// soon says that a moment is ahead, and less than a week away.
-const soon = (at: string | undefined): boolean => {
-  const left = at ? Date.parse(at) - Date.now() : -1;
-  return left > 0 && left < 7 * 86_400_000;
+const icons = {
+  critical: <CircleAlert size={15} color="var(--bad)" />,
+  warning: <TriangleAlert size={15} color="var(--warn)" />,
+  info: <Info size={15} color="var(--soft)" />,
 };
 
-// Attention lists what somebody should look at.
-function Attention({ calls }: { calls: Call[] }) {
-  const servers = useServers();
-  const changes = useToolChanges();
+const mostItems = 8;
+
+// Attention lists what somebody should look at: as the server sees it, and the credentials
+// that this user has to enter.
+function Attention() {
   const me = useMe().data;
-  const keys = useKeys(can(me, 'keys:write'));
+  const list = useQuery({
+    queryKey: ['attention', mostItems],
+    queryFn: ({ signal }) => get<Schemas['AttentionList']>(`/attention?limit=${mostItems}`, signal),
+    refetchInterval: 5_000,
+    enabled: can(me, 'audit:read'),
+  });
   const mine = useMyCredentials(!!me?.person && can(me, 'tools:call'));
   const items: { key: string; icon: ReactNode; to: string; what: ReactNode; when?: ReactNode }[] = [];
-  for (const s of servers.data ?? [])
-    if (s.state === 'error')
-      items.push({
-        key: `s${s.id}`,
-        icon: <ServerOff size={15} color="var(--bad)" />,
-        to: `/servers/${s.id}`,
-        what: (
-          <>
-            <b>{s.id}</b> {s.last_error || 'is failing'}
-          </>
-        ),
-      });
+  for (const i of list.data?.items ?? [])
+    items.push({
+      key: i.id,
+      icon: icons[i.severity],
+      to: i.console,
+      what: (
+        <>
+          <b>{i.object.name}</b> {i.problem}
+        </>
+      ),
+      when: <Ago at={i.since} />,
+    });
   for (const c of mine.data ?? [])
     if (c.wanted && (!c.entered || c.problem))
       items.push({
@@ -179,48 +218,11 @@ function Attention({ calls }: { calls: Call[] }) {
           </>
         ),
       });
-  for (const k of keys.data ?? [])
-    if (soon(k.expires_at) && (!k.revoked_at || k.revoked_at.startsWith('0001')))
-      items.push({
-        key: `k${k.id}`,
-        icon: <KeyRound size={15} color="var(--warn)" />,
-        to: k.agent ? `/agents/${k.agent}?tab=keys` : '/settings?tab=keys',
-        what: (
-          <>
-            The key <b>{k.name}</b> expires
-          </>
-        ),
-        when: <Ago at={k.expires_at} />,
-      });
-  for (const c of (changes.data ?? []).slice(0, 4))
-    items.push({
-      key: `c${c.id}`,
-      icon: <GitCompare size={15} color="var(--warn)" />,
-      to: `/tools/${encodeURIComponent(`${c.server}__${c.tool}`)}?tab=changes`,
-      what: (
-        <>
-          <b>{c.tool}</b> of {c.server} changed
-        </>
-      ),
-      when: <Ago at={c.seen_at} />,
-    });
-  for (const c of calls.filter(failed).slice(0, 5))
-    items.push({
-      key: c.id,
-      icon: <ShieldAlert size={15} color="var(--soft)" />,
-      to: `/calls/${c.id}`,
-      what: (
-        <>
-          <b>{c.name}</b> {c.reason || ''}
-        </>
-      ),
-      when: <Status status={c.status} />,
-    });
   return (
     <Panel title="Needs attention">
       {items.length === 0 ? (
         <Empty icon={<Check size={28} strokeWidth={1.5} aria-hidden />} title="Nothing needs attention">
-          All servers are healthy, no tool definition changed, and no recent call failed.
+          Servers, deliveries, keys and approvals were checked.
         </Empty>
       ) : (
         <div className="rows">
@@ -239,14 +241,18 @@ function Attention({ calls }: { calls: Call[] }) {
 
 // Guide leads to the first steps, while there are any.
 function Guide() {
-  const steps = useFirstSteps();
   const [hidden, setHidden] = useLocalStorage({ key: 'junctor-guide-hidden', defaultValue: false, getInitialValueInEffect: false });
-  if (hidden || !steps || steps.every((s) => s.done)) return null;
+  return hidden ? null : <Steps hide={() => setHidden(true)} />;
+}
+
+function Steps({ hide }: { hide: () => void }) {
+  const steps = useFirstSteps();
+  if (!steps || steps.every((s) => s.done)) return null;
   return (
     <Panel
       title="First steps"
       acts={
-        <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setHidden(true)}>
+        <Button size="compact-sm" variant="subtle" color="gray" onClick={hide}>
           Hide
         </Button>
       }

@@ -1,13 +1,16 @@
 import { Button } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { Plus } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import type { Server } from '../api/client';
-import { useMe, useServers, useTools } from '../api/data';
+import { useMe } from '../api/data';
+import { useServerPages, useTotal } from '../api/lists';
 import { can } from '../app/permissions';
 import { Ago, Head, Panel, Scroll, State, Tag } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
-import { short, tokens } from '../parts/format';
-import { matches } from '../parts/search';
+import { short } from '../parts/format';
+import { NextPage } from '../parts/NextPage';
+import { SortedHeading } from '../parts/SortedHeading';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
@@ -23,9 +26,11 @@ export const reach = (s: Pick<Server, 'mode' | 'url' | 'command'>): string =>
 
 export default function Servers() {
   const me = useMe().data;
-  const servers = useServers();
-  const tools = useTools();
   const [q, setQ] = useParam('q');
+  const [sort, setSort] = useParam('sort');
+  const [text] = useDebouncedValue(q, 150);
+  const servers = useServerPages({ q: text, sort });
+  const everything = useTotal('/servers');
   const [, navigate] = useLocation();
   const add = can(me, 'servers:write') && (
     <span className="acts">
@@ -44,9 +49,9 @@ export default function Servers() {
       </Head>
       <Panel>
         <QueryContent query={servers}>
-          {(all) => {
-            const shown = all.filter((s) => matches(q, s.id, s.title, s.discovered, reach(s)));
-            if (all.length === 0)
+          {() => {
+            const shown = servers.all ?? [];
+            if (shown.length === 0 && !text)
               return (
                 <Empty title="No servers yet" action={add}>
                   Add an MCP server by its URL or by the command that starts it, or import an mcp.json.
@@ -54,7 +59,7 @@ export default function Servers() {
               );
             return (
               <>
-                {all.length > 6 && (
+                {((everything.data ?? 0) > 6 || q) && (
                   <div className="pad" style={{ paddingBottom: 0 }}>
                     <FilterInput label="Filter servers" value={q} change={setQ} />
                   </div>
@@ -63,17 +68,16 @@ export default function Servers() {
                   <table className="list">
                     <thead>
                       <tr>
-                        <th>Server</th>
-                        <th>State</th>
-                        <th className="wide">Source</th>
-                        <th className="right">Tools</th>
-                        <th className="right wide">Tokens</th>
-                        <th className="right wide">Changed</th>
+                        <SortedHeading name="Server" by="id" first sort={sort} setSort={setSort} />
+                        <SortedHeading name="State" by="state" sort={sort} setSort={setSort} />
+                        <SortedHeading name="Source" by="mode" className="wide" sort={sort} setSort={setSort} />
+                        <SortedHeading name="Tools" by="tools" className="right" sort={sort} setSort={setSort} />
+                        <SortedHeading name="Tokens" by="tokens" className="right wide" sort={sort} setSort={setSort} />
+                        <SortedHeading name="Changed" by="updated_at" className="right wide" sort={sort} setSort={setSort} />
                       </tr>
                     </thead>
                     <tbody>
                       {shown.map((s) => {
-                        const own = tools.data?.filter((t) => t.server === s.id) ?? [];
                         return (
                           <tr key={s.id} className="on" onClick={() => navigate(`/servers/${s.id}`)}>
                             <td>
@@ -92,8 +96,8 @@ export default function Servers() {
                               {modes[s.mode]}
                               {s.transport && ` · ${s.transport}`}
                             </td>
-                            <td className="right num">{own.length}</td>
-                            <td className="right num wide soft">{short(own.reduce((n, t) => n + tokens(t), 0))}</td>
+                            <td className="right num">{s.tools}</td>
+                            <td className="right num wide soft">{short(s.tokens)}</td>
                             <td className="right wide soft">
                               <Ago at={s.updated_at} />
                             </td>
@@ -103,12 +107,13 @@ export default function Servers() {
                     </tbody>
                   </table>
                 </Scroll>
-                {shown.length === 0 && <Empty title="No server matches">No server contains “{q}”.</Empty>}
+                {shown.length === 0 && <Empty title="No server matches">No server contains “{text}”.</Empty>}
               </>
             );
           }}
         </QueryContent>
       </Panel>
+      <NextPage pages={servers} near />
     </>
   );
 }

@@ -18,7 +18,7 @@ import { type FirstStep, useFirstSteps } from './start/steps';
 // Start leads through the first minutes. A step ticks itself off when it really
 // happened, wherever it happened.
 export default function Start() {
-  const steps = useFirstSteps();
+  const steps = useFirstSteps(true);
   const [open, setOpen] = useParam('step');
   if (!steps) return <Loading page />;
   const next = steps.find((s) => !s.done);

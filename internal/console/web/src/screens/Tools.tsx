@@ -1,37 +1,27 @@
 import { NativeSelect } from '@mantine/core';
-import { useDeferredValue, useMemo } from 'react';
+import { useDebouncedValue } from '@mantine/hooks';
 import { Link } from 'wouter';
-import { useRoles, useToolChanges, useTools } from '../api/data';
+import { useRoles, useServers, useToolChanges } from '../api/data';
+import { useToolPages, useTotal } from '../api/lists';
 import { Ago, Head, Panel, Tabs, Tag } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
-import { count, short, tokens } from '../parts/format';
-import { matches } from '../parts/search';
+import { count } from '../parts/format';
+import { NextPage } from '../parts/NextPage';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { ToolRows } from './ToolRows';
 
 export default function Tools() {
-  const tools = useTools();
   const roles = useRoles();
   const changes = useToolChanges();
   const [tab, setTab] = useParam('tab', 'all');
   const [q, setQ] = useParam('q');
   const [server, setServer] = useParam('server');
   const [role, setRole] = useParam('role');
-  const text = useDeferredValue(q);
-
-  const servers = useMemo(() => [...new Set(tools.data?.map((t) => t.server))].sort(), [tools.data]);
-  const shown = useMemo(
-    () =>
-      tools.data?.filter(
-        (t) =>
-          (!server || t.server === server) &&
-          (!role || t.roles.includes(role) || t.roles.includes('General')) &&
-          matches(text, t.exposed, t.title, t.description, t.category),
-      ) ?? [],
-    [tools.data, server, role, text],
-  );
-  const cost = useMemo(() => shown.reduce((n, t) => n + tokens(t), 0), [shown]);
+  const [text] = useDebouncedValue(q, 150);
+  const tools = useToolPages({ q: text, server, role });
+  const everything = useTotal('/tools');
+  const servers = useServers();
 
   return (
     <>
@@ -41,7 +31,7 @@ export default function Tools() {
         now={tab}
         choose={setTab}
         tabs={[
-          ['all', `All ${tools.data ? count(tools.data.length) : ''}`],
+          ['all', `All ${everything.data === undefined ? '' : count(everything.data)}`],
           ['changed', `Changed ${changes.data?.length || ''}`],
         ]}
       />
@@ -83,7 +73,7 @@ export default function Tools() {
               aria-label="Server"
               value={server}
               onChange={(e) => setServer(e.currentTarget.value)}
-              data={[{ value: '', label: 'All servers' }, ...servers]}
+              data={[{ value: '', label: 'All servers' }, ...(servers.data?.map((s) => s.id) ?? [])]}
             />
             <NativeSelect
               aria-label="Role"
@@ -92,20 +82,21 @@ export default function Tools() {
               data={[{ value: '', label: 'All roles' }, ...(roles.data?.map((r) => r.name) ?? [])]}
             />
             <span className="small soft num" aria-live="polite">
-              {count(shown.length)} tools · about {short(cost)} tokens
+              {count(tools.total)} tools
             </span>
           </div>
           <Panel>
             <QueryContent query={tools} rows={8}>
               {() =>
-                shown.length === 0 ? (
+                tools.total === 0 ? (
                   <Empty title="No tool matches">Try fewer words, or another server or role.</Empty>
                 ) : (
-                  <ToolRows tools={shown} />
+                  <ToolRows tools={tools.all ?? []} />
                 )
               }
             </QueryContent>
           </Panel>
+          <NextPage pages={tools} near />
         </>
       )}
     </>

@@ -38,7 +38,7 @@ export function Image({ b }: Place) {
   return <img className={`sf-image ${variant}`} alt={about} src={url} data-fit={fits[word('fit')]} />;
 }
 
-// RemoteMedia is what would have to be fetched: whoever wants it follows the link.
+// RemoteMedia is what would have to be fetched: a user who wants it follows the link.
 function RemoteMedia({ kind, about, url }: { kind: string; about: string; url: string }) {
   return (
     <span className="sf-remote small">
@@ -51,7 +51,7 @@ export function Video({ b }: Place) {
   const { text, label } = useProps(b);
   const url = text('url');
   if (!sounds.test(url)) return <RemoteMedia kind="Video" about={label ?? ''} url={url} />;
-  // biome-ignore lint/a11y/useMediaCaption: whoever sent it has none
+  // biome-ignore lint/a11y/useMediaCaption: the sender has none
   return <video className="sf-video" controls src={url} aria-label={label ?? 'Video'} />;
 }
 
@@ -63,7 +63,7 @@ export function AudioPlayer({ b }: Place) {
   return (
     <figure className="sf-audio">
       {about && <figcaption className="small">{about}</figcaption>}
-      {/* biome-ignore lint/a11y/useMediaCaption: whoever sent it has none */}
+      {/* biome-ignore lint/a11y/useMediaCaption: the sender has none */}
       <audio controls src={url} aria-label={about || 'Sound'} />
     </figure>
   );

@@ -7,7 +7,7 @@ import { instanceURL } from '../../parts/instanceURL';
 // Publication is whether agents of other parties reach this one, and where.
 export function Publication({ a, may, save, busy }: { a: Agent; may: boolean; save: (published: boolean) => void; busy: boolean }) {
   const tenant = useMe().data?.tenant ?? 'default';
-  // Its name alone is that of whoever published one first.
+  // Its name alone is that of the tenant that published one first.
   const base = `${instanceURL()}/a2a/${tenant === 'default' ? '' : `${tenant}.`}${a.name}/`;
   const card = `${base}.well-known/agent-card.json`;
   const on = a.published === true;

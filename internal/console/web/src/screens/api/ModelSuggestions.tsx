@@ -2,7 +2,7 @@ import { Button, Select } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, Sparkles, X } from 'lucide-react';
 import { useState } from 'react';
-import { get, type Page, type Schemas, type ServerDetail, send } from '../../api/client';
+import { getAll, type Schemas, type ServerDetail, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { useModels } from '../../api/models';
 import { follow } from '../../api/probe';
@@ -29,7 +29,7 @@ export function ModelSuggestions({ s }: { s: ServerDetail }) {
   const key = ['servers', s.id, 'suggestions', s.updated_at];
   const there = useQuery({
     queryKey: key,
-    queryFn: ({ signal }) => get<Page<Suggestion>>(path, signal),
+    queryFn: ({ signal }) => getAll<Suggestion>(path, signal),
     select: (p) => p.items,
   });
   const ask = useMutation({

@@ -5,7 +5,7 @@ import { type ReactNode, useCallback, useLayoutEffect, useRef, useState } from '
 const near = 80; // pixels from the end that still count as there
 const recently = 500; // milliseconds after an input event in which a scroll is the reader's
 
-// MessageList scrolls, and stays at the end while whoever reads is there.
+// MessageList scrolls, and stays at the end while the reader is there.
 export function MessageList({ older, loadOlder, children }: { older: boolean; loadOlder: () => Promise<unknown>; children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
   const inner = useRef<HTMLDivElement>(null);

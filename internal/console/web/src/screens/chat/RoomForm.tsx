@@ -1,6 +1,6 @@
 import { Button, Checkbox, NativeSelect, NumberInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { get, type Page, type Schemas } from '../../api/client';
+import { getAll, type Schemas } from '../../api/client';
 import { useAgents, useMe } from '../../api/data';
 import type { Member, Policy, RoomFields } from '../../api/rooms';
 import { can } from '../../app/permissions';
@@ -49,7 +49,7 @@ export function RoomForm({
   const agents = useAgents();
   const users = useQuery({
     queryKey: ['users'],
-    queryFn: ({ signal }) => get<Page<Schemas['User']>>('/users', signal),
+    queryFn: ({ signal }) => getAll<Schemas['User']>('/users', signal),
     select: (p) => p.items,
     enabled: can(me, 'admin'),
   });

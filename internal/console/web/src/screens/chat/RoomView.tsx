@@ -99,7 +99,7 @@ function Conversation({ info }: { info: Room }) {
 
   const { mutate: pressOne, isPending: pressing } = pressed;
   const busy = room.run !== '' || pressing || send.isPending || judging;
-  // What could not be shown is told once: by whoever sees it first.
+  // What could not be shown is reported once: by the first client that sees it.
   const now = useRef(room.messages);
   now.current = room.messages;
   const told = useRef(new Set<string>());

@@ -65,7 +65,7 @@ export function useTargets(kind: Kind, server: string) {
 
 const address = /^[a-z][a-z0-9+.-]*:\S+$/i;
 
-// anywhere is a resource that no list names: whoever knows its address may try.
+// anywhere is a resource that no list names: a user who knows its address may try.
 export function anywhere(kind: Kind, server: string, name: string): Target | undefined {
   if (kind !== 'resource' || !address.test(name)) return undefined;
   const schema: Schema = { type: 'object', properties: {}, additionalProperties: false };

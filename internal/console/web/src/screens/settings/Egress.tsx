@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { get, type Page, type Schemas } from '../../api/client';
+import { getAll, type Schemas } from '../../api/client';
 import { Panel, Tag } from '../../parts/elements';
 import { QueryContent } from '../../parts/states';
 
 export const useSettings = () =>
   useQuery({
     queryKey: ['settings'],
-    queryFn: ({ signal }) => get<Page<Schemas['Setting']>>('/settings', signal),
+    queryFn: ({ signal }) => getAll<Schemas['Setting']>('/settings', signal),
     select: (p) => p.items,
   });
 

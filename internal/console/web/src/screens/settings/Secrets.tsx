@@ -2,7 +2,7 @@ import { Button, Modal, PasswordInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
-import { get, type Page, type Schemas, send } from '../../api/client';
+import { getAll, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Ago, Panel } from '../../parts/elements';
@@ -12,7 +12,7 @@ export function Secrets() {
   const me = useMe().data;
   const secrets = useQuery({
     queryKey: ['secrets'],
-    queryFn: ({ signal }) => get<Page<Schemas['SecretInfo']>>('/secrets', signal),
+    queryFn: ({ signal }) => getAll<Schemas['SecretInfo']>('/secrets', signal),
     select: (p) => p.items,
   });
   const cache = useQueryClient();

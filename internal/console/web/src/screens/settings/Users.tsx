@@ -2,7 +2,7 @@ import { Button, Menu, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { get, type Page, type Schemas, send } from '../../api/client';
+import { get, getAll, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Panel, Tag } from '../../parts/elements';
@@ -16,7 +16,7 @@ const roles = ['viewer', 'developer', 'admin'];
 export function Users() {
   const me = useMe().data;
   const cache = useQueryClient();
-  const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => get<Page<User>>('/users', signal), select: (p) => p.items });
+  const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => getAll<User>('/users', signal), select: (p) => p.items });
   const limits = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Schemas['LimitState']>('/limits', signal) });
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { get, type Page, type Schemas } from '../../api/client';
-import { useAgents, useMe, useServers } from '../../api/data';
+import { type Agent, get, type ListedServer, type Page, type Schemas } from '../../api/client';
+import { useMe } from '../../api/data';
 import { useFeed } from '../../api/feed';
+import { useFirst } from '../../api/lists';
 import { can, type Scope } from '../../app/permissions';
 
 export interface FirstStep {
@@ -17,23 +18,25 @@ export interface FirstStep {
 const clients = ['mcp', 'sse', 'stdio'];
 
 // useFirstSteps are what makes an instance one's own. Each is done when it
-// really happened; undefined until that is known.
-export function useFirstSteps(): FirstStep[] | undefined {
+// really happened; undefined until that is known. With live, a call counts at once.
+export function useFirstSteps(live = false): FirstStep[] | undefined {
   const me = useMe().data;
   const audits = can(me, 'audit:read');
-  const feed = useFeed(audits);
-  const servers = useServers();
-  const agents = useAgents(can(me, 'tools:read'));
+  const feed = useFeed(live && audits);
+  const reads = can(me, 'tools:read');
+  const builtin = useFirst<ListedServer>('/servers', { mode: 'builtin' }, 20, reads);
+  const newest = useFirst<ListedServer>('/servers', { sort: '-created_at' }, 20, reads);
+  const agents = useFirst<Agent>('/agents', { sort: '-created_at' }, 20, reads);
   // What happened before the newest calls, too.
   const entryPoints = useQuery({
     queryKey: ['usage', 'entry_point', 'ever'],
     queryFn: ({ signal }) => get<Page<Schemas['Usage']>>('/usage?by=entry_point', signal),
     select: (p) => p.items,
     enabled: audits,
-    staleTime: 30_000,
+    refetchInterval: 5_000,
   });
-  if (!me || !servers.data || (audits && (!feed.loaded || entryPoints.isPending))) return undefined;
-  const hasDemo = servers.data.some((s) => s.id === 'demo');
+  if (!me || !builtin.data || !newest.data || (audits && ((live && !feed.loaded) || entryPoints.isPending))) return undefined;
+  const hasDemo = builtin.data.items.some((s) => s.id === 'demo');
   const worked = (entryPoints.data ?? []).some((d) => d.calls > d.errors + d.refused);
   const call: FirstStep = {
     key: 'call',
@@ -51,7 +54,7 @@ export function useFirstSteps(): FirstStep[] | undefined {
       to: '/servers/add',
       act: 'Add one',
       needs: 'servers:write',
-      done: servers.data.some((s) => s.mode !== 'builtin' && s.owner !== 'local:demo'), // the demo's own are nobody's doing
+      done: newest.data.items.some((s) => s.mode !== 'builtin' && s.owner !== 'local:demo'), // the demo's own are nobody's doing
     },
     {
       key: 'client',
@@ -70,7 +73,7 @@ export function useFirstSteps(): FirstStep[] | undefined {
       to: '/agents?new=1',
       act: 'Create one',
       needs: 'agents:write',
-      done: agents.data?.some((a) => a.owner !== 'local:demo') ?? false,
+      done: agents.data?.items.some((a) => a.owner !== 'local:demo') ?? false,
     },
   ];
   // Without the demonstration, a server comes first: there is no tool to call.

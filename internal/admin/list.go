@@ -1,0 +1,206 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// ListQuery is embedded in the query of every list. Its name is exported because huma
+// finds parameters of embedded structs in exported ones only.
+type ListQuery struct {
+	Limit  int    `query:"limit" minimum:"0" maximum:"1000" default:"100" doc:"Maximum number of items. With 0, the response has only the total."`
+	Cursor string `query:"cursor" maxLength:"4000" doc:"The value of next from the previous page, with the same sort."`
+	Sort   string `query:"sort" maxLength:"60" doc:"Field to sort by. A leading hyphen sorts in descending order."`
+	Search string `query:"q" maxLength:"200" doc:"Only items that contain every word of this text."`
+}
+
+// listQuery returns the parameters of a list. registerList recognises queries by it.
+func (q *ListQuery) listQuery() *ListQuery { return q }
+
+// listOrder is one field that a list can be sorted by. Keys are compared as bytes, so that
+// a cursor can hold one.
+type listOrder[T any] struct {
+	name string
+	key  func(*T) string
+}
+
+// listShape says how a list is sorted and searched.
+type listShape[T any] struct {
+	// id identifies an item in the list. It decides the order of items with equal keys.
+	id func(*T) string
+	// orders are the fields to sort by. The first is the default, descending if newest is
+	// set.
+	orders []listOrder[T]
+	newest bool
+	// text returns the texts that q searches.
+	text func(*T) []string
+}
+
+// byText sorts by a text, whatever its case.
+func byText[T any](name string, text func(*T) string) listOrder[T] {
+	return listOrder[T]{name, func(v *T) string { return strings.ToLower(text(v)) }}
+}
+
+// byTime sorts by a time.
+func byTime[T any](name string, at func(*T) time.Time) listOrder[T] {
+	return listOrder[T]{name, func(v *T) string { return at(v).UTC().Format("2006-01-02T15:04:05.000000000") }}
+}
+
+// byNumber sorts by a number that is not negative.
+func byNumber[T any](name string, number func(*T) int64) listOrder[T] {
+	return listOrder[T]{name, func(v *T) string { return fmt.Sprintf("%019d", max(number(v), 0)) }}
+}
+
+// listCursor is the place in a list behind the last item of a page. It names the key and
+// the id of that item instead of a number of items, so that an item that is added or
+// removed in between neither repeats nor hides another one.
+type listCursor struct {
+	Sort string `json:"s"`
+	Key  string `json:"k"`
+	ID   string `json:"i"`
+}
+
+// encode returns the cursor as the API has it.
+func (c listCursor) encode() string {
+	data, _ := json.Marshal(c) //nolint:errchkjson // three strings
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// decodeListCursor reads a cursor that was made for the same sort.
+func decodeListCursor(text, sort string) (listCursor, error) {
+	var c listCursor
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = unmarshalStrictly(data, &c)
+	}
+	if err != nil || c.Sort != sort {
+		return c, junctor.Errorf(junctor.CodeInvalid, "the cursor does not belong to this list with this sort; omit it to read from the first page")
+	}
+	return c, nil
+}
+
+// defaultSort returns the sort of a query that names none.
+func (s *listShape[T]) defaultSort() string {
+	if s.newest {
+		return "-" + s.orders[0].name
+	}
+	return s.orders[0].name
+}
+
+// sorts lists the values of the parameter sort, the default first.
+func (s *listShape[T]) sorts() []string {
+	all := []string{s.defaultSort()}
+	for _, o := range s.orders {
+		for _, name := range []string{o.name, "-" + o.name} {
+			if name != all[0] {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// pageOf returns the page of a list that a query names, and the number of items on all
+// pages. It changes items.
+func (s *listShape[T]) pageOf(items []T, q *ListQuery) (*pageResponse[T], error) {
+	sort := cmp.Or(q.Sort, s.defaultSort())
+	name, descending := strings.CutPrefix(sort, "-")
+	at := slices.IndexFunc(s.orders, func(o listOrder[T]) bool { return o.name == name })
+	if at < 0 {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "this list cannot be sorted by %q; use one of %s", q.Sort, strings.Join(s.sorts(), ", "))
+	}
+	var after listCursor
+	if q.Cursor != "" {
+		var err error
+		if after, err = decodeListCursor(q.Cursor, sort); err != nil {
+			return nil, err
+		}
+	}
+	words := strings.Fields(strings.ToLower(q.Search))
+	type place struct {
+		key, id string
+		item    int
+	}
+	places := make([]place, 0, len(items))
+	for i := range items {
+		if containsWords(s.text(&items[i]), words) {
+			places = append(places, place{s.orders[at].key(&items[i]), s.id(&items[i]), i})
+		}
+	}
+	compare := func(a, b place) int {
+		order := cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
+		if descending {
+			return -order
+		}
+		return order
+	}
+	slices.SortFunc(places, compare)
+	total := len(places)
+	if q.Cursor != "" {
+		from, found := slices.BinarySearchFunc(places, place{after.Key, after.ID, 0}, compare)
+		if found {
+			from++
+		}
+		places = places[from:]
+	}
+	out := newPage[T](nil, "")
+	out.Body.Total = &total
+	if n := q.Limit; len(places) > n {
+		places = places[:n]
+		if n > 0 {
+			out.Body.Next = listCursor{sort, places[n-1].key, places[n-1].id}.encode()
+		}
+	}
+	for _, p := range places {
+		out.Body.Items = append(out.Body.Items, items[p.item])
+	}
+	return out, nil
+}
+
+// containsWords reports whether every word occurs in one of the texts. The words are in
+// lower case.
+func containsWords(texts, words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	text := strings.ToLower(strings.Join(texts, "\n"))
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// registerList registers a list whose items are held in memory, or so few that a request
+// reads them all. read returns the items that the caller may see and that the query's own
+// filters select; their order does not matter.
+func registerList[I, T any](a *api, op huma.Operation, shape listShape[T], read func(context.Context, *I) ([]T, error)) {
+	registerRoute(a, op, func(ctx context.Context, in *I) (*pageResponse[T], error) {
+		items, err := read(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return shape.pageOf(items, any(in).(interface{ listQuery() *ListQuery }).listQuery())
+	})
+	a.documentSorts(op.Path, shape.sorts())
+}
+
+// documentSorts adds the values of the parameter sort to the document of a list.
+func (a *api) documentSorts(path string, sorts []string) {
+	for _, p := range a.huma.OpenAPI().Paths[path].Get.Parameters {
+		if p.Name != "sort" {
+			continue
+		}
+		p.Schema.Default = sorts[0]
+		for _, s := range sorts {
+			p.Schema.Enum = append(p.Schema.Enum, s)
+		}
+		p.Schema.PrecomputeMessages()
+	}
+}

@@ -1,0 +1,46 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+)
+
+// silentModel answers nothing.
+type silentModel struct{}
+
+func (silentModel) Stream(context.Context, agent.Request) iter.Seq2[agent.AnswerChunk, error] {
+	return func(func(agent.AnswerChunk, error) bool) {}
+}
+
+// listRecords is a pipeline that keeps what was recorded of tool lists.
+type listRecords struct {
+	Pipeline
+	sizes []int
+}
+
+func (l *listRecords) RecordToolList(_ context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, server string, bytes int) {
+	if p.Agent == "bot" && entryPoint == junctor.EntryTurn && server == "" {
+		l.sizes = append(l.sizes, bytes)
+	}
+}
+
+// Each request to a model that has tools is recorded with the size of their definitions.
+func TestToolsOfAModelAreRecorded(t *testing.T) {
+	t.Parallel()
+	records := &listRecords{}
+	model := toolListRecorder{Provider: silentModel{}, pipeline: records, p: &junctor.Principal{Agent: "bot"}}
+	tools := []agent.Tool{{Name: "add", Description: "Adds.", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "echo"}}
+	for _, request := range []agent.Request{{Tools: tools}, {}, {Tools: tools[1:]}} {
+		for range model.Stream(t.Context(), request) {
+			t.Error("a silent model answers")
+		}
+	}
+	if len(records.sizes) != 2 || records.sizes[0] != 3+5+17+4 || records.sizes[1] != 4 {
+		t.Errorf("recorded %v", records.sizes)
+	}
+}

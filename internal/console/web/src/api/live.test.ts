@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { isOf, pollEvery, setStreaming } from './live.ts';
+
+test('a list is polled slowly while the stream names changes', () => {
+  const interval = pollEvery(5_000);
+  assert.equal(interval(), 5_000);
+  setStreaming(true);
+  assert.ok(interval() >= 30_000);
+  setStreaming(false);
+  assert.equal(interval(), 5_000);
+});
+
+test('only queries of the lists that changed are read again', () => {
+  assert.ok(isOf('tool', ['tools']));
+  assert.ok(isOf('agents', ['agents']));
+  assert.ok(!isOf('keys', ['agents', 'tools']));
+  assert.ok(isOf('keys', ['*']));
+});

@@ -1,0 +1,21 @@
+package history
+
+import "time"
+
+// BoundSteps makes every step of a search read at most a number of rows, and a search end
+// after a time.
+func (h *History) BoundSteps(rows int, search, patience time.Duration) {
+	h.limits = scanLimits{firstRows: rows, minRows: rows, maxRows: rows, searchTime: search, patience: patience}
+}
+
+// HoldSearches takes the turns of all searches until release is called.
+func (h *History) HoldSearches() (release func()) {
+	for range maxSearches {
+		h.searchSlots <- struct{}{}
+	}
+	return func() {
+		for range maxSearches {
+			<-h.searchSlots
+		}
+	}
+}
