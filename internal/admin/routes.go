@@ -182,7 +182,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 			err = refuseIfMatch(requestOf(ctx))
 		}
 		if err == nil {
-			out, err = recordChange(ctx, a, op.OperationID, func(ctx context.Context) (*O, error) { return do(ctx, in) })
+			out, err = recordOperation(ctx, a, op.OperationID, in, do)
 		}
 		if err != nil {
 			p := a.toProblem(ctx, err)

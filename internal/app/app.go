@@ -392,7 +392,7 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 		return err
 	}
 	if key := a.cfg.AdminKey(); key != "" {
-		return a.identity.SetAdminKey(ctx, key)
+		return a.recordAdminKey(ctx, func(ctx context.Context) error { return a.identity.SetAdminKey(ctx, key) })
 	}
 	return nil
 }
@@ -463,7 +463,11 @@ func (a *App) MakeAdminKey(ctx context.Context) (token string, made bool, err er
 	if a.cfg.AdminKey() != "" {
 		return "", false, nil
 	}
-	return a.identity.EnsureAdminKey(ctx)
+	err = a.recordAdminKey(ctx, func(ctx context.Context) (err error) {
+		token, made, err = a.identity.EnsureAdminKey(ctx)
+		return err
+	})
+	return token, made, err
 }
 
 // newID returns an id that sorts by time. It uses nanoseconds, so that records
