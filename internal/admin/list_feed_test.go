@@ -8,7 +8,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// A notice of a change reaches admins of the tenant and whoever made the change, and nobody
+// A notice of a change reaches admins of the tenant and the user who made the change, and nobody
 // else.
 func TestChangesReachWhoMayKnowThem(t *testing.T) {
 	t.Parallel()
@@ -22,12 +22,12 @@ func TestChangesReachWhoMayKnowThem(t *testing.T) {
 		p    *junctor.Principal
 		sees []string
 	}{
-		"whoever made it": {owner, []string{"servers"}},
-		"an admin":        {person("a", "root", junctor.ScopeAdmin), []string{"keys", "servers"}},
-		"another user":    {person("a", "other", junctor.ScopeAuditRead, junctor.ScopeServersWrite), nil},
-		"an agent":        {agent, nil},
-		"another tenant":  {person("b", "root", junctor.ScopeAdmin), nil},
-		"a namesake":      {person("b", "owner", junctor.ScopeServersWrite), nil},
+		"the user who made it": {owner, []string{"servers"}},
+		"an admin":             {person("a", "root", junctor.ScopeAdmin), []string{"keys", "servers"}},
+		"another user":         {person("a", "other", junctor.ScopeAuditRead, junctor.ScopeServersWrite), nil},
+		"an agent":             {agent, nil},
+		"another tenant":       {person("b", "root", junctor.ScopeAdmin), nil},
+		"a namesake":           {person("b", "owner", junctor.ScopeServersWrite), nil},
 	}
 	var hub ListFeed
 	watchers := map[string]*changeWatcher{}
