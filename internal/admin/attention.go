@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -31,6 +33,7 @@ type AttentionCounts struct {
 // AttentionList is what needs attention, the most urgent first.
 type AttentionList struct {
 	Items     []junctor.AttentionItem `json:"items" nullable:"false"`
+	Next      string                  `json:"next,omitempty" doc:"Value of the parameter cursor for the next page. Absent on the last page."`
 	Total     int                     `json:"total" doc:"Number of items that match, also of those beyond limit."`
 	Counts    AttentionCounts         `json:"counts" doc:"Numbers of all items that the caller may see, whatever the filters."`
 	Healthy   bool                    `json:"healthy" doc:"Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked."`
@@ -45,9 +48,9 @@ func newAttentionList(l *attention.List) AttentionList {
 
 // attentionQuery is the query of list-attention.
 type attentionQuery struct {
+	ListQuery
 	Severity string `query:"severity" enum:"critical,warning,info" doc:"Only items of this severity."`
 	Kind     string `query:"kind" enum:"approval,certificate,check,delivery,disk,endpoint,journal,key,redis,replica,server,settings,tools" doc:"Only items of this kind."`
-	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
 }
 
 // attentionResponse is the answer of list-attention.
@@ -55,15 +58,23 @@ type attentionResponse struct{ Body AttentionList }
 
 // registerAttentionRoutes registers the route that lists what needs attention.
 func (a *api) registerAttentionRoutes() {
+	shape := attentionItems()
 	registerRoute(a, huma.Operation{
 		OperationID: "list-attention", Method: http.MethodGet, Path: "/attention", Summary: "List what needs attention, and what to do about it", Tags: []string{"instance"},
 	}, func(ctx context.Context, in *attentionQuery) (*attentionResponse, error) {
-		list, err := a.Attention.List(ctx, callerOf(ctx), attention.Filter{Severity: junctor.AttentionSeverity(in.Severity), Kind: junctor.AttentionKind(in.Kind), Limit: in.Limit})
+		list, err := a.Attention.List(ctx, callerOf(ctx), attention.Filter{Severity: junctor.AttentionSeverity(in.Severity), Kind: junctor.AttentionKind(in.Kind)})
 		if err != nil {
 			return nil, err
 		}
-		return &attentionResponse{newAttentionList(&list)}, nil
+		out := newAttentionList(&list)
+		page, err := shape.pageOf(list.Items, in.listQuery())
+		if err != nil {
+			return nil, err
+		}
+		out.Items, out.Next, out.Total = page.Body.Items, page.Body.Next, *page.Body.Total
+		return &attentionResponse{out}, nil
 	})
+	a.documentSorts("/attention", shape.sorts())
 }
 
 // streamedAttention is how many items an event of a stream has at most. Its total counts all.
@@ -93,5 +104,20 @@ func (a *api) pushAttention(ctx context.Context, r *http.Request, out *eventStre
 	return func() {
 		cancel()
 		<-done
+	}
+}
+
+// attentionItems is the shape of list-attention.
+func attentionItems() listShape[junctor.AttentionItem] {
+	return listShape[junctor.AttentionItem]{
+		id: func(v *junctor.AttentionItem) string { return v.ID },
+		orders: []listOrder[junctor.AttentionItem]{
+			{"severity", func(v *junctor.AttentionItem) string { // the most urgent first, then the oldest
+				return fmt.Sprintf("%d %020d %s", slices.Index(junctor.AttentionSeverities(), v.Severity), max(v.Since.UnixMicro(), 0), v.Kind)
+			}},
+			byTime("since", func(v *junctor.AttentionItem) time.Time { return v.Since }),
+			byText("kind", func(v *junctor.AttentionItem) string { return string(v.Kind) }),
+		},
+		text: func(v *junctor.AttentionItem) []string { return []string{v.Object.Name, v.Object.ID, v.Problem} },
 	}
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"time"
@@ -16,8 +17,10 @@ import (
 type Chains interface {
 	// Chains lists the followed chains, with how far each was read.
 	Chains(ctx context.Context, tenant junctor.TenantID) ([]junctor.ChainStatus, error)
-	// ChainEvents lists events of registries, newest first.
-	ChainEvents(ctx context.Context, tenant junctor.TenantID, f ChainEventFilter) ([]junctor.ChainEvent, error)
+	// ChainEvents returns a page of the events of registries, with one more if there is
+	// another page, and the number of events of all pages. The ID of a row is
+	// BLOCK/LOG_INDEX/BLOCK_HASH.
+	ChainEvents(ctx context.Context, tenant junctor.TenantID, f ChainEventFilter, page *junctor.RowPage) ([]junctor.ChainEvent, junctor.RowTotal, error)
 	// ChainAgents lists the agents that events are about, with the registrations that were
 	// discovered.
 	ChainAgents(ctx context.Context, tenant junctor.TenantID) ([]junctor.ChainAgent, error)
@@ -34,16 +37,14 @@ type ChainEventFilter struct {
 	Chain string
 	Agent string
 	State string
-	Limit int
 }
 
-// chainEventQuery is the query of list-chain-events. Its members have the order of
-// ChainEventFilter, into which it is converted.
+// chainEventQuery is the query of list-chain-events.
 type chainEventQuery struct {
+	ListQuery
 	Chain string `query:"chain" maxLength:"63" doc:"Only events of this chain, by name."`
 	Agent string `query:"agent" maxLength:"200" doc:"Only events about this agent, as eip155:CHAIN:REGISTRY/ID."`
 	State string `query:"state" enum:"seen,counted,orphaned" doc:"Only events with this state."`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
 }
 
 // findAgentInput is the request that looks for an agent.
@@ -74,12 +75,14 @@ func (a *api) registerChainRoutes() {
 		list, err := a.Chains.Chains(ctx, callerOf(ctx).Tenant)
 		return list, err
 	})
-	registerRoute(a, huma.Operation{
+	registerRows(a, huma.Operation{
 		OperationID: "list-chain-events", Method: http.MethodGet, Path: "/chains/events", Tags: tags,
 		Summary: "List events of agent registries, newest first",
-	}, func(ctx context.Context, in *chainEventQuery) (*pageResponse[junctor.ChainEvent], error) {
-		list, err := a.Chains.ChainEvents(ctx, callerOf(ctx).Tenant, ChainEventFilter(*in))
-		return newPage(list, ""), err
+	}, rowShape[junctor.ChainEvent]{
+		id:    func(e *junctor.ChainEvent) string { return fmt.Sprintf("%d/%d/%s", e.Block, e.LogIndex, e.BlockHash) },
+		order: "block", newest: true,
+	}, func(ctx context.Context, in *chainEventQuery, page *junctor.RowPage) ([]junctor.ChainEvent, junctor.RowTotal, error) {
+		return a.Chains.ChainEvents(ctx, callerOf(ctx).Tenant, ChainEventFilter{in.Chain, in.Agent, in.State}, page)
 	})
 	registerList(a, huma.Operation{
 		OperationID: "list-chain-agents", Method: http.MethodGet, Path: "/chains/agents", Tags: tags,

@@ -16,11 +16,11 @@ func (ledger) Chains(context.Context, junctor.TenantID) ([]junctor.ChainStatus, 
 	return []junctor.ChainStatus{{Chain: junctor.Chain{Name: "local", ID: 31337, Nodes: []string{"https://node.example/secret-key"}, Registries: []junctor.ChainRegistry{}}, Head: 9}}, nil
 }
 
-func (ledger) ChainEvents(_ context.Context, _ junctor.TenantID, f ChainEventFilter) ([]junctor.ChainEvent, error) {
+func (ledger) ChainEvents(_ context.Context, _ junctor.TenantID, f ChainEventFilter, _ *junctor.RowPage) ([]junctor.ChainEvent, junctor.RowTotal, error) {
 	if f.State == "" {
 		f.State = "seen"
 	}
-	return []junctor.ChainEvent{{Chain: "local", Type: "NewFeedback", State: f.State, Data: []byte(`{"value":80}`)}}, nil
+	return []junctor.ChainEvent{{Chain: "local", Type: "NewFeedback", State: f.State, Data: []byte(`{"value":80}`)}}, junctor.RowTotal{Rows: 1}, nil
 }
 
 func (ledger) ChainAgents(context.Context, junctor.TenantID) ([]junctor.ChainAgent, error) {

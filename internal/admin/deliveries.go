@@ -16,8 +16,9 @@ import (
 // Deliveries are the calls that events led to, and the endpoints that they go to.
 type Deliveries interface {
 	// List and Get return the deliveries that the principal may see, each with the parts
-	// that the principal may read. List also returns the cursor of the next page.
-	List(ctx context.Context, p *junctor.Principal, f queue.Filter) ([]worker.Delivery, string, error)
+	// that the principal may read. List returns a page, with one more delivery if there is
+	// another page, and the number of deliveries of all pages.
+	List(ctx context.Context, p *junctor.Principal, f queue.Filter, page *junctor.RowPage) ([]worker.Delivery, junctor.RowTotal, error)
 	Get(ctx context.Context, p *junctor.Principal, id string) (worker.Delivery, error)
 	// Change performs one of hold, release, drop and replay on all deliveries that match,
 	// and returns their number.
@@ -44,6 +45,7 @@ type Deliveries interface {
 
 // deliveryQuery is the query of list-deliveries.
 type deliveryQuery struct {
+	ListQuery
 	State    queue.State `query:"state" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Only deliveries in this state."`
 	Event    string      `query:"event" maxLength:"300" doc:"Only deliveries of this event, by ID."`
 	Trigger  string      `query:"trigger" maxLength:"100" doc:"Only deliveries of this trigger, by name."`
@@ -52,13 +54,11 @@ type deliveryQuery struct {
 	Endpoint string      `query:"endpoint" maxLength:"2000" doc:"Only deliveries to this endpoint, as named by the field endpoint of a delivery."`
 	Since    time.Time   `query:"since" doc:"Only deliveries made at this time or later."`
 	Until    time.Time   `query:"until" doc:"Only deliveries made before this time."`
-	Limit    int         `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
-	Cursor   string      `query:"cursor" maxLength:"100" doc:"The value of next from the previous page."`
 }
 
 // toFilter returns the filter of the queue that the query stands for.
 func (q *deliveryQuery) toFilter() queue.Filter {
-	f := queue.Filter{Event: q.Event, Trigger: q.Trigger, Agent: q.Agent, Tool: q.Tool, Lane: q.Endpoint, From: q.Since, To: q.Until, Limit: q.Limit, After: q.Cursor}
+	f := queue.Filter{Event: q.Event, Trigger: q.Trigger, Agent: q.Agent, Tool: q.Tool, Lane: q.Endpoint, From: q.Since, To: q.Until}
 	if q.State != "" {
 		f.States = []queue.State{q.State}
 	}
@@ -115,14 +115,16 @@ func (a *api) requireTrigger(ctx context.Context, name string) error {
 // least one filter, so that an empty request does not affect every delivery.
 func (a *api) registerDeliveryRoutes() {
 	tags := []string{"deliveries"}
-	registerRoute(a, huma.Operation{
+	registerRows(a, huma.Operation{
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead lists the dead letters", Tags: tags,
-	}, func(ctx context.Context, in *deliveryQuery) (*pageResponse[worker.Delivery], error) {
-		list, next, err := a.Deliveries.List(ctx, callerOf(ctx), in.toFilter())
-		if err == nil && len(list) == 0 {
+	}, rowShape[worker.Delivery]{
+		id: func(d *worker.Delivery) string { return d.ID }, order: "created_at", newest: true,
+	}, func(ctx context.Context, in *deliveryQuery, page *junctor.RowPage) ([]worker.Delivery, junctor.RowTotal, error) {
+		list, total, err := a.Deliveries.List(ctx, callerOf(ctx), in.toFilter(), page)
+		if err == nil && total.Rows == 0 {
 			err = a.requireTrigger(ctx, in.Trigger)
 		}
-		return newPage(list, next), err
+		return list, total, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-delivery", Method: http.MethodGet, Path: "/deliveries/{id}", Summary: "Show a delivery with its attempts", Tags: tags,

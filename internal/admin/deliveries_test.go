@@ -12,8 +12,8 @@ import (
 // noDeliveries stands for an instance that has none; test/deliveries has real ones.
 type noDeliveries struct{}
 
-func (noDeliveries) List(context.Context, *junctor.Principal, queue.Filter) ([]worker.Delivery, string, error) {
-	return nil, "", nil
+func (noDeliveries) List(context.Context, *junctor.Principal, queue.Filter, *junctor.RowPage) ([]worker.Delivery, junctor.RowTotal, error) {
+	return nil, junctor.RowTotal{}, nil
 }
 
 func (noDeliveries) Get(_ context.Context, _ *junctor.Principal, id string) (worker.Delivery, error) {

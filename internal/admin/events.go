@@ -19,8 +19,9 @@ type Events interface {
 	// SendEvent stores an event and starts what follows from it. It judges the sender: an
 	// agent sends under its own name, and only an admin sends under the name of a source.
 	SendEvent(ctx context.Context, p *junctor.Principal, e junctor.Event) (junctor.Taken, error)
-	// Events returns a page, newest first, and the cursor of the next one.
-	Events(ctx context.Context, p *junctor.Principal, f EventFilter) (events []junctor.Event, next string, err error)
+	// Events returns a page, with one more event if there is another page, and the number of
+	// events of all pages.
+	Events(ctx context.Context, p *junctor.Principal, f EventFilter, page *junctor.RowPage) ([]junctor.Event, junctor.RowTotal, error)
 	// Event returns one event; not_found if the tenant has none with that id.
 	Event(ctx context.Context, p *junctor.Principal, id string) (junctor.Event, error)
 	// ReplayEvent evaluates today's triggers for a stored event. A delivery that exists
@@ -72,8 +73,6 @@ type Events interface {
 type EventFilter struct {
 	Source, Type, Agent string
 	Since               time.Time
-	Cursor              string
-	Limit               int
 }
 
 // TriggerTrial is what a trigger would do with an event.
@@ -101,12 +100,11 @@ type takenEventResponse struct{ Body junctor.Taken }
 
 // eventQuery is the query of list-events.
 type eventQuery struct {
+	ListQuery
 	Source string    `query:"source" doc:"Only events of this source."`
 	Type   string    `query:"type" doc:"Only events of this type."`
 	Agent  string    `query:"agent" doc:"Only events that concern this agent."`
 	Since  time.Time `query:"since" doc:"Only events that were accepted at this time or later."`
-	Limit  int       `query:"limit" minimum:"1" maximum:"500" default:"50"`
-	Cursor string    `query:"cursor" doc:"The value of next from the previous page."`
 }
 
 // eventID is the path of one event.
@@ -133,14 +131,16 @@ func (a *api) registerEventRoutes() {
 		})
 		return &takenEventResponse{taken}, err
 	})
-	registerRoute(a, huma.Operation{
+	registerRows(a, huma.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/events", Summary: "List events, newest first", Tags: tags,
-	}, func(ctx context.Context, in *eventQuery) (*pageResponse[junctor.Event], error) {
-		events, next, err := a.Events.Events(ctx, callerOf(ctx), EventFilter{in.Source, in.Type, in.Agent, in.Since, in.Cursor, in.Limit})
+	}, rowShape[junctor.Event]{
+		id: func(e *junctor.Event) string { return e.ID }, order: "received_at", newest: true,
+	}, func(ctx context.Context, in *eventQuery, page *junctor.RowPage) ([]junctor.Event, junctor.RowTotal, error) {
+		events, total, err := a.Events.Events(ctx, callerOf(ctx), EventFilter{in.Source, in.Type, in.Agent, in.Since}, page)
 		for i := range events {
 			restrictEvent(callerOf(ctx), &events[i])
 		}
-		return newPage(events, next), err
+		return events, total, err
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-event", Method: http.MethodGet, Path: "/events/{id}", Summary: "Show an event", Tags: tags,

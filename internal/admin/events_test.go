@@ -24,8 +24,8 @@ func (h *happenings) SendEvent(_ context.Context, _ *junctor.Principal, e juncto
 	return junctor.Taken{ID: "e1", Deliveries: []string{"d1"}}, nil
 }
 
-func (h *happenings) Events(context.Context, *junctor.Principal, EventFilter) ([]junctor.Event, string, error) {
-	return []junctor.Event{{ID: "e1", Source: "s", Type: "t", DedupeKey: "k"}}, "", nil
+func (h *happenings) Events(context.Context, *junctor.Principal, EventFilter, *junctor.RowPage) ([]junctor.Event, junctor.RowTotal, error) {
+	return []junctor.Event{{ID: "e1", Source: "s", Type: "t", DedupeKey: "k"}}, junctor.RowTotal{Rows: 1}, nil
 }
 
 func (h *happenings) Event(_ context.Context, _ *junctor.Principal, id string) (junctor.Event, error) {

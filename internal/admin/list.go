@@ -191,6 +191,66 @@ func registerList[I, T any](a *api, op huma.Operation, shape listShape[T], read 
 	a.documentSorts(op.Path, shape.sorts())
 }
 
+// rowShape says how the rows of a list are ordered that the database pages and searches.
+// Its rows have one order, which is that of their ids.
+type rowShape[T any] struct {
+	id     func(*T) string
+	order  string // the value of sort
+	newest bool   // the default is descending
+}
+
+// sorts lists the values of the parameter sort, the default first.
+func (s *rowShape[T]) sorts() []string {
+	if s.newest {
+		return []string{"-" + s.order, s.order}
+	}
+	return []string{s.order, "-" + s.order}
+}
+
+// rowPage returns the page that a query names, for the database.
+func (s *rowShape[T]) rowPage(q *ListQuery) (*junctor.RowPage, string, error) {
+	sorts := s.sorts()
+	sort := cmp.Or(q.Sort, sorts[0])
+	if !slices.Contains(sorts, sort) {
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "this list cannot be sorted by %q; use one of %s", q.Sort, strings.Join(sorts, ", "))
+	}
+	page := &junctor.RowPage{Words: strings.Fields(strings.ToLower(q.Search)), Ascending: sort == s.order, Limit: q.Limit}
+	if q.Cursor != "" {
+		after, err := decodeListCursor(q.Cursor, sort)
+		if err != nil {
+			return nil, "", err
+		}
+		page.ID = after.ID
+	}
+	return page, sort, nil
+}
+
+// registerRows registers a list that the database pages, sorts and searches. read returns a
+// page with one more row if there is another page, and the number of rows of all pages that
+// the caller may see.
+func registerRows[I, T any](a *api, op huma.Operation, shape rowShape[T], read func(context.Context, *I, *junctor.RowPage) ([]T, junctor.RowTotal, error)) {
+	registerRoute(a, op, func(ctx context.Context, in *I) (*pageResponse[T], error) {
+		q := any(in).(interface{ listQuery() *ListQuery }).listQuery()
+		page, sort, err := shape.rowPage(q)
+		if err != nil {
+			return nil, err
+		}
+		items, total, err := read(ctx, in, page)
+		if err != nil {
+			return nil, err
+		}
+		next := ""
+		if n := q.Limit; len(items) > n {
+			items = items[:n]
+			next = listCursor{Sort: sort, ID: shape.id(&items[n-1])}.encode()
+		}
+		out := newPage(items, next)
+		out.Body.Total, out.Body.TotalIsMinimum = &total.Rows, total.AtLeast
+		return out, nil
+	})
+	a.documentSorts(op.Path, shape.sorts())
+}
+
 // documentSorts adds the values of the parameter sort to the document of a list.
 func (a *api) documentSorts(path string, sorts []string) {
 	for _, p := range a.huma.OpenAPI().Paths[path].Get.Parameters {

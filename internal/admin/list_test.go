@@ -263,15 +263,9 @@ type listAnswer struct {
 func withoutPages() map[string]string {
 	return map[string]string{
 		"list-calls":          "its rows are the history, whose pages are cut by time",
+		"list-changes":        "a record of changes, in the order of time, like the calls",
 		"list-history":        "its pages are cut by time",
 		"get-usage":           "sums, not rows",
-		"list-attention":      "a page of its own",
-		"list-events":         "rows of the queue",
-		"list-deliveries":     "rows of the queue",
-		"list-chain-events":   "rows of the chain",
-		"list-tool-changes":   "rows of the catalog",
-		"list-messages":       "rows of a room",
-		"search-messages":     "rows of a room",
 		"list-schedule-times": "computed from the parameters",
 		"view-mail":           "a queue that one page reads",
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agui"
 	"github.com/junctor-mcp/junctor/internal/room"
-	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // Rooms are conversations of users and agents. The implementation judges which principal
@@ -32,8 +31,9 @@ type Rooms interface {
 	Update(ctx context.Context, p *junctor.Principal, id string, c room.Settings) (room.Details, error)
 	// Delete deletes a room with its messages. The records of calls stay.
 	Delete(ctx context.Context, p *junctor.Principal, id string) error
-	// Messages returns the newest messages that match, oldest first.
-	Messages(ctx context.Context, p *junctor.Principal, id string, f store.MessageFilter) ([]junctor.Message, error)
+	// MessagePage returns a page of messages, with one more if there is another page, and
+	// the number of messages of all pages.
+	MessagePage(ctx context.Context, p *junctor.Principal, id string, page *junctor.RowPage) ([]junctor.Message, junctor.RowTotal, error)
 	// Export returns a room with all its messages.
 	Export(ctx context.Context, p *junctor.Principal, id string) (room.Transcript, error)
 	// Tools lists the tools that the agents of a room may use.
@@ -132,17 +132,9 @@ type roomListQuery struct {
 
 // messagesQuery is the query of list-messages.
 type messagesQuery struct {
+	ListQuery
 	ID     string `path:"id" maxLength:"32" doc:"The room's id."`
-	Before string `query:"before" maxLength:"100" doc:"Only messages before the message with this ID."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items."`
-}
-
-// searchQuery is the query of search-messages.
-type searchQuery struct {
-	ID     string `path:"id" maxLength:"32" doc:"The room's id."`
-	Query  string `query:"q" maxLength:"200" doc:"Text to find in messages and tool results, ignoring case."`
-	Before string `query:"before" maxLength:"100" doc:"Only messages before the message with this ID."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items."`
+	Before string `query:"before" maxLength:"100" doc:"Only messages before the message with this ID. Not with a cursor."`
 }
 
 // exportRoom is the query of export-room.
@@ -228,18 +220,19 @@ func (a *api) registerRoomRoutes() {
 // registerMessageRoutes registers the routes that read a room: messages, search, export,
 // tools and open approvals.
 func (a *api) registerMessageRoutes(tags []string) {
-	registerRoute(a, huma.Operation{
-		OperationID: "list-messages", Method: http.MethodGet, Path: "/rooms/{id}/messages", Summary: "List the messages of a room, newest or before a message, oldest first", Tags: tags,
-	}, func(ctx context.Context, in *messagesQuery) (*pageResponse[junctor.Message], error) {
-		list, err := a.Rooms.Messages(ctx, callerOf(ctx), in.ID, store.MessageFilter{Before: in.Before, Limit: in.Limit})
-		return newPage(list, ""), err
-	})
-	registerRoute(a, huma.Operation{
+	messages := rowShape[junctor.Message]{id: func(m *junctor.Message) string { return m.ID }, order: "at", newest: true}
+	read := func(ctx context.Context, in *messagesQuery, page *junctor.RowPage) ([]junctor.Message, junctor.RowTotal, error) {
+		if in.Before != "" && page.ID == "" {
+			page.ID, page.Ascending = in.Before, false
+		}
+		return a.Rooms.MessagePage(ctx, callerOf(ctx), in.ID, page)
+	}
+	registerRows(a, huma.Operation{
+		OperationID: "list-messages", Method: http.MethodGet, Path: "/rooms/{id}/messages", Summary: "List or search the messages of a room and their tool results, newest first", Tags: tags,
+	}, messages, read)
+	registerRows(a, huma.Operation{
 		OperationID: "search-messages", Method: http.MethodGet, Path: "/rooms/{id}/search", Summary: "Search the messages of a room", Tags: tags,
-	}, func(ctx context.Context, in *searchQuery) (*pageResponse[junctor.Message], error) {
-		list, err := a.Rooms.Messages(ctx, callerOf(ctx), in.ID, store.MessageFilter{Query: in.Query, Before: in.Before, Limit: in.Limit})
-		return newPage(list, ""), err
-	})
+	}, messages, read)
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{
 		OperationID: "export-room", Method: http.MethodGet, Path: "/rooms/{id}/export", Summary: "Export a room with all messages", Tags: tags,

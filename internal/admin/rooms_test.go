@@ -8,7 +8,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agui"
 	"github.com/junctor-mcp/junctor/internal/room"
-	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // noRooms stands for an instance with one room, in which nobody speaks;
@@ -45,8 +44,8 @@ func (noRooms) Delete(_ context.Context, _ *junctor.Principal, id string) error 
 	return noRoom(id)
 }
 
-func (noRooms) Messages(context.Context, *junctor.Principal, string, store.MessageFilter) ([]junctor.Message, error) {
-	return []junctor.Message{aMessage()}, nil
+func (noRooms) MessagePage(context.Context, *junctor.Principal, string, *junctor.RowPage) ([]junctor.Message, junctor.RowTotal, error) {
+	return []junctor.Message{aMessage()}, junctor.RowTotal{Rows: 1}, nil
 }
 
 func (noRooms) Export(context.Context, *junctor.Principal, string) (room.Transcript, error) {

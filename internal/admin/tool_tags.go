@@ -21,9 +21,11 @@ type Tags interface {
 	TagTool(ctx context.Context, p *junctor.Principal, name string, roles []junctor.Role, category string, version time.Time) (junctor.Tool, error)
 	// UntagTool removes the tag of a tool, so that the rules decide again.
 	UntagTool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
-	// ToolChanges lists the newest changes that the principal may see: of one tool by its
-	// exposed name, of one server, or of all.
-	ToolChanges(ctx context.Context, p *junctor.Principal, server, tool string, limit int) ([]junctor.ToolChange, error)
+	// ToolChanges lists the changes that the principal may see, without the definitions: of
+	// one tool by its exposed name, of one server, or of all.
+	ToolChanges(ctx context.Context, p *junctor.Principal, server, tool string) ([]junctor.ToolChange, error)
+	// LoadToolChanges adds the definitions, and what differs, to changes of that list.
+	LoadToolChanges(ctx context.Context, p *junctor.Principal, changes []junctor.ToolChange) error
 
 	// Roles lists the built-in roles and those of the tenant.
 	Roles(ctx context.Context, p *junctor.Principal) ([]RoleInfo, error)
@@ -51,9 +53,9 @@ type toolTag struct {
 
 // changeQuery is the query of list-tool-changes.
 type changeQuery struct {
+	ListQuery
 	Server string `query:"server" doc:"Only changes to tools of this server."`
 	Tool   string `query:"tool" doc:"Only changes to this tool, by its exposed name."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50"`
 }
 
 // tagOf returns what users said of a tool; nil if only the rules apply.
@@ -110,12 +112,22 @@ func (a *api) registerTagRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "list-tool-changes", Method: http.MethodGet, Path: "/tools/changes", Summary: "List tools whose definitions changed, newest first", Tags: tags,
 	}, func(ctx context.Context, in *changeQuery) (*pageResponse[junctor.ToolChange], error) {
-		changes, err := a.Tags.ToolChanges(ctx, callerOf(ctx), in.Server, in.Tool, in.Limit)
+		changes, err := a.Tags.ToolChanges(ctx, callerOf(ctx), in.Server, in.Tool)
 		if err == nil && len(changes) == 0 {
 			err = a.requireServer(ctx, in.Server)
 		}
-		return newPage(changes, ""), err
+		if err != nil {
+			return nil, err
+		}
+		list := changeList()
+		page, err := list.pageOf(changes, in.listQuery())
+		if err != nil {
+			return nil, err
+		}
+		return page, a.Tags.LoadToolChanges(ctx, callerOf(ctx), page.Body.Items)
 	})
+	changes := changeList()
+	a.documentSorts("/tools/changes", changes.sorts())
 
 	roles := []string{"roles"}
 	registerList(a, huma.Operation{
@@ -146,5 +158,19 @@ func roleList() listShape[RoleInfo] {
 			byText("name", func(v *RoleInfo) string { return string(v.Name) }),
 		},
 		text: func(v *RoleInfo) []string { return []string{string(v.Name)} },
+	}
+}
+
+// changeList is the shape of list-tool-changes.
+func changeList() listShape[junctor.ToolChange] {
+	return listShape[junctor.ToolChange]{
+		id: func(v *junctor.ToolChange) string { return v.ID },
+		orders: []listOrder[junctor.ToolChange]{
+			byTime("seen_at", func(v *junctor.ToolChange) time.Time { return v.SeenAt }),
+			byText("tool", func(v *junctor.ToolChange) string { return v.Tool }),
+			byText("server", func(v *junctor.ToolChange) string { return v.Server }),
+		},
+		newest: true,
+		text:   func(v *junctor.ToolChange) []string { return []string{v.Server, v.Tool} },
 	}
 }

@@ -222,8 +222,9 @@ func (a *Registry) taggableTool(ctx context.Context, p *junctor.Principal, name 
 	return tool, err
 }
 
-// ToolChanges lists changes of tools that the principal sees.
-func (a *Registry) ToolChanges(ctx context.Context, p *junctor.Principal, server, tool string, limit int) ([]junctor.ToolChange, error) {
+// ToolChanges lists the changes of tools that the principal sees, without the definitions.
+// LoadToolChanges adds these to a page of the list.
+func (a *Registry) ToolChanges(ctx context.Context, p *junctor.Principal, server, tool string) ([]junctor.ToolChange, error) {
 	sh := a.shelf(p)
 	if tool != "" {
 		one, err := sh.DescribeOne(p, tool)
@@ -232,7 +233,7 @@ func (a *Registry) ToolChanges(ctx context.Context, p *junctor.Principal, server
 		}
 		server, tool = one.Server, one.Name
 	}
-	list, err := a.o.Store.For(p.Tenant).Changes(ctx, server, tool, limit)
+	list, err := a.o.Store.For(p.Tenant).ChangeRefs(ctx, server, tool)
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +243,29 @@ func (a *Registry) ToolChanges(ctx context.Context, p *junctor.Principal, server
 		if err != nil || sh.Visible(p, catalog.Scope{Server: c.Server, Audience: catalog.Watching(p)}, s, junctor.KindTool, c.Tool) != "" {
 			continue
 		}
-		c.What = catalog.Differs(c.Before, c.After)
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// LoadToolChanges adds the definitions to changes that ToolChanges listed, and what differs.
+func (a *Registry) LoadToolChanges(ctx context.Context, p *junctor.Principal, changes []junctor.ToolChange) error {
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].ID
+	}
+	list, err := a.o.Store.For(p.Tenant).ChangesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]*junctor.ToolChange, len(list))
+	for i := range list {
+		byID[list[i].ID] = &list[i]
+	}
+	for i := range changes {
+		if c := byID[changes[i].ID]; c != nil {
+			changes[i].Before, changes[i].After, changes[i].What = c.Before, c.After, catalog.Differs(c.Before, c.After)
+		}
+	}
+	return nil
 }

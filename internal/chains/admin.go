@@ -29,34 +29,34 @@ func (f *Follower) Chains(_ context.Context, tenant junctor.TenantID) ([]junctor
 }
 
 // ChainEvents implements admin.Chains.
-func (f *Follower) ChainEvents(ctx context.Context, tenant junctor.TenantID, want admin.ChainEventFilter) ([]junctor.ChainEvent, error) {
+func (f *Follower) ChainEvents(ctx context.Context, tenant junctor.TenantID, want admin.ChainEventFilter, page *junctor.RowPage) ([]junctor.ChainEvent, junctor.RowTotal, error) {
 	if tenant != f.tenant {
-		return nil, nil
+		return nil, junctor.RowTotal{}, nil
 	}
-	filter := erc8004.Filter{Agent: want.Agent, State: want.State, Limit: want.Limit}
+	filter := erc8004.Filter{Agent: want.Agent, State: want.State}
 	if want.Chain != "" {
 		i := slices.IndexFunc(f.watches, func(x *chainWatch) bool { return x.Name == want.Chain })
 		if i < 0 {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "unknown chain %q; junctor chain ls lists the chains", want.Chain)
+			return nil, junctor.RowTotal{}, junctor.Errorf(junctor.CodeNotFound, "unknown chain %q; junctor chain ls lists the chains", want.Chain)
 		}
 		filter.Chain = f.watches[i].ID
 	}
-	found, err := f.records.List(ctx, filter)
+	found, total, err := f.records.Page(ctx, filter, page)
 	if err != nil {
-		return nil, err
+		return nil, total, err
 	}
 	out := make([]junctor.ChainEvent, len(found))
 	for i, e := range found {
 		data, err := e.Data()
 		if err != nil {
-			return nil, err
+			return nil, total, err
 		}
 		out[i] = junctor.ChainEvent{
 			Chain: f.chainName(e.Chain), Type: string(e.Kind), Agent: e.Of().String(), Block: e.Block, BlockHash: e.BlockHash.String(), Transaction: e.Transaction.String(),
 			LogIndex: e.LogIndex, State: e.State, Counted: e.Counted, Retracted: e.Retracted, Data: data, SeenAt: e.SeenAt,
 		}
 	}
-	return out, nil
+	return out, total, nil
 }
 
 // RewindChain implements admin.Chains.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,6 +120,7 @@ func (c *cli) roomShow() *cobra.Command {
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("rooms", id, "messages")+"?limit="+strconv.Itoa(most), nil, &page); err != nil {
 				return err
 			}
+			slices.Reverse(page.Items) // the newest stands at the end, where people read on
 			if c.wantsJSON() {
 				return c.printJSON(map[string]any{"room": w, "messages": page.Items})
 			}

@@ -330,7 +330,13 @@ type Filter struct {
 
 // List returns events, newest first, at most f.Limit and never more than 1000.
 func (r *Records) List(ctx context.Context, f Filter) ([]Recorded, error) {
-	where, args := []string{"1 = 1"}, []any{}
+	where, args := f.conditions()
+	return r.queryEvents(ctx, readQuerier{r.DB}, strings.Join(where, " AND ")+fmt.Sprintf(" ORDER BY number DESC, log_index DESC LIMIT %d", min(max(f.Limit, 1), 1000)), args...)
+}
+
+// conditions returns the SQL conditions of the filter and their arguments.
+func (f *Filter) conditions() (where []string, args []any) {
+	where = []string{"1 = 1"}
 	if f.Chain != 0 {
 		where, args = append(where, "chain = ?"), append(args, int64(f.Chain)) //nolint:gosec // a chain's number
 	}
@@ -340,7 +346,43 @@ func (r *Records) List(ctx context.Context, f Filter) ([]Recorded, error) {
 	if f.State != "" {
 		where, args = append(where, "state = ?"), append(args, f.State)
 	}
-	return r.queryEvents(ctx, readQuerier{r.DB}, strings.Join(where, " AND ")+fmt.Sprintf(" ORDER BY number DESC, log_index DESC LIMIT %d", min(max(f.Limit, 1), 1000)), args...)
+	return where, args
+}
+
+// Page returns a page of events, with one more if there is another page, and counts those of
+// all pages. Words are searched in the kind, the agent and the hash of the block. A row's ID
+// is PageID.
+func (r *Records) Page(ctx context.Context, f Filter, page *junctor.RowPage) ([]Recorded, junctor.RowTotal, error) {
+	where, args := f.conditions()
+	for _, pattern := range page.LikePatterns() {
+		where, args = append(where, "LOWER(kind || ' ' || agent || ' ' || block_hash) LIKE ? ESCAPE '!'"), append(args, pattern)
+	}
+	var n int
+	err := r.DB.Read.QueryRowContext(ctx, r.DB.Dialect.Bind(`SELECT COUNT(*) FROM (SELECT 1 AS one FROM chain_events WHERE tenant_id = ? AND `+strings.Join(where, " AND ")+` LIMIT ?) AS counted`),
+		append(append([]any{string(r.Tenant)}, args...), junctor.MaxCounted+1)...).Scan(&n)
+	total := junctor.NewRowTotal(n)
+	if err != nil || page.Limit == 0 {
+		return nil, total, err
+	}
+	before, direction := "<", " DESC"
+	if page.Ascending {
+		before, direction = ">", ""
+	}
+	if page.ID != "" {
+		parts := strings.SplitN(page.ID, "/", 3)
+		if len(parts) < 3 {
+			return nil, total, junctor.Errorf(junctor.CodeInvalid, "the cursor does not belong to this list; omit it to read from the first page")
+		}
+		number, err1 := strconv.ParseInt(parts[0], 10, 64)
+		index, err2 := strconv.ParseInt(parts[1], 10, 64)
+		if errors.Join(err1, err2) != nil {
+			return nil, total, junctor.Errorf(junctor.CodeInvalid, "the cursor does not belong to this list; omit it to read from the first page")
+		}
+		where, args = append(where, "(number, log_index, block_hash) "+before+" (?, ?, ?)"), append(args, number, index, parts[2])
+	}
+	list, err := r.queryEvents(ctx, readQuerier{r.DB}, strings.Join(where, " AND ")+
+		fmt.Sprintf(" ORDER BY number%[1]s, log_index%[1]s, block_hash%[1]s LIMIT %[2]d", direction, page.Limit+1), args...)
+	return list, total, err
 }
 
 // ByID returns an event by the dedupe key that it was raised with, which begins

@@ -68,15 +68,12 @@ func (a EventAPI) OnFeedback(changed func(tenant junctor.TenantID, agent string)
 }
 
 // Events implements admin.Events.
-func (a EventAPI) Events(ctx context.Context, p *junctor.Principal, f admin.EventFilter) ([]junctor.Event, string, error) {
-	list, err := a.service.Store.For(p.Tenant).Events(ctx, store.EventFilter{Source: f.Source, Type: f.Type, Agent: f.Agent, Since: f.Since, Before: f.Cursor, Limit: f.Limit + 1})
+func (a EventAPI) Events(ctx context.Context, p *junctor.Principal, f admin.EventFilter, page *junctor.RowPage) ([]junctor.Event, junctor.RowTotal, error) {
+	list, total, err := a.service.Store.For(p.Tenant).Events(ctx, store.EventFilter(f), page)
 	for i := range list {
 		restrictEvent(p, &list[i])
 	}
-	if err != nil || len(list) <= f.Limit {
-		return list, "", err
-	}
-	return list[:f.Limit], list[f.Limit-1].ID, nil
+	return list, total, err
 }
 
 // Event implements admin.Events.

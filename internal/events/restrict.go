@@ -33,26 +33,26 @@ func (a DeliveryAPI) knownLanes(ctx context.Context, p *junctor.Principal) (map[
 // List implements admin.Deliveries. Deliveries to servers that the principal may not
 // know of are left out, as their calls are. An agent gets the deliveries that concern
 // it.
-func (a DeliveryAPI) List(ctx context.Context, p *junctor.Principal, f queue.Filter) ([]worker.Delivery, string, error) {
+func (a DeliveryAPI) List(ctx context.Context, p *junctor.Principal, f queue.Filter, page *junctor.RowPage) ([]worker.Delivery, junctor.RowTotal, error) {
 	known, err := a.knownLanes(ctx, p)
 	if err != nil {
-		return nil, "", err
+		return nil, junctor.RowTotal{}, err
 	}
 	f.KnownLanes, f.KnownLanePrefix = known, serverLanePrefix
 	if known != nil && servers.HostOnly(f.Lane) != "" {
-		return nil, "", nil // the principal sees only the host of an address: a filter would confirm guesses of the rest
+		return nil, junctor.RowTotal{}, nil // the principal sees only the host of an address: a filter would confirm guesses of the rest
 	}
 	if p.Agent != "" {
 		if f.Agent != "" && f.Agent != p.Agent {
-			return nil, "", nil
+			return nil, junctor.RowTotal{}, nil
 		}
 		f.Agent = p.Agent
 	}
-	list, next, err := a.Worker.List(ctx, p.Tenant, f)
+	list, total, err := a.Worker.Page(ctx, p.Tenant, f, page)
 	for i := range list {
 		restrictDelivery(p, &list[i])
 	}
-	return list, next, err
+	return list, total, err
 }
 
 // Get implements admin.Deliveries.

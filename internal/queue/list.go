@@ -168,6 +168,48 @@ func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jo
 	return jobs, next, q.wrapError(ctx, rows.Err(), "list jobs")
 }
 
+// searchedColumns is the lower-case text of a job that words are searched in. The lane is
+// left out: a caller may see only the host of its address.
+const searchedColumns = `LOWER(event || ' ' || trigger_id || ' ' || agent || ' ' || tool)`
+
+// Page reads a page of a tenant's jobs, in the order of their creation, with one more job if
+// there is another page. It counts the jobs of all pages. After and Limit of the filter are
+// ignored.
+func (q *Queue) Page(ctx context.Context, tenant junctor.TenantID, f Filter, page *junctor.RowPage) ([]Job, junctor.RowTotal, error) {
+	where, args := f.buildCondition(q.options.DB.Dialect, tenant)
+	for _, pattern := range page.LikePatterns() {
+		where, args = where+" AND "+searchedColumns+" LIKE ? ESCAPE '!'", append(args, pattern)
+	}
+	var n int
+	err := q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT COUNT(*) FROM (SELECT 1 AS one FROM jobs WHERE `+where+` LIMIT ?) AS counted`),
+		append(args[:len(args):len(args)], junctor.MaxCounted+1)...).Scan(&n)
+	total := junctor.NewRowTotal(n)
+	if err != nil || page.Limit == 0 {
+		return nil, total, q.wrapError(ctx, err, "count jobs")
+	}
+	before, direction := " AND id < ?", " DESC"
+	if page.Ascending {
+		before, direction = " AND id > ?", ""
+	}
+	if page.ID != "" {
+		where, args = where+before, append(args, page.ID)
+	}
+	rows, err := q.options.DB.Read.QueryContext(ctx, q.options.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE `+where+` ORDER BY id`+direction+` LIMIT ?`), append(args, page.Limit+1)...)
+	if err != nil {
+		return nil, total, q.wrapError(ctx, err, "list jobs")
+	}
+	defer rows.Close() // rows.Err reports errors
+	var jobs []Job
+	for rows.Next() {
+		var j Job
+		if err := scanJob(rows, &j); err != nil {
+			return nil, total, q.wrapError(ctx, err, "list jobs")
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, total, q.wrapError(ctx, rows.Err(), "list jobs")
+}
+
 // Get returns one job. The error is CodeNotFound if the tenant has no job with
 // that id.
 func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Job, error) {

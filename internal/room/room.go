@@ -291,13 +291,13 @@ func (r *Rooms) Delete(ctx context.Context, p *junctor.Principal, id string) err
 	return r.Store.For(p.Tenant).DeleteRoom(ctx, id)
 }
 
-// Messages returns a page of messages, oldest first. The filter can search for a
-// text.
-func (r *Rooms) Messages(ctx context.Context, p *junctor.Principal, id string, f store.MessageFilter) ([]junctor.Message, error) {
+// MessagePage reads a page of messages, with one more if there is another page, and counts
+// those of all pages.
+func (r *Rooms) MessagePage(ctx context.Context, p *junctor.Principal, id string, page *junctor.RowPage) ([]junctor.Message, junctor.RowTotal, error) {
 	if _, err := r.loadForMember(ctx, p, id); err != nil {
-		return nil, err
+		return nil, junctor.RowTotal{}, err
 	}
-	return r.Store.For(p.Tenant).Messages(ctx, id, f)
+	return r.Store.For(p.Tenant).MessagePage(ctx, id, page)
 }
 
 // Approvals lists the calls that wait for an approval.

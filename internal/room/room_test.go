@@ -274,7 +274,7 @@ func (h *house) answer(id string, answers ...agui.InterruptAnswer) []agui.Event 
 
 func (h *house) messages(id string) []junctor.Message {
 	h.Helper()
-	list, err := h.Messages(h.Context(), h.ada, id, store.MessageFilter{Limit: 100})
+	list, _, err := h.MessagePage(h.Context(), h.ada, id, &junctor.RowPage{Limit: 100, Ascending: true})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestTalk(t *testing.T) {
 	if call.Record != "rec-"+call.ID || call.View != "ui://notes/list" || call.Result == nil || call.ResultText != "milk" {
 		t.Errorf("%+v", call)
 	}
-	if found, err := h.Messages(t.Context(), h.ada, id, store.MessageFilter{Query: "MILK", Limit: 9}); err != nil || len(found) != 2 {
+	if found, total, err := h.MessagePage(t.Context(), h.ada, id, &junctor.RowPage{Words: []string{"milk"}, Limit: 9}); err != nil || len(found) != 2 || total.Rows != 2 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }
@@ -662,7 +662,7 @@ func TestWhoMay(t *testing.T) {
 	for who, p := range map[string]*junctor.Principal{"a stranger": h.bob, "the agent's own key": own, "the same id of another tenant": far} {
 		ctx := t.Context()
 		_, show := h.Get(ctx, p, id)
-		_, read := h.Messages(ctx, p, id, store.MessageFilter{Limit: 1})
+		_, _, read := h.MessagePage(ctx, p, id, &junctor.RowPage{Limit: 1})
 		_, say := h.StartRun(ctx, p, id, agui.Input{Message: agui.UserMessage{Text: "hi"}})
 		_, hear := h.Subscribe(ctx, p, id)
 		_, open := h.Approvals(ctx, p, id)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -71,26 +70,30 @@ func scanText(row scanner) (s string, err error) {
 type EventFilter struct {
 	Source, Type, Agent string
 	Since               time.Time
-	Before              string // only events older than the one with this id
-	Limit               int
 }
 
-// Events lists events, newest first. Ids are in the order of time.
-func (t *Tenant) Events(ctx context.Context, f EventFilter) ([]junctor.Event, error) {
-	where, args := []string{`tenant_id = ?`}, []any{string(t.id)}
-	for _, one := range []struct{ column, text string }{{`source = ?`, f.Source}, {`type = ?`, f.Type}, {`agent = ?`, f.Agent}, {`id < ?`, f.Before}} {
+// Events reads a page of events. Ids are in the order of time.
+func (t *Tenant) Events(ctx context.Context, f EventFilter, page *junctor.RowPage) ([]junctor.Event, junctor.RowTotal, error) {
+	rows := pagedRows{
+		columns: eventColumns, table: `events`, where: []string{`tenant_id = ?`}, args: []any{string(t.id)},
+		order: `id`, text: `LOWER(source || ' ' || type || ' ' || agent)`,
+	}
+	for _, one := range []struct{ column, text string }{{`source = ?`, f.Source}, {`type = ?`, f.Type}, {`agent = ?`, f.Agent}} {
 		if one.text != "" {
-			where, args = append(where, one.column), append(args, one.text)
+			rows.where, rows.args = append(rows.where, one.column), append(rows.args, one.text)
 		}
 	}
 	if !f.Since.IsZero() {
-		where, args = append(where, `received_at >= ?`), append(args, toMicros(f.Since))
+		rows.where, rows.args = append(rows.where, `received_at >= ?`), append(rows.args, toMicros(f.Since))
 	}
-	list, err := readAll(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE `+strings.Join(where, ` AND `)+` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...)
+	if page.ID != "" {
+		rows.after = page.ID
+	}
+	list, total, err := readPage(ctx, t.s, scanEvent, rows, page)
 	if err != nil {
-		return nil, t.s.wrapError(ctx, err, "list the events")
+		return nil, total, t.s.wrapError(ctx, err, "list the events")
 	}
-	return list, nil
+	return list, total, nil
 }
 
 // Event returns one event; not_found if the tenant has none with that id.

@@ -57,6 +57,37 @@ func (t *Tenant) Messages(ctx context.Context, room string, f MessageFilter) ([]
 	return list, nil
 }
 
+// MessagePage reads a page of the messages of a room. Words are searched in messages and
+// tool results, ignoring case. A page after a message that does not exist is empty.
+func (t *Tenant) MessagePage(ctx context.Context, room string, page *junctor.RowPage) ([]junctor.Message, junctor.RowTotal, error) {
+	folded := *page
+	folded.Words = make([]string, len(page.Words))
+	for i, w := range page.Words {
+		folded.Words[i] = foldForSearch(w)
+	}
+	rows := pagedRows{
+		columns: messageColumns, table: `room_messages`, where: []string{`tenant_id = ?`, `room_id = ?`}, args: []any{string(t.id), room},
+		order: `seq`, text: `search`,
+	}
+	if page.ID != "" {
+		number := func(row scanner) (n int64, err error) { return n, row.Scan(&n) }
+		found, err := readAll(ctx, t.s, number, `SELECT seq FROM room_messages WHERE tenant_id = ? AND room_id = ? AND id = ?`, string(t.id), room, page.ID)
+		if err != nil {
+			return nil, junctor.RowTotal{}, t.s.wrapError(ctx, err, "read the messages of the room %q", room)
+		}
+		if len(found) == 0 {
+			rows.where = append(rows.where, `1 = 0`)
+		} else {
+			rows.after = found[0]
+		}
+	}
+	list, total, err := readPage(ctx, t.s, scanMessage, rows, &folded)
+	if err != nil {
+		return nil, total, t.s.wrapError(ctx, err, "read the messages of the room %q", room)
+	}
+	return list, total, nil
+}
+
 // PutMessage stores a message: after all others of the room if it is new, otherwise in its
 // place.
 func (t *Tenant) PutMessage(ctx context.Context, m *junctor.Message) error {

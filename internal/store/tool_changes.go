@@ -59,6 +59,39 @@ func (t *Tenant) Changes(ctx context.Context, server, tool string, limit int) ([
 	return list, nil
 }
 
+// ChangeRefs lists all changes of tools without the definitions, newest first. server and tool
+// may be "" for all.
+func (t *Tenant) ChangeRefs(ctx context.Context, server, tool string) ([]junctor.ToolChange, error) {
+	list, err := readAll(ctx, t.s, func(row scanner) (c junctor.ToolChange, err error) {
+		var seen int64
+		err = row.Scan(&c.ID, &c.Server, &c.Tool, &c.BeforeDigest, &c.AfterDigest, &seen)
+		c.SeenAt = fromMicros(seen)
+		return c, err
+	}, `SELECT id, server, tool, before_digest, after_digest, seen_at FROM tool_changes
+		WHERE tenant_id = ? AND (server = ? OR ? = '') AND (tool = ? OR ? = '') ORDER BY seen_at DESC, id DESC`, string(t.id), server, server, tool, tool)
+	if err != nil {
+		return nil, t.s.wrapError(ctx, err, "list changes of tools")
+	}
+	return list, nil
+}
+
+// ChangesByID returns the changes with these ids, in any order.
+func (t *Tenant) ChangesByID(ctx context.Context, ids []string) ([]junctor.ToolChange, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := []any{string(t.id)}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	list, err := readAll(ctx, t.s, scanChange, `SELECT id, server, tool, before_digest, after_digest, before_json, after_json, seen_at FROM tool_changes
+		WHERE tenant_id = ? AND id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)
+	if err != nil {
+		return nil, t.s.wrapError(ctx, err, "read changes of tools")
+	}
+	return list, nil
+}
+
 // scanChange reads the columns of a change.
 func scanChange(row scanner) (junctor.ToolChange, error) {
 	var c junctor.ToolChange

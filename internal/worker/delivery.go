@@ -64,6 +64,18 @@ func (w *Worker) List(ctx context.Context, tenant junctor.TenantID, f queue.Filt
 	return list, next, err
 }
 
+// Page reads a page of a tenant's deliveries, without their attempts, and counts those of all
+// pages. Another page follows if there is one more delivery than the page asks for.
+func (w *Worker) Page(ctx context.Context, tenant junctor.TenantID, f queue.Filter, page *junctor.RowPage) ([]Delivery, junctor.RowTotal, error) {
+	f.Queue = Deliveries
+	jobs, total, err := w.o.Queue.Page(ctx, tenant, f, page)
+	list := make([]Delivery, len(jobs))
+	for i := range jobs {
+		list[i] = newDelivery(&jobs[i])
+	}
+	return list, total, err
+}
+
 // Get returns one delivery with its attempts, or not_found.
 func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (Delivery, error) {
 	j, err := w.o.Queue.Get(ctx, tenant, id)

@@ -47,7 +47,7 @@ func (i *instance) roomText(room string) string {
 	var page struct {
 		Items []struct{ Text, Outcome string }
 	}
-	if err := json.Unmarshal([]byte(i.request(200, "GET", "/api/v1/rooms/"+room+"/messages", "")), &page); err != nil || len(page.Items) == 0 {
+	if err := json.Unmarshal([]byte(i.request(200, "GET", "/api/v1/rooms/"+room+"/messages?sort=at", "")), &page); err != nil || len(page.Items) == 0 {
 		i.Fatalf("%v: %+v", err, page)
 	}
 	return page.Items[len(page.Items)-1].Text

@@ -29,7 +29,7 @@ func TestTheMapsOwnApp(t *testing.T) {
 	var room struct{ ID string }
 	s.postJSON(t, http.StatusCreated, "/api/v1/rooms", `{"name":"Den","policy":"router","approvals":"never","members":[{"agent":"bank"}]}`, &room)
 	s.postJSON(t, http.StatusOK, "/api/v1/rooms/"+room.ID+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"r1","messages":[{"id":"m1","role":"user","content":%q}]}`, room.ID, question), nil)
-	got, err := s.Request(t.Context(), http.MethodGet, "/api/v1/rooms/"+room.ID+"/messages", "")
+	got, err := s.Request(t.Context(), http.MethodGet, "/api/v1/rooms/"+room.ID+"/messages?sort=at", "")
 	var page struct {
 		Items []struct {
 			Text     string

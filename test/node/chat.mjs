@@ -266,7 +266,7 @@ try {
   await until('the App to be closed', async () => (await must('GET', '/views')).items.every((v) => v.id !== view.id));
   const run = await api('POST', `/rooms/${plan.id}/runs`, { threadId: plan.id, runId: 'after', messages: [{ id: 'after-1', role: 'user', content: '@planner tell me the allocations' }] });
   assert.equal(run.status, 200, run.text);
-  const told = (await must('GET', `/rooms/${plan.id}/messages?limit=100`)).items.findLast((m) => m.calls?.length > 0);
+  const told = (await must('GET', `/rooms/${plan.id}/messages?limit=100&sort=at`)).items.findLast((m) => m.calls?.length > 0);
   assert.equal(told.calls[0].state, 'failed', JSON.stringify(told));
   assert.match(told.calls[0].result_text, /unknown tool/);
   await page.goto(room);

@@ -82,7 +82,7 @@ func (i *instance) say(run, text string) []agui.Event {
 func (i *instance) messages() string {
 	i.Helper()
 	var page struct{ Items []junctor.Message }
-	if err := json.Unmarshal([]byte(i.ask(200, "GET", "/rooms/"+i.room+"/messages", "")), &page); err != nil {
+	if err := json.Unmarshal([]byte(i.ask(200, "GET", "/rooms/"+i.room+"/messages?sort=at", "")), &page); err != nil {
 		i.Fatal(err)
 	}
 	var lines []string

@@ -52,27 +52,48 @@ func eventTests() map[string]func(*trial) {
 			if _, added := add(st.For("acme"), newEvent("e1", "github", "k1", 4)); !added {
 				t.Error("the same key of another tenant is not taken")
 			}
-			got := must(t.open().For(junctor.DefaultTenant).Events(t.Context(), store.EventFilter{Limit: 10}))(t)
+			page := func(on *store.Tenant, f store.EventFilter, p junctor.RowPage) []junctor.Event {
+				list, total, err := on.Events(t.Context(), f, &p)
+				if err != nil || total.AtLeast || total.Rows < min(len(list), p.Limit) {
+					t.Errorf("%+v, %+v: %d events of %+v, %v", f, p, len(list), total, err)
+				}
+				return list
+			}
+			got := page(t.open().For(junctor.DefaultTenant), store.EventFilter{}, junctor.RowPage{Limit: 10})
 			if diff := cmp.Diff([]junctor.Event{second, first}, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			for _, c := range []struct {
 				f store.EventFilter
+				p junctor.RowPage
 				n int
 			}{
-				{store.EventFilter{Source: "github"}, 1},
-				{store.EventFilter{Type: "pull"}, 0},
-				{store.EventFilter{Agent: "42"}, 1},
-				{store.EventFilter{Since: moment(2)}, 1},
-				{store.EventFilter{Before: "e3"}, 1},
+				{f: store.EventFilter{Source: "github"}, n: 1},
+				{f: store.EventFilter{Type: "pull"}, n: 0},
+				{f: store.EventFilter{Agent: "42"}, n: 1},
+				{f: store.EventFilter{Since: moment(2)}, n: 1},
+				{p: junctor.RowPage{ID: "e3"}, n: 1},
+				{p: junctor.RowPage{ID: "e1", Ascending: true}, n: 1},
+				{p: junctor.RowPage{ID: "e1"}, n: 0},
+				{p: junctor.RowPage{Words: []string{"git", "hub"}}, n: 1},
+				{p: junctor.RowPage{Words: []string{"git", "stripe"}}, n: 0},
+				{p: junctor.RowPage{Words: []string{"g%b"}}, n: 0},
+				{p: junctor.RowPage{Words: []string{"g_thub"}}, n: 0},
 			} {
-				c.f.Limit = 10
-				if got := must(mine.Events(t.Context(), c.f))(t); len(got) != c.n {
-					t.Errorf("%+v: %d events", c.f, len(got))
+				c.p.Limit = 10
+				if got := page(mine, c.f, c.p); len(got) != c.n {
+					t.Errorf("%+v, %+v: %d events", c.f, c.p, len(got))
 				}
 			}
-			if got := must(mine.Events(t.Context(), store.EventFilter{Limit: 1}))(t); len(got) != 1 || got[0].ID != "e3" {
+			// One more row says that there is another page.
+			if got := page(mine, store.EventFilter{}, junctor.RowPage{Limit: 1}); len(got) != 2 || got[0].ID != "e3" {
 				t.Errorf("the newest: %+v", got)
+			}
+			if got := page(mine, store.EventFilter{}, junctor.RowPage{Limit: 1, Ascending: true}); len(got) != 2 || got[0].ID != "e1" {
+				t.Errorf("the oldest: %+v", got)
+			}
+			if _, total, err := mine.Events(t.Context(), store.EventFilter{}, &junctor.RowPage{}); err != nil || total != (junctor.RowTotal{Rows: 2}) {
+				t.Errorf("the total: %+v, %v", total, err)
 			}
 			_, err := st.For("acme").Event(t.Context(), "e3")
 			fails(t, err, junctor.CodeNotFound)

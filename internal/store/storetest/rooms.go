@@ -3,10 +3,13 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -122,6 +125,17 @@ func messagesInOrder(t *trial) {
 	} {
 		if diff := cmp.Diff(c.want, must(mine.Messages(t.Context(), "kitchen", c.f))(t)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		// The page has the same messages, the newest first, and one more if there is one.
+		page, total, err := mine.MessagePage(t.Context(), "kitchen", &junctor.RowPage{Words: strings.Fields(c.f.Query), ID: c.f.Before, Limit: c.f.Limit})
+		if more := len(page) > c.f.Limit; more {
+			page = page[:c.f.Limit]
+		} else if err == nil && c.f.Before == "" && total.Rows != len(page) {
+			t.Errorf("%s: %+v of %d messages", c.name, total, len(page))
+		}
+		slices.Reverse(page)
+		if diff := cmp.Diff(c.want, page, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%s, as a page: %v (-want +got):\n%s", c.name, err, diff)
 		}
 	}
 }

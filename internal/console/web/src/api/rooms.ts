@@ -52,10 +52,11 @@ export const removeRoom = (id: string) => send('DELETE', at(id));
 export const stopRun = (id: string, run: string) => send('POST', `${at(id)}/runs/${encodeURIComponent(run)}/stop`);
 
 export const messagePage = 50;
+// readMessages reads the newest messages before one, the oldest first.
 export const readMessages = async (id: string, before = '', signal?: AbortSignal) =>
-  (await get<Page<Message>>(`${at(id)}/messages${query({ before, limit: messagePage })}`, signal)).items;
+  [...(await get<Page<Message>>(`${at(id)}/messages${query({ before, limit: messagePage })}`, signal)).items].reverse();
 export const searchMessages = async (id: string, q: string, signal: AbortSignal) =>
-  (await get<Page<Message>>(`${at(id)}/search${query({ q })}`, signal)).items;
+  [...(await get<Page<Message>>(`${at(id)}/messages${query({ q })}`, signal)).items].reverse();
 export const exportRoom = async (id: string, format: 'markdown' | 'json') =>
   (await ask('GET', `${at(id)}/export${query({ format })}`)).blob();
 

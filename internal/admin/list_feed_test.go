@@ -29,15 +29,15 @@ func TestChangesReachWhoMayKnowThem(t *testing.T) {
 		"another tenant":  {person("b", "root", junctor.ScopeAdmin), nil},
 		"a namesake":      {person("b", "owner", junctor.ScopeServersWrite), nil},
 	}
-	var hub changeHub
+	var hub ListFeed
 	watchers := map[string]*changeWatcher{}
 	for name, r := range readers {
 		watchers[name] = hub.watch(r.p.Tenant)
 	}
 	for range 3 { // equal changes are merged
-		hub.note(owner, "servers")
+		hub.note("a", listChange{"servers", owner.ID()})
 	}
-	hub.note(person("a", "root", junctor.ScopeAdmin), "keys")
+	hub.NoteForAdmins("a", "keys")
 	for name, r := range readers {
 		w, lists := watchers[name], map[string]bool{}
 		if len(w.pending) > 2 || len(w.ready) != min(len(w.pending), 1) {
