@@ -266,6 +266,7 @@ func withoutPages() map[string]string {
 		"list-history":        "its pages are cut by time",
 		"get-usage":           "sums, not rows",
 		"list-attention":      "a page of its own",
+		"list-changes":        "its pages are cut by time",
 		"list-events":         "rows of the queue",
 		"list-deliveries":     "rows of the queue",
 		"list-chain-events":   "rows of the chain",
