@@ -226,7 +226,7 @@ const flows = {
     page.on('response', weigh);
     await page.goto(origin);
     await page.locator('nav .count', { hasText: /5,0\d\d/ }).waitFor();
-    await page.getByText('Needs attention').waitFor();
+    await page.getByRole('heading', { name: 'Needs attention', exact: true }).waitFor();
     await page.waitForTimeout(1500);
     page.off('response', weigh);
     const sizes = await Promise.all(bodies);
