@@ -1316,7 +1316,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the messages of a room, newest or before a message, oldest first
+         * List or search the messages of a room and their tool results, newest first
          * @description Requires the scope `tools:call` or `audit:read`.
          */
         get: operations["list-messages"];
@@ -3347,6 +3347,8 @@ export interface components {
             /** @description Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked. */
             healthy: boolean;
             items: components["schemas"]["AttentionItem"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
             /**
              * Format: int64
              * @description Number of items that match, also of those beyond limit.
@@ -7477,12 +7479,18 @@ export interface operations {
     "list-attention": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "severity" | "-severity" | "since" | "-since" | "kind" | "-kind";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only items of this severity. */
                 severity?: "critical" | "warning" | "info";
                 /** @description Only items of this kind. */
                 kind?: "approval" | "certificate" | "check" | "delivery" | "disk" | "endpoint" | "journal" | "key" | "redis" | "replica" | "server" | "settings" | "tools";
-                /** @description Maximum number of items. */
-                limit?: number;
             };
             header?: never;
             path?: never;
@@ -7928,14 +7936,20 @@ export interface operations {
     "list-chain-events": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-block" | "block";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only events of this chain, by name. */
                 chain?: string;
                 /** @description Only events about this agent, as eip155:CHAIN:REGISTRY/ID. */
                 agent?: string;
                 /** @description Only events with this state. */
                 state?: "seen" | "counted" | "orphaned";
-                /** @description Maximum number of items. */
-                limit?: number;
             };
             header?: never;
             path?: never;
@@ -8240,6 +8254,14 @@ export interface operations {
     "list-deliveries": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-created_at" | "created_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only deliveries in this state. */
                 state?: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
                 /** @description Only deliveries of this event, by ID. */
@@ -8256,10 +8278,6 @@ export interface operations {
                 since?: string;
                 /** @description Only deliveries made before this time. */
                 until?: string;
-                /** @description Maximum number of items. */
-                limit?: number;
-                /** @description The value of next from the previous page. */
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8455,6 +8473,14 @@ export interface operations {
     "list-events": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-received_at" | "received_at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only events of this source. */
                 source?: string;
                 /** @description Only events of this type. */
@@ -8463,9 +8489,6 @@ export interface operations {
                 agent?: string;
                 /** @description Only events that were accepted at this time or later. */
                 since?: string;
-                limit?: number;
-                /** @description The value of next from the previous page. */
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9815,10 +9838,16 @@ export interface operations {
     "list-messages": {
         parameters: {
             query?: {
-                /** @description Only messages before the message with this ID. */
-                before?: string;
-                /** @description Maximum number of items. */
+                /** @description Maximum number of items. With 0, the response has only the total. */
                 limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-at" | "at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+                /** @description Only messages before the message with this ID. Not with a cursor. */
+                before?: string;
             };
             header?: never;
             path: {
@@ -9958,12 +9987,16 @@ export interface operations {
     "search-messages": {
         parameters: {
             query?: {
-                /** @description Text to find in messages and tool results, ignoring case. */
-                q?: string;
-                /** @description Only messages before the message with this ID. */
-                before?: string;
-                /** @description Maximum number of items. */
+                /** @description Maximum number of items. With 0, the response has only the total. */
                 limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-at" | "at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
+                /** @description Only messages before the message with this ID. Not with a cursor. */
+                before?: string;
             };
             header?: never;
             path: {
@@ -11917,11 +11950,18 @@ export interface operations {
     "list-tool-changes": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-seen_at" | "seen_at" | "tool" | "-tool" | "server" | "-server";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only changes to tools of this server. */
                 server?: string;
                 /** @description Only changes to this tool, by its exposed name. */
                 tool?: string;
-                limit?: number;
             };
             header?: never;
             path?: never;
