@@ -131,7 +131,7 @@ func TestKilledChangeIsRecorded(t *testing.T) {
 			if err := w.log.Begin(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.log.Settle(t.Context()); err != nil || w.rows.rows[0].Seq != 0 {
+			if err := w.log.RecordPending(t.Context()); err != nil || w.rows.rows[0].Seq != 0 {
 				t.Fatalf("a change that runs is recorded: %v %+v", err, w.rows.rows)
 			}
 			w.rows.fails = tt.at
@@ -139,7 +139,7 @@ func TestKilledChangeIsRecorded(t *testing.T) {
 			w.log.End(t.Context(), c)
 			w.restart()
 			w.rows.fails = ""
-			if err := w.log.Settle(t.Context()); err != nil {
+			if err := w.log.RecordPending(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.rows.rows[0]; got.Status != tt.status || got.Seq == 0 {
@@ -168,11 +168,11 @@ func TestChangeOnAFullDisk(t *testing.T) {
 	w.rows.fails = "end"
 	c.Status = junctor.ChangeDone
 	w.log.End(t.Context(), c)
-	if err := w.log.Settle(t.Context()); !errors.Is(err, errDisk) {
+	if err := w.log.RecordPending(t.Context()); !errors.Is(err, errDisk) {
 		t.Fatalf("%v", err)
 	}
 	w.rows.fails = ""
-	if err := w.log.Settle(t.Context()); err != nil || w.rows.rows[0].Seq == 0 || w.rows.rows[0].Status != junctor.ChangeDone {
+	if err := w.log.RecordPending(t.Context()); err != nil || w.rows.rows[0].Seq == 0 || w.rows.rows[0].Status != junctor.ChangeDone {
 		t.Errorf("%v %+v", err, w.rows.rows)
 	}
 	dropped := aChange()
