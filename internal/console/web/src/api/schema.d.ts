@@ -481,6 +481,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List administrative changes with their values before and after, newest first
+         * @description Requires the scope `admin`.
+         */
+        get: operations["list-changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/changes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an administrative change
+         * @description Requires the scope `admin`.
+         */
+        get: operations["get-change"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/cluster": {
         parameters: {
             query?: never;
@@ -2935,6 +2975,54 @@ export interface components {
             agents: components["schemas"]["CreatedAgent"][];
             servers: components["schemas"]["Server"][];
         };
+        AdminChange: {
+            /** @description What was done, such as create-server: the operation of the admin API where there is one. */
+            action: string;
+            /** @description Name of the actor at that time. */
+            actor?: string;
+            /** @description Network address of the caller, or the position in the settings file. Absent for the socket of the instance. */
+            address?: string;
+            /** @description The object after the change, with secrets masked. Absent if it does not exist or cannot be read. */
+            after?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            at: string;
+            /** @description The object before the change, with secrets masked. Absent if it did not exist or cannot be read. */
+            before?: {
+                [key: string]: unknown;
+            };
+            /** @description ID of the OAuth client that the user let make the change. */
+            client?: string;
+            /**
+             * @description How the change came in.
+             * @enum {string}
+             */
+            entry_point: "api" | "cli" | "console" | "settings-file" | "start";
+            id: string;
+            /** @description Kind of the actor: user, agent, key, local or an identity provider. */
+            issuer: string;
+            /** @description Kind of the changed object, such as server. */
+            object: string;
+            /** @description ID or name of the changed object. Absent if there is only one of its kind. */
+            object_id?: string;
+            /** @description Replica whose journal has the record. */
+            replica: string;
+            /**
+             * Format: int64
+             * @description Number of the record in that journal. Absent until it is written.
+             */
+            seq?: number;
+            /**
+             * @description running: the change has begun. failed: a part of it was made. interrupted: Junctor was stopped meanwhile, and the change may have been made.
+             * @enum {string}
+             */
+            status: "running" | "done" | "failed" | "interrupted";
+            /** @description ID of the actor. */
+            subject: string;
+            /** @description ID of the user who made the change, or for whom it was made. */
+            user?: string;
+        };
         Agent: {
             brain?: components["schemas"]["Brain"];
             /** Format: date-time */
@@ -3011,6 +3099,8 @@ export interface components {
             created_at: string;
             header: string;
             origin: string;
+            /** @description Why the reference of the token cannot be read. Absent if it can. */
+            problem?: string;
             reference?: string;
             signed: boolean;
             suspended?: string;
@@ -3547,6 +3637,26 @@ export interface components {
             run: string;
             /** @enum {string} */
             state: "open" | "allowed" | "denied";
+        };
+        CallPageCall: {
+            items: components["schemas"]["Call"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: date-time
+             * @description Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search.
+             */
+            searched_to?: string;
+        };
+        CallPageEntry: {
+            items: components["schemas"]["Entry"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: date-time
+             * @description Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search.
+             */
+            searched_to?: string;
         };
         ChainAgent: {
             active: boolean;
@@ -4747,6 +4857,11 @@ export interface components {
             canceled: number;
             /**
              * Format: int64
+             * @description Estimated tokens of the tool definitions in these lists: one for each four bytes.
+             */
+            definition_tokens: number;
+            /**
+             * Format: int64
              * @description Calls that were denied.
              */
             denied: number;
@@ -4790,6 +4905,11 @@ export interface components {
              * @description Calls that exceeded a time limit.
              */
             timeouts: number;
+            /**
+             * Format: int64
+             * @description Tool lists that clients and models received. A list is not a call.
+             */
+            tool_lists: number;
         };
         Offer: {
             prompts: {
@@ -4858,6 +4978,18 @@ export interface components {
             title: string;
             tools?: components["schemas"]["ToolRoles"][];
         };
+        PageAdminChange: {
+            items: components["schemas"]["AdminChange"][];
+            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
+            next?: string;
+            /**
+             * Format: int64
+             * @description Number of items on all pages, of those that the caller may see.
+             */
+            total?: number;
+            /** @description Whether there are at least total items. Counting stops there. */
+            total_is_minimum?: boolean;
+        };
         PageAgent: {
             items: components["schemas"]["Agent"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
@@ -4896,18 +5028,6 @@ export interface components {
         };
         PageApp: {
             items: components["schemas"]["App"][];
-            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
-            next?: string;
-            /**
-             * Format: int64
-             * @description Number of items on all pages, of those that the caller may see.
-             */
-            total?: number;
-            /** @description Whether there are at least total items. Counting stops there. */
-            total_is_minimum?: boolean;
-        };
-        PageCall: {
-            items: components["schemas"]["Call"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -4992,18 +5112,6 @@ export interface components {
         };
         PageDelivery: {
             items: components["schemas"]["Delivery"][];
-            /** @description Value of the parameter cursor for the next page. Absent on the last page. */
-            next?: string;
-            /**
-             * Format: int64
-             * @description Number of items on all pages, of those that the caller may see.
-             */
-            total?: number;
-            /** @description Whether there are at least total items. Counting stops there. */
-            total_is_minimum?: boolean;
-        };
-        PageEntry: {
-            items: components["schemas"]["Entry"][];
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -5423,6 +5531,11 @@ export interface components {
             canceled: number;
             /**
              * Format: int64
+             * @description Estimated tokens of the tool definitions in these lists: one for each four bytes.
+             */
+            definition_tokens: number;
+            /**
+             * Format: int64
              * @description Calls that were denied.
              */
             denied: number;
@@ -5471,6 +5584,11 @@ export interface components {
              * @description Calls that exceeded a time limit.
              */
             timeouts: number;
+            /**
+             * Format: int64
+             * @description Tool lists that clients and models received. A list is not a call.
+             */
+            tool_lists: number;
         };
         Probe: {
             called?: string;
@@ -6302,6 +6420,8 @@ export interface components {
             created_at: string;
             header: string;
             origin: string;
+            /** @description Why the reference of the token cannot be read. Absent if it can. */
+            problem?: string;
             reference?: string;
             signed: boolean;
             /** @description New secret that signs deliveries. It is not shown again. */
@@ -7600,8 +7720,14 @@ export interface operations {
                 since?: string;
                 /** @description Only calls that this App view made, by its ID. */
                 view?: string;
+                /** @description Only calls of this kind. */
+                kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
                 /** @description Only calls with this status. */
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
+                /** @description Only calls that started before this time. */
+                until?: string;
+                /** @description Only calls with this text in their tool, caller, parameters, result or reason, in upper or lower case. */
+                text?: string;
                 /** @description Maximum number of items. */
                 limit?: number;
                 /** @description The value of next from the previous page. */
@@ -7619,7 +7745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageCall"];
+                    "application/json": components["schemas"]["CallPageCall"];
                 };
             };
             /** @description Error */
@@ -7658,7 +7784,7 @@ export interface operations {
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
                 /** @description Only calls that started before this time. */
                 until?: string;
-                /** @description Only calls with this text in their parameters, result or reason. */
+                /** @description Only calls with this text in their tool, caller, parameters, result or reason, in upper or lower case. */
                 text?: string;
                 /** @description Format: one JSON object per line, or comma-separated values with a header line. */
                 format?: "jsonl" | "csv";
@@ -7715,7 +7841,7 @@ export interface operations {
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
                 /** @description Only calls that started before this time. */
                 until?: string;
-                /** @description Only calls with this text in their parameters, result or reason. */
+                /** @description Only calls with this text in their tool, caller, parameters, result or reason, in upper or lower case. */
                 text?: string;
                 /** @description Maximum number of items. */
                 limit?: number;
@@ -7734,7 +7860,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageEntry"];
+                    "application/json": components["schemas"]["CallPageEntry"];
                 };
             };
             /** @description Error */
@@ -7765,6 +7891,8 @@ export interface operations {
                 entry_point?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. For sums: from the day of this time, in UTC. */
                 since?: string;
+                /** @description Whether the stream has the calls; with false it has only notices of changes. */
+                calls?: boolean;
             };
             header?: never;
             path?: never;
@@ -7772,7 +7900,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events named calls, each with a TailPart, and events named attention, each with an AttentionList of at most 50 items: at the beginning and after each change. The stream ends when the caller may no longer read calls. */
+            /** @description Events named calls, each with a TailPart; events named attention, each with an AttentionList of at most 50 items, at the beginning and after each change; and events named changed, each with ListChanges: lists that have changed, so that a client need not poll them. Notices can be missing: of changes that another replica made, and to callers other than admins of changes that others made. Read the lists again from time to time, and after a reconnect. The stream ends when the caller may no longer read calls. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7999,6 +8127,88 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-changes": {
+        parameters: {
+            query?: {
+                /** @description Only changes by this actor: its ID or name, or the ID of the user. */
+                actor?: string;
+                /** @description Only changes of objects of this kind, such as server. */
+                object?: string;
+                /** @description Only changes of the object with this ID or name. */
+                object_id?: string;
+                /** @description Only changes of this kind, such as create-server. */
+                action?: string;
+                /** @description Only changes that came in this way. */
+                entry_point?: "api" | "cli" | "console" | "settings-file" | "start";
+                /** @description Only changes at this time or later. */
+                since?: string;
+                /** @description Only changes before this time. */
+                until?: string;
+                /** @description Only changes with this text in their object, action, actor or values. */
+                text?: string;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description The value of next from the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageAdminChange"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The change's ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminChange"];
+                };
             };
             /** @description Error */
             default: {

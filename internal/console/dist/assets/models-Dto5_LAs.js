@@ -1,1 +1,0 @@
-import{F as e,I as t,M as n}from"./states-lSWi1Wrb.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(e=!0)=>t({queryKey:[`models`],queryFn:({signal:e})=>n(`/models`,e),select:e=>e.items,enabled:e}),a=t=>e(`POST`,`/models`,t),o=t=>e(`DELETE`,r(t)),s=t=>e(`POST`,`${r(t)}/test`);export{i,o as n,s as r,a as t};
