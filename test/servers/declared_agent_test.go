@@ -115,7 +115,7 @@ func TestApplyJudgesAgents(t *testing.T) {
 		}
 	}
 	other := as(key(t, i, "servers:write,agents:write,tools:read,tools:call"))
-	if r := apply(`{"agents":{"a":{"title":"x"}}}`, other); !strings.Contains(r.Body, "is not yours") {
+	if r := apply(`{"agents":{"a":{"title":"x"}}}`, other); !strings.Contains(r.Body, "only its owner or an admin may") {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
 	if r := apply(`{"agents":{},"prune":true}`, other); strings.Contains(r.Body, "remove") {
