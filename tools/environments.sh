@@ -224,7 +224,7 @@ for name in "${wanted[@]}"; do
 		if [[ $needs == *net* ]]; then spaces+=(--net); fi
 		command=(unshare "${spaces[@]}" "${command[@]}")
 	fi
-	# A shell has its background commands ignore SIGINT and SIGQUIT, and whoever
+	# A shell has its background commands ignore SIGINT and SIGQUIT, and the process that
 	# started this script may have had it ignore others.
 	env --default-signal "${command[@]}" &
 	child=$!

@@ -32,7 +32,6 @@ chapters() {
 		The journal: audit
 		Numbers over time: series numbers
 		Searching calls: history
-		Numbers over time: series
 		Live tails: tails
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains

@@ -264,8 +264,10 @@ type Options struct {
 	Settings   func() []Setting
 	// WatchCatalog begins to collect changes of the catalog.
 	WatchCatalog func() CatalogChanges
-	Version      string
-	Log          *slog.Logger
+	// ListFeed notifies streams; default: of the requests of this handler.
+	ListFeed *ListFeed
+	Version  string
+	Log      *slog.Logger
 }
 
 // New returns the handler of everything below Prefix. Registering the routes costs
@@ -314,6 +316,9 @@ func New(o Options) (*Handler, error) {
 		if part.missing {
 			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)
 		}
+	}
+	if o.ListFeed == nil {
+		o.ListFeed = &ListFeed{}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

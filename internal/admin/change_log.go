@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"reflect"
 	"strings"
-	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/history"
@@ -17,13 +13,7 @@ import (
 
 // Changes records the changes that the API makes, and lists them. internal/app implements it.
 type Changes interface {
-	// Begin stores that a change begins, and sets its ID and time. If it fails, the change
-	// must not be made.
-	Begin(ctx context.Context, c *junctor.AdminChange) error
-	// End stores how a change ended, with the value after it.
-	End(ctx context.Context, c *junctor.AdminChange)
-	// Drop forgets a change that was not made.
-	Drop(ctx context.Context, c *junctor.AdminChange)
+	ChangeLog
 	// Changes returns a page of the changes of a tenant, newest first, and the cursor of the
 	// next page; "" on the last.
 	Changes(ctx context.Context, tenant junctor.TenantID, f junctor.AdminChangeFilter, cursor string) (changes []junctor.AdminChange, next string, err error)
@@ -31,11 +21,76 @@ type Changes interface {
 	Change(ctx context.Context, tenant junctor.TenantID, id string) (junctor.AdminChange, error)
 }
 
+// ChangeLog records changes of the instance. *audit.ChangeLog implements it.
+type ChangeLog interface {
+	// Begin stores that a change begins, and sets its ID and time. If it fails, the change
+	// must not be made.
+	Begin(ctx context.Context, c *junctor.AdminChange) error
+	// End stores how a change ended, with the value after it.
+	End(ctx context.Context, c *junctor.AdminChange)
+	// Drop forgets a change that was not made.
+	Drop(ctx context.Context, c *junctor.AdminChange)
+}
+
+// RecordChange makes a change by do, and records it: the change is stored before it is made,
+// and completed after it. c has the actor, the action and the object; do may complete the ID
+// of the object. read returns the object as the API shows it, and is nil if it has no value.
+// A change that was refused leaves no record; one that failed leaves none if its object is as
+// before.
+func RecordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error) error {
+	return recordChange(ctx, log, c, read, do, true)
+}
+
+// RecordIfChanged is RecordChange for what a start repeats: if the object is as before, there
+// is no record.
+func RecordIfChanged(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error) error {
+	return recordChange(ctx, log, c, read, do, false)
+}
+
+// recordChange is RecordChange. With always, a change that succeeds is recorded even if the
+// object is as before: a password, for example, is not shown.
+func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error, always bool) error {
+	value := func(ctx context.Context) json.RawMessage {
+		if read == nil {
+			return nil
+		}
+		object, err := read(ctx)
+		if err != nil {
+			return nil // it does not exist, or the caller may not see it
+		}
+		return MaskValue(object)
+	}
+	c.Before = value(ctx)
+	if err := log.Begin(ctx, c); err != nil {
+		return err
+	}
+	kept := context.WithoutCancel(ctx) // a client that is gone does not undo the change
+	c.Status = junctor.ChangeFailed
+	returned := false
+	defer func() {
+		if !returned { // do panics
+			log.End(kept, c)
+		}
+	}()
+	err := do(ctx)
+	returned = true
+	c.After = value(kept)
+	switch {
+	case (err != nil || !always) && bytes.Equal(c.Before, c.After):
+		log.Drop(kept, c)
+		return err
+	case err == nil:
+		c.Status = junctor.ChangeDone
+	}
+	log.End(kept, c)
+	return err
+}
+
 // maxChangeValue bounds, in bytes, a value before or after a change.
 const maxChangeValue = 64 << 10
 
 // MaskValue returns the value of an object for the record of a change: as the API shows it,
-// with secrets masked. It is nil for a nil object.
+// with secrets masked.
 func MaskValue(object any) json.RawMessage {
 	if object == nil {
 		return nil
@@ -49,16 +104,41 @@ func MaskValue(object any) json.RawMessage {
 	return history.RedactJSON(bytes.TrimSpace(b.Bytes()), maxChangeValue)
 }
 
-// changeOrigin returns a change with its actor and with where it comes from.
-func (a *api) changeOrigin(ctx context.Context) *junctor.AdminChange {
+// ClientName is the header User-Agent of the command line.
+const ClientName = "junctor-cli"
+
+// changeOriginKey is the context key of a change's origin.
+type changeOriginKey struct{}
+
+// WithChangeOrigin returns a context in which NewChange makes changes of that actor, from
+// there.
+func WithChangeOrigin(ctx context.Context, origin junctor.AdminChange) context.Context {
+	return context.WithValue(ctx, changeOriginKey{}, origin)
+}
+
+// NewChange returns a change of an object, with the actor and the origin of the context.
+func NewChange(ctx context.Context, action, object, id string) *junctor.AdminChange {
+	c, _ := ctx.Value(changeOriginKey{}).(junctor.AdminChange)
+	c.Action, c.Object, c.ObjectID = action, object, id
+	return &c
+}
+
+// ChangeOrigin returns a change with its actor and how it came in.
+func ChangeOrigin(p *junctor.Principal, entry junctor.ChangeEntry) junctor.AdminChange {
+	return junctor.AdminChange{Tenant: p.Tenant, EntryPoint: entry, Issuer: p.Issuer, Subject: p.Subject, Actor: p.Name, User: p.User, Client: p.Client}
+}
+
+// changeOrigin returns the origin of the changes of a request.
+func (a *api) changeOrigin(ctx context.Context) junctor.AdminChange {
 	p, r := callerOf(ctx), requestOf(ctx)
-	c := &junctor.AdminChange{Tenant: p.Tenant, EntryPoint: junctor.ChangeByAPI, Issuer: p.Issuer, Subject: p.Subject, Actor: p.Name, User: p.User, Client: p.Client}
+	entry := junctor.ChangeByAPI
 	switch {
 	case p.Login != "":
-		c.EntryPoint = junctor.ChangeByConsole
-	case p.Issuer == junctor.IssuerLocal || strings.HasPrefix(r.Header.Get("User-Agent"), ClientName):
-		c.EntryPoint = junctor.ChangeByCLI
+		entry = junctor.ChangeByConsole
+	case p.Issuer == junctor.IssuerLocal, strings.HasPrefix(r.Header.Get("User-Agent"), ClientName):
+		entry = junctor.ChangeByCLI
 	}
+	c := ChangeOrigin(p, entry)
 	if p.Issuer != junctor.IssuerLocal && a.ClientAddress != nil {
 		if address := a.ClientAddress(r); address.IsValid() {
 			c.Address = address.String()
@@ -67,66 +147,70 @@ func (a *api) changeOrigin(ctx context.Context) *junctor.AdminChange {
 	return c
 }
 
-// ClientName is the beginning of the header User-Agent of the command line.
-const ClientName = "junctor-cli"
-
-// recordChange makes a change by do, and records it if the operation is one of
-// recordedOperations: the row is stored before the change, and completed after it. A change
-// that was refused leaves no record. One that failed leaves none if its object is as before.
-func recordChange[O any](ctx context.Context, a *api, operation string, do func(context.Context) (*O, error)) (*O, error) {
-	spec, recorded := recordedOperations()[operation]
-	if !recorded {
-		return do(ctx)
+// recordOperation answers a request by do. If the operation is one of changeSpecs and the
+// request is no dry run, it is recorded as a change.
+func recordOperation[I, O any](ctx context.Context, a *api, operation string, in *I, do func(context.Context, *I) (*O, error)) (out *O, err error) {
+	spec, changes := changeSpecs()[operation]
+	if !changes || isDryRun(in) || spec.only != nil && !spec.only(in) {
+		return do(ctx, in)
 	}
-	c := a.changeOrigin(ctx)
-	c.Action, c.Object, c.ObjectID = operation, spec.object, spec.pathID(requestOf(ctx))
-	c.Before = a.readObject(ctx, &spec, c)
-	if err := a.Changes.Begin(ctx, c); err != nil {
-		return nil, err
+	ctx = WithChangeOrigin(ctx, a.changeOrigin(ctx))
+	if spec.steps {
+		return do(ctx, in)
 	}
-	out, err := do(ctx)
-	if c.ObjectID == "" && err == nil {
-		c.ObjectID = memberOf(bodyOf(out), spec.created)
+	c := NewChange(ctx, operation, spec.object, spec.objectID(ctx, in))
+	begun := c.ObjectID != "" || spec.created == ""
+	read := func(ctx context.Context) (any, error) {
+		switch {
+		case spec.requested:
+			if out == nil {
+				return nil, nil
+			}
+			return bodyOf(in), nil
+		case !begun && c.ObjectID == "":
+			return nil, nil
+		}
+		object, err := spec.read(ctx, a, c.ObjectID)
+		if id := memberOf(object, spec.alias); err == nil && id != "" {
+			c.ObjectID = id // the caller named it otherwise
+		}
+		return object, err
 	}
-	kept := context.WithoutCancel(ctx)
-	if spec.answer && err == nil {
-		c.After = MaskValue(bodyOf(out))
-	} else {
-		c.After = a.readObject(kept, &spec, c)
+	if spec.read == nil && !spec.requested {
+		read = nil
 	}
-	switch {
-	case err == nil:
-		c.Status = junctor.ChangeDone
-	case bytes.Equal(c.Before, c.After):
-		a.Changes.Drop(kept, c)
-		return out, err
-	default:
-		c.Status = junctor.ChangeFailed
-	}
-	a.Changes.End(kept, c)
+	err = RecordChange(ctx, a.Changes, c, read, func(ctx context.Context) error {
+		var err error
+		if out, err = do(ctx, in); err == nil && c.ObjectID == "" {
+			c.ObjectID = memberOf(bodyOf(out), spec.created)
+		}
+		if err != nil {
+			out = nil
+		}
+		return err
+	})
 	return out, err
 }
 
-// readObject returns the value of a change's object at this moment; nil if it does not exist
-// or cannot be read. If the caller named the object otherwise, c gets its ID.
-func (a *api) readObject(ctx context.Context, spec *recordedOperation, c *junctor.AdminChange) json.RawMessage {
-	if spec.read == nil || c.ObjectID == "" && spec.created != "" {
-		return nil
-	}
-	object, err := spec.read(a, ctx, c.ObjectID)
-	if err != nil {
-		return nil
-	}
-	value := MaskValue(object)
-	if id := memberOf(json.RawMessage(value), "id"); id != "" && c.ObjectID != "" {
-		c.ObjectID = id
-	}
-	return value
+// recordObject records a change that is a step of an operation, such as one server of a pack.
+func (a *api) recordObject(ctx context.Context, action, object, id string, do func(context.Context) error) error {
+	read := changeSpecs()[action].read
+	return RecordChange(ctx, a.Changes, NewChange(ctx, action, object, id), func(ctx context.Context) (any, error) { return read(ctx, a, id) }, do)
 }
 
-// bodyOf returns the body of a response; nil if it has none.
-func bodyOf(response any) any {
-	v := reflect.Indirect(reflect.ValueOf(response))
+// isDryRun reports whether a request asks what would be changed.
+func isDryRun(in any) bool {
+	body := reflect.Indirect(reflect.ValueOf(in)).FieldByName("Body")
+	if !body.IsValid() || body.Kind() != reflect.Struct {
+		return false
+	}
+	dry := body.FieldByName("DryRun")
+	return dry.IsValid() && dry.Kind() == reflect.Bool && dry.Bool()
+}
+
+// bodyOf returns the body of a request or response; nil if it has none.
+func bodyOf(message any) any {
+	v := reflect.Indirect(reflect.ValueOf(message))
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
@@ -153,84 +237,57 @@ func memberOf(object any, name string) string {
 	return value
 }
 
-// recordedOperation says what the record of an operation has.
-type recordedOperation struct {
-	object string   // kind of the object
-	path   []string // the parameters of the path that make the object's ID
-	// created is the member of the response with the ID of the object that the operation
-	// makes.
-	created string
-	// read reads the object as the API shows it; nil if it has no value, such as a password.
-	read objectReader
-	// answer says that the response is the value after the change.
-	answer bool
+// textField returns the text of a field of a struct by its name in JSON. A request is not
+// written as JSON for that: it may have secrets.
+func textField(v reflect.Value, name string) string {
+	if v.Kind() != reflect.Struct {
+		return ""
+	}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name && field.Type.Kind() == reflect.String {
+			return v.Field(i).String()
+		}
+	}
+	return ""
 }
 
-// objectReader reads an object by its ID.
-type objectReader func(a *api, ctx context.Context, id string) (any, error)
+// changeSpec says what the record of an operation has.
+type changeSpec struct {
+	object string   // kind of the object
+	path   []string // the parameters of the path that make the object's ID
+	named  string   // the member of the request with the object's ID
+	// created is the member of the response with the object's ID, which the operation makes.
+	created string
+	// self says that the object is the caller's own user.
+	self bool
+	// alias is the member of the object with its ID, if callers may name it otherwise.
+	alias string
+	// read reads the object as the API shows it; nil if it has no value.
+	read objectReader
+	// requested says that the value after the change is the request: it has no secret.
+	requested bool
+	// only reports whether a request changes something; nil if each does.
+	only func(in any) bool
+	// steps says that the operation changes several objects, each of which has its own record.
+	steps bool
+}
 
-// pathID returns the ID of the object from the path of a request.
-func (o *recordedOperation) pathID(r *http.Request) string {
+// objectReader reads an object by its ID, as the API shows it to the caller.
+type objectReader func(ctx context.Context, a *api, id string) (any, error)
+
+// objectID returns the ID of the object of a request; "" if the operation makes it.
+func (o *changeSpec) objectID(ctx context.Context, in any) string {
+	switch {
+	case o.self:
+		return callerOf(ctx).User
+	case o.named != "":
+		return textField(reflect.ValueOf(bodyOf(in)), o.named)
+	}
+	r := requestOf(ctx)
 	parts := make([]string, len(o.path))
 	for i, name := range o.path {
 		parts[i] = r.PathValue(name)
 	}
 	return strings.Join(parts, "/")
-}
-
-// recordedOperations returns the operations that change the instance, and what their records
-// have.
-func recordedOperations() map[string]recordedOperation {
-	server := func(a *api, ctx context.Context, id string) (any, error) {
-		return a.Servers.Server(ctx, callerOf(ctx), id)
-	}
-	return map[string]recordedOperation{
-		"create-server":  {object: "server", created: "id", read: server},
-		"patch-server":   {object: "server", path: []string{"id"}, read: server},
-		"enable-server":  {object: "server", path: []string{"id"}, read: server},
-		"disable-server": {object: "server", path: []string{"id"}, read: server},
-		"delete-server":  {object: "server", path: []string{"id"}, read: server},
-	}
-}
-
-// changesQuery is the query of list-changes.
-type changesQuery struct {
-	Actor      string              `query:"actor" maxLength:"1024" doc:"Only changes by this actor: its ID or name, or the ID of the user."`
-	Object     string              `query:"object" maxLength:"256" doc:"Only changes of objects of this kind, such as server."`
-	ObjectID   string              `query:"object_id" maxLength:"1024" doc:"Only changes of the object with this ID or name."`
-	Action     string              `query:"action" maxLength:"256" doc:"Only changes of this kind, such as create-server."`
-	EntryPoint junctor.ChangeEntry `query:"entry_point" enum:"api,cli,console,settings-file,start" doc:"Only changes that came in this way."`
-	Since      time.Time           `query:"since" doc:"Only changes at this time or later."`
-	Until      time.Time           `query:"until" doc:"Only changes before this time."`
-	Text       string              `query:"text" maxLength:"200" doc:"Only changes with this text in their object, action, actor or values."`
-	Limit      int                 `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of items."`
-	Cursor     string              `query:"cursor" maxLength:"500" doc:"The value of next from the previous page."`
-}
-
-// changeID is the path of one change.
-type changeID struct {
-	ID string `path:"id" maxLength:"128" doc:"The change's ID."`
-}
-
-// changeResponse is one change.
-type changeResponse struct{ Body junctor.AdminChange }
-
-// registerChangeRoutes registers the routes that list what was changed. They show the changes
-// of the caller's tenant; those of the whole instance belong to the tenant default.
-func (a *api) registerChangeRoutes() {
-	tags := []string{"audit"}
-	registerRoute(a, huma.Operation{
-		OperationID: "list-changes", Method: http.MethodGet, Path: "/changes", Summary: "List administrative changes with their values before and after, newest first", Tags: tags,
-	}, func(ctx context.Context, in *changesQuery) (*pageResponse[junctor.AdminChange], error) {
-		list, next, err := a.Changes.Changes(ctx, callerOf(ctx).Tenant, junctor.AdminChangeFilter{
-			Actor: in.Actor, Object: in.Object, ObjectID: in.ObjectID, Action: in.Action, EntryPoint: in.EntryPoint, Since: in.Since, Until: in.Until, Text: in.Text, Limit: in.Limit,
-		}, in.Cursor)
-		return newPage(list, next), err
-	})
-	registerRoute(a, huma.Operation{
-		OperationID: "get-change", Method: http.MethodGet, Path: "/changes/{id}", Summary: "Show an administrative change", Tags: tags,
-	}, func(ctx context.Context, in *changeID) (*changeResponse, error) {
-		c, err := a.Changes.Change(ctx, callerOf(ctx).Tenant, in.ID)
-		return &changeResponse{c}, err
-	})
 }

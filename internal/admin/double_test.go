@@ -50,7 +50,7 @@ type world struct {
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
-		changed: changeLog{changes: []junctor.AdminChange{{ID: "c1", Tenant: junctor.DefaultTenant, At: at, Status: junctor.ChangeDone, EntryPoint: junctor.ChangeByCLI, Issuer: "local", Subject: "operator", Action: "patch-server", Object: "server", ObjectID: "old", Replica: "r", Seq: 2}}},
+		changed: changeLog{changes: []junctor.AdminChange{{ID: "demo", Tenant: junctor.DefaultTenant, At: at, Status: junctor.ChangeDone, EntryPoint: junctor.ChangeByCLI, Issuer: "local", Subject: "operator", Action: "patch-server", Object: "server", ObjectID: "old", Replica: "r", Seq: 2}}},
 		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(), shed: newShed(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{

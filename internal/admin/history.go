@@ -21,7 +21,7 @@ type HistoryFilter struct {
 	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
 	Status junctor.Status `query:"status" doc:"Only calls with this status."`
 	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
-	Text   string         `query:"text" maxLength:"200" doc:"Only calls with this text in their parameters, result or reason, in upper or lower case."`
+	Text   string         `query:"text" maxLength:"200" doc:"Only calls with this text in their tool, caller, parameters, result or reason, in upper or lower case."`
 }
 
 // toFilter returns the filter of package history, without its page.

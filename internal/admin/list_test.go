@@ -263,6 +263,7 @@ type listAnswer struct {
 func withoutPages() map[string]string {
 	return map[string]string{
 		"list-calls":          "its rows are the history, whose pages are cut by time",
+		"list-changes":        "a record of changes, in the order of time, like the calls",
 		"list-history":        "its pages are cut by time",
 		"get-usage":           "sums, not rows",
 		"list-schedule-times": "computed from the parameters",

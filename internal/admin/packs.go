@@ -311,10 +311,11 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 	undo := func(err error) (AddedPack, error) {
 		ctx := context.WithoutCancel(ctx)
 		for _, one := range added.Agents {
-			_ = a.Agents.RemoveAgent(ctx, p, one.Name)
+			_ = a.recordObject(ctx, "delete-agent", "agent", one.Name, func(ctx context.Context) error { return a.Agents.RemoveAgent(ctx, p, one.Name) })
 		}
 		for _, s := range added.Servers {
-			_ = a.Servers.RemoveServer(ctx, p, s.ID) // the error that matters is the first
+			// The error that matters is the first.
+			_ = a.recordObject(ctx, "delete-server", "server", s.ID, func(ctx context.Context) error { return a.Servers.RemoveServer(ctx, p, s.ID) })
 		}
 		return added, err
 	}
@@ -322,11 +323,16 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		if plan.Servers[i].Present {
 			continue
 		}
-		row, err := a.Servers.AddServer(ctx, p, DeclaredInput(s))
+		err := a.recordObject(ctx, "create-server", "server", s.ID, func(ctx context.Context) error {
+			row, err := a.Servers.AddServer(ctx, p, DeclaredInput(s))
+			if err == nil {
+				added.Servers = append(added.Servers, row)
+			}
+			return err
+		})
 		if err != nil {
 			return undo(err)
 		}
-		added.Servers = append(added.Servers, row)
 	}
 	for _, t := range f.Tools {
 		if !slices.ContainsFunc(added.Servers, func(s junctor.Server) bool { return s.ID == t.Server }) {
@@ -337,11 +343,16 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		}
 	}
 	for _, one := range f.Agents {
-		row, key, token, err := a.Agents.AddAgent(ctx, p, one.Name, newAgentBody(&one.Agent))
+		err := a.recordObject(ctx, "create-agent", "agent", one.Name, func(ctx context.Context) error {
+			row, key, token, err := a.Agents.AddAgent(ctx, p, one.Name, newAgentBody(&one.Agent))
+			if err == nil {
+				added.Agents = append(added.Agents, CreatedAgent{AgentDetails: AgentDetails{Agent: row}, KeyID: key.ID, Token: token})
+			}
+			return err
+		})
 		if err != nil {
 			return undo(err)
 		}
-		added.Agents = append(added.Agents, CreatedAgent{AgentDetails: AgentDetails{Agent: row}, KeyID: key.ID, Token: token})
 	}
 	return added, nil
 }
@@ -355,8 +366,10 @@ func (a *api) tagPackTool(ctx context.Context, t pack.ToolRoles) error {
 	if i < 0 {
 		return junctor.Errorf(junctor.CodeNotFound, "the pack tags the tool %q of the server %q, but the server has no such tool", t.Tool, t.Server)
 	}
-	_, err := a.Tags.TagTool(ctx, p, all[i].Exposed, t.Roles, t.Category, time.Time{})
-	return err
+	return a.recordObject(ctx, "put-tool-tag", "tool", all[i].Exposed, func(ctx context.Context) error {
+		_, err := a.Tags.TagTool(ctx, p, all[i].Exposed, t.Roles, t.Category, time.Time{})
+		return err
+	})
 }
 
 // packContent collects the documents that servers are made of, and the roles that users

@@ -25,7 +25,7 @@ func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	ref := newAPIReference(newAPI(newWorld().options()).huma.OpenAPI())
 	root := filepath.Join("..", "..", "docs", "reference")
-	pages := map[string]string{"api/types.md": typesPage(ref)}
+	pages := map[string]string{"api/types.md": typesPage(ref), "changes.md": changesPage(newAPI(newWorld().options()))}
 	for _, g := range ref.Groups {
 		pages["api/"+fileOf(g.Name)] = groupPage(g)
 	}

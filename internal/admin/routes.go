@@ -24,8 +24,7 @@ type api struct {
 	routes []string // "METHOD /path" of each
 
 	// gzips holds writers for compress: each has tables of several hundred kilobytes.
-	gzips   sync.Pool
-	changes changeHub
+	gzips sync.Pool
 
 	// gallery reads the packs of the binary, once.
 	gallery func() ([]*pack.Pack, error)
@@ -183,7 +182,7 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 			err = refuseIfMatch(requestOf(ctx))
 		}
 		if err == nil {
-			out, err = recordChange(ctx, a, op.OperationID, func(ctx context.Context) (*O, error) { return do(ctx, in) })
+			out, err = recordOperation(ctx, a, op.OperationID, in, do)
 		}
 		if err != nil {
 			p := a.toProblem(ctx, err)
@@ -194,7 +193,8 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 			return nil, p
 		}
 		if changed != "" {
-			a.changes.note(callerOf(ctx), changed)
+			p := callerOf(ctx)
+			a.ListFeed.note(p.Tenant, listChange{changed, p.ID()})
 		}
 		return out, nil
 	})

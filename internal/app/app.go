@@ -88,6 +88,7 @@ type App struct {
 	streams   *cluster.StreamStore                        // nil if streams end with this process
 	file      *declare.File
 	tails     audit.Tails
+	listFeed  admin.ListFeed
 	calls     *audit.CallReader
 	people    *identity.Directory
 	sources   declare.Sources
@@ -391,7 +392,7 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 		return err
 	}
 	if key := a.cfg.AdminKey(); key != "" {
-		return a.identity.SetAdminKey(ctx, key)
+		return a.recordAdminKey(ctx, func(ctx context.Context) error { return a.identity.SetAdminKey(ctx, key) })
 	}
 	return nil
 }
@@ -462,7 +463,11 @@ func (a *App) MakeAdminKey(ctx context.Context) (token string, made bool, err er
 	if a.cfg.AdminKey() != "" {
 		return "", false, nil
 	}
-	return a.identity.EnsureAdminKey(ctx)
+	err = a.recordAdminKey(ctx, func(ctx context.Context) (err error) {
+		token, made, err = a.identity.EnsureAdminKey(ctx)
+		return err
+	})
+	return token, made, err
 }
 
 // newID returns an id that sorts by time. It uses nanoseconds, so that records

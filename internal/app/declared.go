@@ -26,11 +26,35 @@ func (a *App) newFile() *declare.File {
 			return a.events.Kinds(p, w, file, servers, starting)
 		},
 		CheckServer: a.servers.CheckApply, CheckAgentMaker: agents.CheckMaker, Operator: a.identity.OperatorPrincipal,
+		Changes: a.changes, Show: a.showDeclared,
 	}
 	return declare.NewFile(declare.FileOptions{
-		Config: a.cfg, Log: a.log, Kinds: a.sources.FileKinds,
+		Config: a.cfg, Log: a.log, Kinds: a.sources.FileKinds, Record: a.sources.RecordFileStep,
 		Check: func(cfg *config.Config) []config.Problem { return CheckDeclared(cfg, a.cfg.DataDir) },
 	})
+}
+
+// showDeclared returns a thing that can be declared, as the admin API shows it.
+func (a *App) showDeclared(ctx context.Context, p *junctor.Principal, noun, id string) (any, error) {
+	switch noun {
+	case "server":
+		return servers.AdminAPI{Registry: a.servers}.Server(ctx, p, id)
+	case "agent":
+		return a.agents.Agent(ctx, p, id)
+	case "trigger":
+		return a.events.EventAPI().Trigger(ctx, p, id)
+	case "source":
+		return a.events.EventAPI().Source(ctx, p, id)
+	case "schedule":
+		list, err := a.events.EventAPI().Schedules(ctx, p)
+		for i := range list {
+			if list[i].Name == id {
+				return list[i], err
+			}
+		}
+		return nil, err
+	}
+	return nil, junctor.Errorf(junctor.CodeInternal, "a %s cannot be declared", noun)
 }
 
 // Reload reads the settings file again and applies what it declares. A file

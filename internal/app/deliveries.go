@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/chains"
 	"github.com/junctor-mcp/junctor/internal/erc8004"
 	"github.com/junctor-mcp/junctor/internal/events"
@@ -19,7 +20,7 @@ func (a *App) openEvents(ctx context.Context) (err error) {
 	readSetting := func(ctx context.Context, text string) (seal.Secret, error) {
 		return instance.ReadSetting(ctx, a.cfg, text)
 	}
-	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.replica, Logger: a.log, Now: a.clock.Now}); err != nil { //nolint:contextcheck // what writes lives as long as the queue
+	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.replica, Logger: a.log, Now: a.clock.Now, OnChange: a.noteEvents}); err != nil { //nolint:contextcheck // what writes lives as long as the queue
 		return err
 	}
 	a.onClose(func(context.Context) { a.queue.Close() })
@@ -43,6 +44,13 @@ func (a *App) openEvents(ctx context.Context) (err error) {
 	a.onClose(func(context.Context) { a.events.Close() })
 	a.chains.SetRaiser(a.events)
 	return nil
+}
+
+// noteEvents tells the streams of admins that events and deliveries of tenants have changed.
+func (a *App) noteEvents(tenants map[junctor.TenantID]bool) {
+	for tenant := range tenants {
+		a.listFeed.NoteForAdmins(tenant, "deliveries", "endpoints", "events")
+	}
 }
 
 // deliver works on deliveries until work ends, and follows the database and the chains

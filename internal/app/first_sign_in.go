@@ -19,7 +19,12 @@ func (a *App) CreateStartLink(ctx context.Context, always bool) (identity.StartL
 	if !a.cfg.IsEndpointOn("admin") {
 		return identity.StartLink{}, nil
 	}
-	return a.people.CreateStartLink(ctx, always)
+	var link identity.StartLink
+	err := a.recordFirstUser(ctx, func(ctx context.Context) (err error) {
+		link, err = a.people.CreateStartLink(ctx, always)
+		return err
+	})
+	return link, err
 }
 
 // SaveStartLink writes a link to a file in the data directory, for starts without a

@@ -75,7 +75,7 @@ func (s seriesAPI) Usage(ctx context.Context, access junctor.CallAccess, f serie
 
 // ownCallsTimeout is how long a reader waits for the calls of this replica. After an upgrade,
 // it may take minutes to add up those of the whole journal.
-const ownCallsTimeout = 2 * time.Second
+const ownCallsTimeout = 5 * time.Second
 
 // storeOwnCalls stores the sums of the calls of this replica.
 func (s seriesAPI) storeOwnCalls(ctx context.Context) {

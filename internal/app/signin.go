@@ -23,7 +23,7 @@ func (a *App) openSignIn() error {
 		return err
 	}
 	o := signin.Options{
-		Identity: a.identity, URL: a.ConsoleURL, Sealer: a.ring, Provider: provider, Connector: upstreamauth.LoginPages{Manager: a.servers.Auth}, Now: a.clock.Now, Log: a.log,
+		Identity: a.identity, URL: a.ConsoleURL, Sealer: a.ring, Provider: provider, Connector: recordedLogins{upstreamauth.LoginPages{Manager: a.servers.Auth}, a.changes}, Now: a.clock.Now, Log: a.log,
 		Address: gateway.TrustedProxies(a.cfg.TrustedProxy).Client,
 		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)
@@ -33,7 +33,7 @@ func (a *App) openSignIn() error {
 		o.Pool = a.pool
 	}
 	if a.cfg.IssuesTokens() {
-		o.Authority = a.authority
+		o.Authority = recordedAuthority{a.authority, a.changes}
 	}
 	a.signIn, err = signin.New(o)
 	return err

@@ -53,7 +53,7 @@ type CallFilter struct {
 	Status     junctor.Status
 	Since      time.Time // inclusive
 	Until      time.Time // exclusive
-	Text       string    // in the reason, in upper or lower case
+	Text       string    // in the reason, in server__name, or in the agent or subject
 	Limit      int
 	Before     junctor.CallPosition // only calls behind it in the list
 }
@@ -100,7 +100,13 @@ func (r *CallReader) matches(f *CallFilter, c *junctor.Call) bool {
 		(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
 		(f.Caller == "" || f.Caller == c.Subject) && (f.EntryPoint == "" || f.EntryPoint == c.EntryPoint) &&
 		(f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status) && (f.Kind == "" || f.Kind == c.Kind) &&
-		(f.Until.IsZero() || c.Start.Before(f.Until)) && (f.Text == "" || strings.Contains(foldText(c.Reason), foldText(f.Text)))
+		(f.Until.IsZero() || c.Start.Before(f.Until)) && (f.Text == "" || containsText(f.Text, c.Reason, c.Server+"__"+c.Name, c.Agent, c.Subject))
+}
+
+// containsText reports whether a text is in one of the others, in upper or lower case.
+func containsText(text string, others ...string) bool {
+	text = foldText(text)
+	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(foldText(other), text) })
 }
 
 // foldText returns the form in which texts are compared: lower case, by way of upper case,

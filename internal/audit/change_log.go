@@ -61,7 +61,7 @@ func (l *ChangeLog) Begin(ctx context.Context, c *junctor.AdminChange) error {
 	}
 	cleanChange(c)
 	l.mu.Lock()
-	l.running[c.ID] = true // before the row is there, so that Settle never takes it for a leftover
+	l.running[c.ID] = true // before the row is there, so that RecordPending never takes it for a leftover
 	l.mu.Unlock()
 	err := l.o.Store.AddAdminChange(ctx, c)
 	if err != nil {
@@ -79,7 +79,7 @@ func (l *ChangeLog) forget(c *junctor.AdminChange) {
 
 // End stores how a change ended and records it in the journal. The caller has set the status
 // and the value after the change. The change was made, so End cannot refuse it: what fails
-// now is repeated by Settle.
+// now is repeated by RecordPending.
 func (l *ChangeLog) End(ctx context.Context, c *junctor.AdminChange) {
 	cleanChange(c)
 	if err := l.record(context.WithoutCancel(ctx), c); err != nil {
@@ -116,12 +116,12 @@ func (l *ChangeLog) record(ctx context.Context, c *junctor.AdminChange) error {
 	return nil
 }
 
-// settleBatch is how many changes without a record are read at once.
-const settleBatch = 100
+// pendingBatch is how many changes without a record are read at once.
+const pendingBatch = 100
 
-// Settle records what could not be recorded before: changes whose end could not be stored,
+// RecordPending records what could not be recorded before: changes whose end could not be stored,
 // and those that a former process left behind. It is called at the start and now and then.
-func (l *ChangeLog) Settle(ctx context.Context) error {
+func (l *ChangeLog) RecordPending(ctx context.Context) error {
 	l.mu.Lock()
 	ended := l.ended
 	l.ended = nil
@@ -134,7 +134,7 @@ func (l *ChangeLog) Settle(ctx context.Context) error {
 			return err
 		}
 	}
-	left, err := l.o.Store.UnrecordedAdminChanges(ctx, l.o.Replica, settleBatch)
+	left, err := l.o.Store.UnrecordedAdminChanges(ctx, l.o.Replica, pendingBatch)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func newModelReader(s *modelStep) *modelReader {
 	return &modelReader{p: p, server: s.server}
 }
 
-// runTailModel runs the steps against tails of a small capacity, and returns the first thing
+// runTailModel runs the steps, in a synctest bubble, against tails of a small capacity, and returns the first thing
 // that is wrong.
 func runTailModel(t *testing.T, script []modelStep) error {
 	t.Helper()

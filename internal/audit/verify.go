@@ -48,7 +48,8 @@ type Progress struct {
 // VerifyOptions.Progress.
 const progressEvery = 4096
 
-// Report is the result of a verification. OK is true only if BadRecord is nil. Notes
+// Report is the result of a verification. OK is true only if FirstBad is nil and
+// BadChanges is empty. Notes
 // mention events that do not make a chain invalid.
 type Report struct {
 	Replica string `json:"replica"`
@@ -59,6 +60,20 @@ type Report struct {
 	// The first record that is not valid.
 	FirstBad *BadRecord `json:"bad,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
+	// How many changes were compared with their records, and those that differ.
+	Changes    uint64      `json:"changes"`
+	BadChanges []BadChange `json:"bad_changes,omitempty"`
+}
+
+// Faults returns what is wrong, a sentence for each fault. It is empty for a report that is OK.
+func (r *Report) Faults() (faults []string) {
+	if r.FirstBad != nil {
+		faults = append(faults, r.FirstBad.String())
+	}
+	for i := range r.BadChanges {
+		faults = append(faults, r.BadChanges[i].String())
+	}
+	return faults
 }
 
 const maxNotes = 20 // a broken clock could produce thousands

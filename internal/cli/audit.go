@@ -257,11 +257,17 @@ func (c *cli) printReport(r audit.Report) error {
 			c.printNote("note: %s", stripControls(note))
 		}
 		if r.OK {
-			_, err := fmt.Fprintf(c.out, "%s: %d records hold (%d to %d)\n", c.colourText(green, "ok"), r.Records, r.First, r.Last)
+			changes := ""
+			if r.Changes > 0 {
+				changes = fmt.Sprintf("; the values of %d changes in the database match", r.Changes)
+			}
+			_, err := fmt.Fprintf(c.out, "%s: %d records hold (%d to %d)%s\n", c.colourText(green, "ok"), r.Records, r.First, r.Last, changes)
 			return err
 		}
-		if _, err := fmt.Fprintf(c.out, "%s: %s\n", c.colourText(red, "bad"), stripControls(r.FirstBad.String())); err != nil {
-			return err
+		for _, fault := range r.Faults() {
+			if _, err := fmt.Fprintf(c.out, "%s: %s\n", c.colourText(red, "bad"), stripControls(fault)); err != nil {
+				return err
+			}
 		}
 	}
 	if !r.OK {

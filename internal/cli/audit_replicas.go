@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ func (c *cli) printReports(reports []instance.JournalReport) error {
 		}
 		text := fmt.Sprintf("%s: %s: %d records hold (%d to %d)", c.colourText(green, "ok"), what, r.Records, r.First, r.Last)
 		if !r.OK {
-			text = fmt.Sprintf("%s: %s: %s", c.colourText(red, "bad"), what, stripControls(r.FirstBad.String()))
+			text = fmt.Sprintf("%s: %s: %s", c.colourText(red, "bad"), what, stripControls(strings.Join(r.Faults(), "; ")))
 		}
 		if _, err := fmt.Fprintln(c.out, text); err != nil {
 			return err

@@ -57,7 +57,7 @@ func (c *cli) callList() *cobra.Command {
 	cmd.Flags().StringVar(&view, "view", "", "only calls that this App view made, by its `id`")
 	cmd.Flags().StringVar(&kind, "kind", "", "only calls of this kind, such as tool, resource or prompt")
 	cmd.Flags().StringVar(&status, "status", "", "only calls with this status, such as success, error or denied")
-	cmd.Flags().StringVar(&text, "text", "", "only calls with this text in parameters, result or reason")
+	cmd.Flags().StringVar(&text, "text", "", "only calls with this text in tool, caller, parameters, result or reason")
 	cmd.Flags().StringVar(&until, "until", "", "only calls before this, in the same forms")
 	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of results")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "cursor of the next page")

@@ -30,6 +30,10 @@ type Sources struct {
 	CheckAgentMaker func(p *junctor.Principal) error
 	// Operator returns the operator, who wrote the settings file.
 	Operator func() *junctor.Principal
+	// Changes records the changes, with the values that Show returns.
+	Changes admin.ChangeLog
+	// Show returns a thing as the API shows it to a principal.
+	Show func(ctx context.Context, p *junctor.Principal, noun, id string) (any, error)
 }
 
 // FileKinds returns the kinds of what a settings file declares, the servers first. It is
@@ -51,6 +55,37 @@ func (s *Sources) FileKinds(ctx context.Context, cfg *config.Config, r Rule, sta
 		return nil, err
 	}
 	return append([]Kind{servers, s.Agents(operator, w.Agents, cfg.File(), remaining)}, s.Events(operator, &w, cfg.File(), remaining, starting)...), nil
+}
+
+// RecordFileStep is FileOptions.Record: it carries a step of the settings file out, and records
+// it as a change of the operator.
+func (s *Sources) RecordFileStep(ctx context.Context, step *Step, carryOut func(context.Context) error) error {
+	operator := s.Operator()
+	origin := admin.ChangeOrigin(operator, junctor.ChangeBySettings)
+	origin.Address = step.Where
+	return s.record(operator)(admin.WithChangeOrigin(ctx, origin), step, carryOut)
+}
+
+// record returns the function that records the changes of a principal. The context has their
+// origin.
+func (s *Sources) record(p *junctor.Principal) RecordFunc {
+	return func(ctx context.Context, step *Step, carryOut func(context.Context) error) error {
+		c := admin.NewChange(ctx, step.operation(), step.Kind, step.ID)
+		return admin.RecordChange(ctx, s.Changes, c, func(ctx context.Context) (any, error) { return s.Show(ctx, p, step.Kind, step.ID) }, carryOut)
+	}
+}
+
+// operation returns the operation of the admin API that makes such a change.
+func (s *Step) operation() string {
+	switch {
+	case s.Action == admin.ActionRemove:
+		return "delete-" + s.Kind
+	case s.Kind == "schedule":
+		return "put-schedule"
+	case s.Action == admin.ActionAdd:
+		return "create-" + s.Kind
+	}
+	return "patch-" + s.Kind
 }
 
 // Applier makes the instance have what callers of the admin API describe. It implements
@@ -87,7 +122,7 @@ func (a Applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted
 	if err != nil || w.DryRun {
 		return ChangesOf(steps), err
 	}
-	CarryOut(ctx, steps)
+	CarryOut(ctx, steps, a.Sources.record(p))
 	return ChangesOf(steps), nil
 }
 

@@ -141,13 +141,17 @@ func planWish(ctx context.Context, k Kind, w Wish, there map[string]Holding, r R
 	return s, nil
 }
 
+// RecordFunc carries a step out, and records the change.
+type RecordFunc func(ctx context.Context, s *Step, carryOut func(context.Context) error) error
+
 // maxConcurrent bounds how many things are made at the same time. A server may take
 // long to answer, so they are not made one after another.
 const maxConcurrent = 8
 
 // CarryOut makes the changes that have no error yet, one kind after the other and
-// several of a kind at once. It notes in each step what came of it.
-func CarryOut(ctx context.Context, steps []Step) {
+// several of a kind at once. record wraps each change. CarryOut notes in each step what came
+// of it.
+func CarryOut(ctx context.Context, steps []Step, record RecordFunc) {
 	for begin := 0; begin < len(steps); {
 		end := begin
 		for end < len(steps) && steps[end].Kind == steps[begin].Kind && (steps[end].Action == admin.ActionRemove) == (steps[begin].Action == admin.ActionRemove) {
@@ -163,7 +167,7 @@ func CarryOut(ctx context.Context, steps []Step) {
 			places <- struct{}{}
 			group.Go(func() {
 				defer func() { <-places }()
-				if err := s.carryOut(ctx); err != nil {
+				if err := record(ctx, s, s.carryOut); err != nil {
 					s.Error, s.Transient = junctor.AsError(err).Message, isTransient(err)
 					return
 				}

@@ -28,7 +28,9 @@ type FileOptions struct {
 	// Kinds gives the kinds of what a file declares, the servers first. starting is
 	// set before anything is attached: then rows are stored and nothing is attached.
 	Kinds func(ctx context.Context, cfg *config.Config, r Rule, starting bool) ([]Kind, error)
-	Log   *slog.Logger
+	// Record carries out a step, and records it.
+	Record RecordFunc
+	Log    *slog.Logger
 }
 
 // File is the settings file of an instance, and what came of reading it. What it
@@ -153,7 +155,7 @@ func (f *File) putIntoForce(ctx context.Context, cfg *config.Config, starting bo
 		f.setPending(isTransient(err))
 		return f.reportProblems([]config.Problem{{Message: junctor.AsError(err).Message}})
 	}
-	CarryOut(ctx, steps)
+	CarryOut(ctx, steps, f.options.Record)
 	f.noteResult(cfg, steps)
 	f.setPending(slices.ContainsFunc(steps, func(s Step) bool { return s.Transient }))
 	return nil

@@ -34,7 +34,8 @@ type Filter struct {
 	Status     junctor.Status
 	Since      time.Time // inclusive; by start
 	Until      time.Time // exclusive; by start
-	// Occurs in parameters, result or reason, in upper or lower case.
+	// Occurs in parameters, result or reason, in server__name, or in the agent or subject,
+	// in upper or lower case.
 	Text string
 	// Leave Params and Result of the calls empty.
 	WithoutPayloads bool

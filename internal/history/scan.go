@@ -315,11 +315,11 @@ func (s *scan) read(ctx context.Context, of *stream, end int64) (found []Entry, 
 		if err != nil {
 			return nil, s.history.wrapError(ctx, err, "read the call history")
 		}
+		e.limitTo(s.access) // first, so that nobody finds what they may not read
 		if s.text.matches(&e) {
 			if s.withoutPayloads {
 				e.Params, e.Result = nil, nil
 			}
-			e.limitTo(s.access)
 			found = append(found, e)
 		}
 	}
@@ -381,8 +381,8 @@ func (s *scan) setCondition(f *Filter) {
 		}
 	}
 	if f.Text != "" {
-		pattern := s.text.pattern
-		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!') AND `+reads, append([]any{pattern, pattern, pattern}, readArgs...)...)
+		cond, values := textCondition(s.text.pattern, reads, readArgs)
+		and(cond, values...)
 	}
 	if len(s.covers) == 0 {
 		s.covers = [][]stream{{{}}}
@@ -393,6 +393,19 @@ func (s *scan) setCondition(f *Filter) {
 	if len(conds) > 0 {
 		s.condition = "(" + strings.Join(conds, ") AND (") + ")"
 	}
+}
+
+// textCondition returns the condition that a pattern occurs in a call: in what everyone
+// reads who sees the call, or in what reads allows only some.
+func textCondition(pattern, reads string, readArgs []any) (cond string, args []any) {
+	const like = ` LIKE ? ESCAPE '!'`
+	cond = `LOWER(agent)` + like + ` OR LOWER(subject)` + like + ` OR LOWER(server)` + like +
+		` OR (kind IN (?, ?) OR ` + reads + `) AND LOWER(server || '__' || name)` + like +
+		` OR ` + reads + ` AND (LOWER(params)` + like + ` OR LOWER(result)` + like + ` OR LOWER(reason)` + like + `)`
+	args = []any{pattern, pattern, pattern, string(junctor.KindTool), string(junctor.KindPrompt)}
+	args = append(append(args, readArgs...), pattern)
+	args = append(append(args, readArgs...), pattern, pattern, pattern)
+	return cond, args
 }
 
 // hasIndex reports whether there is an index with the calls of the stream.

@@ -47,13 +47,21 @@ func searchable(n int) junctor.Call {
 func selects(f *history.Filter, access *junctor.CallAccess, c *junctor.Call) bool {
 	is := func(want, value string) bool { return want == "" || want == value }
 	reads := access.Reads(c)
-	if !access.Sees(c) || !reads && (f.Text != "" || f.View != "" || f.Tool != "" && !junctor.NamesItem(c.Kind)) {
+	if !access.Sees(c) || !reads && (f.View != "" || f.Tool != "" && !junctor.NamesItem(c.Kind)) {
 		return false
 	}
+	texts := []string{c.Server, c.Agent, c.Subject}
+	if reads || junctor.NamesItem(c.Kind) {
+		texts = append(texts, c.Server+"__"+c.Name)
+	}
+	if reads {
+		texts = append(texts, c.Reason)
+	}
+	hasText := func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(f.Text)) }
 	return (is(f.Tool, c.Name) || f.Tool == c.Server+"__"+c.Name) && is(f.Server, c.Server) && is(f.User, c.User) && is(f.Agent, c.Agent) && is(f.View, c.View) &&
 		is(f.Caller, c.Subject) && is(string(f.Kind), string(c.Kind)) && is(string(f.Status), string(c.Status)) && is(string(f.EntryPoint), string(c.EntryPoint)) &&
 		(f.Since.IsZero() || !c.Start.Before(f.Since)) && (f.Until.IsZero() || c.Start.Before(f.Until)) &&
-		strings.Contains(strings.ToLower(c.Reason), strings.ToLower(f.Text))
+		slices.ContainsFunc(texts, hasText)
 }
 
 // drawFilter draws a filter over searchable calls.
@@ -64,7 +72,7 @@ func drawFilter(rt *rapid.T) history.Filter {
 	f := history.Filter{
 		Tool: text("tool", "echo", "rare", "demo__echo", "none"), Server: text("server", "demo", "files"), User: text("user", "u1"), Agent: text("agent", "qa"),
 		View: text("view", "v1"), Caller: text("caller", "u1", "qa", "k1"), Kind: junctor.Kind(text("kind", "tool", "resource")),
-		Status: junctor.Status(text("status", "success", "error", "denied")), EntryPoint: junctor.EntryPoint(text("entry point", "mcp", "sse")), Text: text("text", "NEEDLE", "über"),
+		Status: junctor.Status(text("status", "success", "error", "denied")), EntryPoint: junctor.EntryPoint(text("entry point", "mcp", "sse")), Text: text("text", "NEEDLE", "über", "files__RARE", "Rare", "qa", "é"),
 		Limit: rapid.IntRange(1, 60).Draw(rt, "limit"), WithoutPayloads: rapid.Bool().Draw(rt, "without payloads"),
 	}
 	if rapid.Bool().Draw(rt, "bounded") {

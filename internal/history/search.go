@@ -52,13 +52,13 @@ func newTextSearch(text string) textSearch {
 	return s
 }
 
-// matches reports whether a candidate contains the text in its parameters, result
-// or reason.
+// matches reports whether a candidate, limited to what its reader may read, contains the
+// text in its tool, caller, parameters, result or reason.
 func (s *textSearch) matches(e *Entry) bool {
 	if s.folded == "" {
 		return true
 	}
-	for _, text := range []string{string(e.Params), string(e.Result), e.Reason} {
+	for _, text := range []string{string(e.Params), string(e.Result), e.Reason, e.Server + "__" + e.Name, e.Agent, e.Subject} {
 		if strings.Contains(foldText(text), s.folded) {
 			return true
 		}

@@ -104,7 +104,14 @@ func VerifyAll(ctx context.Context, cfg *config.Config) (reports []JournalReport
 		if replica == own.Replica {
 			o = audit.VerifyOptions{Replica: replica, Dir: filepath.Join(cfg.DataDir, JournalDir)}
 		}
-		r, err := audit.VerifyRecords(ctx, convertRecords(st.AuditRecords(ctx, replica, 0)), o)
+		var changes []audit.Record
+		r, err := audit.VerifyRecords(ctx, collectChanges(convertRecords(st.AuditRecords(ctx, replica, 0)), &changes), o)
+		if err == nil && r.OK && replica != own.Replica {
+			var rows []junctor.AdminChange
+			if rows, err = st.ReplicaAdminChanges(ctx, replica); err == nil {
+				r.CompareChanges(changes, rows)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

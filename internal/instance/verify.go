@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,10 +78,30 @@ func verifyWithDatabase(ctx context.Context, cfg *config.Config, st *store.Store
 	}
 	o.Replica = replica
 	exported := len(o.Heads) > 0
-	if r, err = verifyFiles(ctx, cfg, replica, o); err == nil && r.OK && !exported {
+	if r, err = verifyFiles(ctx, cfg, replica, o); err != nil || !r.OK {
+		return r, err
+	}
+	if err := compareChanges(ctx, cfg, st, replica, &r); err != nil {
+		return r, err
+	}
+	if r.OK && !exported {
 		r.Notes = append(r.Notes, noteBothRolledBack)
 	}
 	return r, err
+}
+
+// compareChanges compares the changes in the database with the records of this replica.
+func compareChanges(ctx context.Context, cfg *config.Config, st *store.Store, replica string, r *audit.Report) error {
+	records, err := audit.ListRecords(ctx, filepath.Join(cfg.DataDir, JournalDir), audit.Filter{Phase: audit.PhaseChange, Before: r.Last + 1})
+	if err != nil {
+		return err
+	}
+	rows, err := st.ReplicaAdminChanges(ctx, replica)
+	if err != nil {
+		return err
+	}
+	r.CompareChanges(records, rows)
+	return nil
 }
 
 // VerifyFiles verifies only the files of the journal, if there is no database to
@@ -159,6 +180,20 @@ func (p *JournalVerifier) Verify(ctx context.Context, tell func(audit.Progress))
 // Export writes the journal of this replica.
 func (p *JournalVerifier) Export(ctx context.Context, w io.Writer, since, until time.Time) error {
 	return audit.ExportRecords(ctx, w, filepath.Join(p.Config.DataDir, JournalDir), since, until)
+}
+
+// collectChanges yields records, and appends those of changes to a list.
+func collectChanges(records iter.Seq2[audit.Record, error], changes *[]audit.Record) iter.Seq2[audit.Record, error] {
+	return func(yield func(audit.Record, error) bool) {
+		for r, err := range records {
+			if strings.Contains(r.JSON, `"phase":"`+string(audit.PhaseChange)+`"`) {
+				*changes = append(*changes, r)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // convertRecords converts stored records into records of the journal.

@@ -22,6 +22,8 @@ type Booking interface {
 	// Place enqueues deliveries. A delivery whose dedupe key exists is not
 	// added again.
 	Place(ctx context.Context, tenant junctor.TenantID, orders ...junctor.Order) (ids []string, err error)
+	// NoteChange says that an event of a tenant is stored, for those who show events.
+	NoteChange(tenant junctor.TenantID)
 }
 
 // Secrets stores the signing secrets and addresses of sources, sealed.
@@ -270,6 +272,7 @@ func (in *Intake) storeEvent(ctx context.Context, on Booking, e *junctor.Event, 
 	if err != nil || !added {
 		return junctor.Taken{ID: id, Duplicate: true, Deliveries: []string{}}, err
 	}
+	on.NoteChange(e.Tenant)
 	for _, w := range p.waits {
 		if err := rows.AddEventWait(ctx, on, w); err != nil {
 			return junctor.Taken{}, err

@@ -27,6 +27,7 @@ func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error
 			lines = append(lines, orderLine{jobs[i].Tenant, jobs[i].Queue, jobs[i].OrderKey})
 		}
 		tx.wakesWorkers = true
+		tx.NoteChange(jobs[i].Tenant)
 	}
 	return ids, tx.advanceLines(ctx, lines)
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Now           func() time.Time // default time.Now
 	// Between 0 and 1; default: random.
 	Jitter func() float64
+	// OnChange is called after each commit that changed jobs or events, with their tenants. It
+	// must not block. Default: nothing is called.
+	OnChange func(tenants map[junctor.TenantID]bool)
 }
 
 // DefaultLease is how long a lease lasts unless it is extended.

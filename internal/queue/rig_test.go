@@ -72,9 +72,17 @@ func newRig(t *testing.T, open func(context.Context) (*store.Store, error)) *rig
 // queue opens the database once more, as a process of its own.
 func (r *rig) queue(owner string) *queue.Queue {
 	r.Helper()
-	q, err := queue.New(queue.Options{
+	return r.queueWith(owner, func(*queue.Options) {})
+}
+
+// queueWith is queue with other options.
+func (r *rig) queueWith(owner string, change func(*queue.Options)) *queue.Queue {
+	r.Helper()
+	o := queue.Options{
 		DB: r.open().Database(), Owner: owner, LeaseDuration: lease, Logger: slog.New(slog.DiscardHandler), Now: r.clock.Now, Jitter: func() float64 { return 0.5 },
-	})
+	}
+	change(&o)
+	q, err := queue.New(o)
 	if err != nil {
 		r.Fatal(err)
 	}

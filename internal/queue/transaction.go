@@ -28,6 +28,19 @@ type Tx struct {
 	idCount uint16 // ids that newID returned
 	// Jobs may have become ready: notify the workers.
 	wakesWorkers bool
+	// Tenants for Options.OnChange.
+	changed map[junctor.TenantID]bool
+}
+
+// NoteChange says that the transaction changes jobs or events of a tenant.
+func (tx *Tx) NoteChange(tenant junctor.TenantID) {
+	if tx.q.options.OnChange == nil {
+		return
+	}
+	if tx.changed == nil {
+		tx.changed = map[junctor.TenantID]bool{}
+	}
+	tx.changed[tenant] = true
 }
 
 // pendingWrite is a write that waits for its batch: either a function or the
@@ -135,12 +148,16 @@ func (q *Queue) commitBatch(batch []*pendingWrite) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	told := false
+	var changed map[junctor.TenantID]bool
 	err := q.options.DB.Durably(ctx, func(sqlTx *sql.Tx) error {
 		tx := &Tx{q: q, tx: sqlTx, dialect: q.options.DB.Dialect, now: q.options.Now()}
 		var settles []*settlement
 		for _, e := range batch {
 			if !e.owner.CompareAndSwap(ownedByNobody, ownedByWriter) && e.owner.Load() == abandonedByCaller {
 				continue // its caller gave up
+			}
+			if e.settle != nil {
+				tx.NoteChange(e.settle.lease.Tenant)
 			}
 			if e.settle != nil && e.settle.also == nil {
 				settles = append(settles, e.settle)
@@ -160,6 +177,7 @@ func (q *Queue) commitBatch(batch []*pendingWrite) {
 			}
 		}
 		told = tx.wakesWorkers
+		changed = tx.changed
 		return nil
 	})
 	q.commitCount.Add(1)
@@ -168,6 +186,9 @@ func (q *Queue) commitBatch(batch []*pendingWrite) {
 		q.countSettled(batch)
 		if told {
 			q.WakeWorkers()
+		}
+		if len(changed) > 0 {
+			q.options.OnChange(changed)
 		}
 	}
 	for _, e := range batch {

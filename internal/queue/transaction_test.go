@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
@@ -65,6 +66,38 @@ func TestNothingRunsAfterAWriteHasReturned(t *testing.T) {
 		}
 		if (err == nil) != late.Load() {
 			r.Errorf("a write whose caller had gone: %v, run %v", err, late.Load())
+		}
+	})
+}
+
+// Each commit that changes jobs names their tenants, and one that changes nothing names none.
+func TestCommitsNameTheirTenants(t *testing.T) {
+	t.Parallel()
+	each(t, func(r *rig) {
+		changed := make(chan map[junctor.TenantID]bool, 100)
+		q := r.queueWith("one", func(o *queue.Options) {
+			o.OnChange = func(tenants map[junctor.TenantID]bool) { changed <- tenants }
+		})
+		none := errors.New("undone")
+		if err := q.Write(r.Context(), func(context.Context, *queue.Tx) error { return none }); err == nil {
+			r.Error("an error of a write is lost")
+		}
+		add(r.T, q, job("", "a"))
+		if got := <-changed; len(got) != 1 || !got[tenant] {
+			r.Errorf("a new job: %v", got)
+		}
+		leases := r.claim(q)
+		if len(leases) != 1 {
+			r.Fatalf("%d leases", len(leases))
+		}
+		if _, err := q.Settle(r.Context(), leases[0], queue.AttemptResult{Outcome: queue.OutcomeFinished}); err != nil {
+			r.Fatal(err)
+		}
+		if got := <-changed; len(got) != 1 || !got[tenant] {
+			r.Errorf("a settled job: %v", got)
+		}
+		if len(changed) != 0 {
+			r.Errorf("%d commits more named tenants", len(changed))
 		}
 	})
 }

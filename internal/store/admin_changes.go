@@ -82,12 +82,11 @@ func (s *Store) UnrecordedAdminChanges(ctx context.Context, replica string, limi
 	return list, nil
 }
 
-// RecordedAdminChanges lists changes of a replica whose records come after a number, in the
-// order of the records.
-func (s *Store) RecordedAdminChanges(ctx context.Context, replica string, after uint64, limit int) ([]junctor.AdminChange, error) {
-	list, err := readAll(ctx, s, scanAdminChange, `SELECT `+changeColumns+` FROM admin_changes WHERE replica = ? AND seq > ? ORDER BY seq, id LIMIT ?`, replica, int64(after), limit) //nolint:gosec // counts from 0
+// ReplicaAdminChanges lists all changes of a replica, those without a record first.
+func (s *Store) ReplicaAdminChanges(ctx context.Context, replica string) ([]junctor.AdminChange, error) {
+	list, err := readAll(ctx, s, scanAdminChange, `SELECT `+changeColumns+` FROM admin_changes WHERE replica = ? ORDER BY seq, id`, replica)
 	if err != nil {
-		return nil, s.wrapError(ctx, err, "list the recorded changes")
+		return nil, s.wrapError(ctx, err, "list the changes of a replica")
 	}
 	return list, nil
 }

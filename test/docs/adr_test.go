@@ -18,7 +18,7 @@ import (
 func imperativeVerbs() []string {
 	return []string{
 		"Accept", "Add", "Assign", "Build", "Decide", "Describe", "Draw", "Embed", "Forward", "Give", "Judge", "Keep", "Let", "Limit", "Manage",
-		"Map", "Move", "Page", "Poll", "Prove", "Raise", "Refuse", "Remove", "Replace", "Require", "Run", "Send", "Serve", "Share", "Store", "Talk", "Test",
+		"Map", "Move", "Page", "Poll", "Prove", "Raise", "Record", "Refuse", "Remove", "Replace", "Require", "Run", "Send", "Serve", "Share", "Store", "Talk", "Test",
 		"Trace", "Treat", "Use", "Write",
 	}
 }

@@ -21,6 +21,7 @@ func phaseTexts() map[string]string {
 		"end":       "The call has ended.",
 		"refuse":    "The call was refused. This is its only record.",
 		"tool-list": "A client or a model received a list of tools. This is no call, so the record has no `call` and no `status`.",
+		"change":    "The instance was changed: a server, a key, a setting. [Administrative changes](../operate/audit.md#administrative-changes) says which changes have a record.",
 		"segment":   "The first record of a segment (a file of the journal).",
 		"recover":   "When the journal was opened, its last record was incomplete and was dropped.",
 		"lost":      "Records could not be written for a while, for example because the disk was full.",
@@ -62,6 +63,24 @@ func memberTexts() map[string]string {
 		"starts":      "The number of calls that were refused because their `start` could not be written.",
 		"ends":        "The number of calls whose `end` could not be written.",
 		"prev":        "The hash of the record before it.",
+
+		// Of a change, where a call has a member of the same name.
+		"PhaseChange.entry_point": "How the change came in: `api`, `cli`, `console`, `settings-file` or `start`.",
+		"PhaseChange.name":        "The ID or name of the object. Absent if there is only one of its kind.",
+		"PhaseChange.issuer":      "What vouches for the actor.",
+		"PhaseChange.subject":     "The actor, as the issuer names it.",
+		"PhaseChange.user":        "The user for whom the change was made. Absent if the subject is that user.",
+		"PhaseChange.client":      "The OAuth client that the user let make the change.",
+
+		"change":    "The ID of the change, as `GET /api/v1/changes` has it.",
+		"action":    "What was done: the operation of the admin API that makes such a change.",
+		"object":    "The kind of the object.",
+		"actor":     "The name of the actor at that time.",
+		"address":   "The network address of the caller, or the position in the settings file.",
+		"outcome":   "How the change ended: `done`, `failed` or `interrupted`.",
+		"at":        "When the change began.",
+		"before_b3": "The BLAKE3 digest of the masked value before the change. Absent if there is none.",
+		"after_b3":  "The BLAKE3 digest of the masked value after the change. Absent if there is none.",
 	}
 }
 
@@ -87,7 +106,9 @@ func TestJournalPage(t *testing.T) {
 			t.Errorf("phaseTexts has no text for %s", phase)
 		}
 		fields := "those of a call"
-		if own, ok := members[c.Name()]; ok {
+		if own, ok := members[c.Name()]; c.Name() == "PhaseChange" {
+			fields = "those of a change"
+		} else if ok {
 			names := make([]string, len(own))
 			for i, m := range own {
 				names[i] = "`" + m.name + "`"
@@ -101,12 +122,15 @@ func TestJournalPage(t *testing.T) {
 	}
 	told := map[string]bool{}
 	for _, part := range []struct{ title, key string }{
-		{"Fields of every record", "begin"}, {"Fields of a call", "call"}, {"Fields of records about the journal", ""},
+		{"Fields of every record", "begin"}, {"Fields of a call", "call"}, {"Fields of a change", "PhaseChange"}, {"Fields of records about the journal", ""},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | what it has | stored as |\n|---|---|---|\n", part.title)
 		list := members[part.key]
 		if part.key == "" {
 			for _, c := range phases {
+				if c.Name() == "PhaseChange" {
+					continue
+				}
 				list = append(list, members[c.Name()]...)
 			}
 		}
@@ -114,8 +138,13 @@ func TestJournalPage(t *testing.T) {
 			if slices.ContainsFunc(list[:i], func(o journalMember) bool { return o.name == m.name }) {
 				continue
 			}
-			told[m.name] = true
-			text, ok := memberTexts()[m.name]
+			key := part.key + "." + m.name
+			text, ok := memberTexts()[key]
+			if !ok {
+				key = m.name
+				text, ok = memberTexts()[key]
+			}
+			told[key] = true
 			if !ok {
 				t.Errorf("memberTexts has no text for %s", m.name)
 			}
@@ -149,6 +178,8 @@ func (r *logReader) journalMembers(t *testing.T) map[string][]journalMember {
 					part = "begin"
 				case "addCall":
 					part = "call"
+				case "addChange":
+					part = "PhaseChange"
 				}
 				var phases []string
 				ast.Inspect(fn.Body, func(n ast.Node) bool {
@@ -179,7 +210,7 @@ func (r *logReader) journalMembers(t *testing.T) map[string][]journalMember {
 			}
 		}
 	}
-	for part, least := range map[string]int{"begin": 4, "call": 20, "PhaseLost": 2, "PhaseBreak": 2} {
+	for part, least := range map[string]int{"begin": 4, "call": 20, "PhaseChange": 12, "PhaseLost": 2, "PhaseBreak": 2} {
 		if len(members[part]) < least {
 			t.Fatalf("found %d members of %s: the search is broken", len(members[part]), part)
 		}

@@ -47,5 +47,5 @@ const server = createServer(async (request, response) => {
   response.end(JSON.stringify(body))
 })
 process.stdin.resume()
-process.stdin.on('end', () => process.exit(0)) // it ends with whoever started it
+process.stdin.on('end', () => process.exit(0)) // it ends with the process that started it
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/graphql`))

@@ -82,10 +82,8 @@ func runAndKill(t *testing.T, l *load, callers, kills int, calls int64, kill fun
 // checkNumbers holds what the replicas answer to the journals in their data directories.
 func checkNumbers(t *testing.T, name string, kills int, replicas []*program.Instance, dirs ...string) {
 	t.Helper()
-	for n, in := range replicas {
-		poll.Until(t, "replica "+strconv.Itoa(n)+" has stored its numbers", patience, func() bool {
-			return readPrometheus(t, in)["junctor_series_lag_records"] == 0
-		})
+	for _, in := range replicas {
+		awaitStored(t, in)
 	}
 	records := readJournals(t, dirs...)
 	lists := 0
@@ -100,6 +98,12 @@ func checkNumbers(t *testing.T, name string, kills int, replicas []*program.Inst
 	figures := compareMetrics(t, replicas[0], records) + compareUsage(t, replicas[len(replicas)-1], records)
 	t.Logf("figure: %s, %d replicas: %d calls and %d tool lists in the journals, %d kills with SIGKILL under load: %d figures of the metrics API and of usage are those of the journals, percentiles within 1 %%",
 		name, len(replicas), len(records)-lists, lists, kills, figures)
+}
+
+// awaitStored waits until a replica has stored the numbers of all its calls.
+func awaitStored(t *testing.T, in *program.Instance) {
+	t.Helper()
+	poll.Until(t, "the numbers of "+in.URL+" are stored", patience, func() bool { return readPrometheus(t, in)["junctor_series_lag_records"] == 0 })
 }
 
 var sample = regexp.MustCompile(`^([a-z_]+)(?:\{(.*)\})? (\S+)$`)
@@ -141,6 +145,7 @@ func TestNumbersAgree(t *testing.T) {
 	if _, err := legacy.Send(t.Context(), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, ""); err != nil {
 		t.Fatal(err)
 	}
+	awaitStored(t, in)
 	records := readJournals(t, dir)
 	want, tools := &sum{}, map[string]*sum{}
 	byStatus, tokens, lists := map[string]float64{}, map[string]float64{}, map[string]float64{}

@@ -326,6 +326,8 @@ GET /api/v1/packs/export?server={server}                       tools:read
 
 POST /api/v1/audit/verify                                      -
 GET /api/v1/audit/export                                       -
+GET /api/v1/changes                                            -
+GET /api/v1/changes/{change}                                   -
 
 GET /api/v1/deliveries                                         audit:read
 GET /api/v1/deliveries/{delivery}                              audit:read

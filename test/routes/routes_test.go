@@ -331,6 +331,8 @@ GET /api/v1/packs/export?server={server}      401     404     403     403     20
 
 POST /api/v1/audit/verify                     401     403     403     403     200     403     200     403     403
 GET /api/v1/audit/export                      401     403     403     403     200     403     200     403     200
+GET /api/v1/changes                           401     200     403     403     200     403     200     403     200
+GET /api/v1/changes/{change}                  401     404     403     403     404     403     404     403     404
 
 GET /api/v1/deliveries                        401     200     200     200     200     403     200     403     200
 GET /api/v1/deliveries/{delivery}             401     404     404     404     404     403     404     403     404

@@ -268,7 +268,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 		return strings.Repeat("a", 26)
 	case "ask":
 		return "nothing"
-	case "delivery", "run", "message":
+	case "delivery", "run", "message", "change":
 		return "none"
 	case "room":
 		if s.room != "" && !fresh {

@@ -183,7 +183,9 @@ func nouns(ctx context.Context, st *store.Store) []*noun {
 		storedNoun(func(v *junctor.AppApproval) { v.Server, v.Resource = "s", "ui://x" },
 			func(v junctor.AppApproval) error { return on.PutApproval(ctx, v) },
 			func() (junctor.AppApproval, error) { return on.Approval(ctx, "s", "ui://x") }),
-		storedNoun(func(v *junctor.AdminChange) { v.Tenant, v.Before, v.After = nounTenant, json.RawMessage("{}"), json.RawMessage("[]") },
+		storedNoun(func(v *junctor.AdminChange) {
+			v.Tenant, v.Before, v.After = nounTenant, json.RawMessage("{}"), json.RawMessage("[]")
+		},
 			func(v junctor.AdminChange) error { return st.AddAdminChange(ctx, &v) },
 			func() (junctor.AdminChange, error) {
 				return only(on.AdminChanges(ctx, &junctor.AdminChangeFilter{Limit: 10}))

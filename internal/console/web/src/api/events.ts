@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { get, getAll, type Page, query, type Schemas } from './client';
+import { pollEveryUnlessAdmin } from './live';
 
 // What happens elsewhere, and what follows from it: events, the triggers that
 // they fire, the deliveries that these lead to, and where those go.
@@ -17,7 +18,7 @@ export type AgentEndpoint = Schemas['AgentEndpoint'];
 
 export type Filter = Record<string, string | undefined>;
 
-const live = 3_000;
+const live = pollEveryUnlessAdmin(3_000);
 
 // usePages is a list that goes on: the pages that were looked at, and the first
 // again and again.
@@ -41,10 +42,10 @@ export const useDelivery = (id: string) =>
   useQuery({
     queryKey: ['deliveries', id],
     queryFn: ({ signal }) => get<Delivery>(`/deliveries/${encodeURIComponent(id)}`, signal),
-    refetchInterval: 2_000,
+    refetchInterval: pollEveryUnlessAdmin(2_000),
   });
 
-const useList = <T>(name: string, path: string, refetchInterval: number | false = false, enabled = true) =>
+const useList = <T>(name: string, path: string, refetchInterval: number | false | (() => number) = false, enabled = true) =>
   useQuery({
     queryKey: [name],
     queryFn: ({ signal }) => getAll<T>(path, signal),

@@ -72,7 +72,7 @@ function open(calls: boolean) {
   source.onerror = () => {
     set({ live: false });
     setStreaming(false);
-    if (!lost) refetch(['servers']); // a query sees its new interval when it is read
+    if (!lost) refetch(['servers', 'events', 'deliveries', 'endpoints']); // a query sees its new interval when it is read
     lost = true;
     if (source?.readyState === EventSource.CLOSED) {
       close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { isOf, pollEvery, setStreaming } from './live.ts';
+import { isOf, pollEvery, pollEveryUnlessAdmin, setAdmin, setStreaming } from './live.ts';
 
 test('a list is polled slowly while the stream names changes', () => {
   const interval = pollEvery(5_000);
@@ -9,6 +9,16 @@ test('a list is polled slowly while the stream names changes', () => {
   assert.ok(interval() >= 30_000);
   setStreaming(false);
   assert.equal(interval(), 5_000);
+});
+
+test('what the stream names to admins only is polled by others', () => {
+  const interval = pollEveryUnlessAdmin(3_000);
+  setStreaming(true);
+  assert.equal(interval(), 3_000);
+  setAdmin(true);
+  assert.ok(interval() >= 30_000);
+  setStreaming(false);
+  assert.equal(interval(), 3_000);
 });
 
 test('only queries of the lists that changed are read again', () => {

@@ -2,16 +2,23 @@
 // are polled; with it they are read from time to time, because a notice can be missing.
 
 let streaming = false;
+let admin = false;
 
 const slow = 30_000;
 
 export const setStreaming = (now: boolean): void => {
   streaming = now;
 };
+export const setAdmin = (now: boolean): void => {
+  admin = now;
+};
 
 // pollEvery is the refetchInterval of a list that the stream names when it changes. fast is
 // the interval without a stream.
 export const pollEvery = (fast: number) => () => (streaming ? slow : fast);
+
+// pollEveryUnlessAdmin is pollEvery for lists that the stream names to admins only.
+export const pollEveryUnlessAdmin = (fast: number) => () => (streaming && admin ? slow : fast);
 
 // queries are the first members of query keys that hold more than the list they are named by.
 const queries: Record<string, readonly string[]> = {

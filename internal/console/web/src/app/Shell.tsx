@@ -7,6 +7,7 @@ import type { Me } from '../api/client';
 import { useVersion } from '../api/data';
 import { useTotal } from '../api/lists';
 import { useChanges } from '../api/feed';
+import { setAdmin } from '../api/live';
 import { grouped, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
@@ -27,6 +28,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [location] = useLocation();
   useChanges(can(me, 'audit:read'));
+  useEffect(() => setAdmin(can(me, 'admin')), [me]);
   useHotkeys([['mod+K', openPalette]], []);
 
   useEffect(() => {

@@ -3,26 +3,20 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
-import { get, type Page, query, type Schemas } from '../api/client';
+import { get, query, type Schemas } from '../api/client';
 import { useMe, useWho } from '../api/data';
 import { can } from '../app/permissions';
 import { ended, entryPointNames, shown } from '../parts/calls';
 import { Ago, Head, Panel, Scroll, Status } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
 import { span } from '../parts/format';
+import { type CallPage, MoreCalls } from '../parts/MoreCalls';
+import { periods, sinceOf } from '../parts/period';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Verify } from './audit/Verify';
 
 type Entry = Schemas['Entry'];
-
-const spans: [string, string, number][] = [
-  ['1h', 'Last hour', 3600_000],
-  ['1d', 'Last 24 hours', 86_400_000],
-  ['7d', 'Last 7 days', 7 * 86_400_000],
-  ['', 'All time', 0],
-];
-const minute = 60_000;
 
 export default function Audit() {
   const name = useWho();
@@ -32,20 +26,19 @@ export default function Audit() {
   const [typed, setTyped] = useState(tool); // half a name names no tool, which is an error
   const [status, setStatus] = useParam('status');
   const [back, setBack] = useParam('back', '1d');
-  const width = spans.find(([k]) => k === back)?.[2] ?? 0;
   const filter = useDeferredValue(
     query({
       text,
       tool,
       status,
-      since: width ? new Date(Math.floor((Date.now() - width) / minute) * minute).toISOString() : undefined,
+      since: sinceOf(back),
     }).slice(1),
   );
   const pages = useInfiniteQuery({
     queryKey: ['history', filter],
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Entry>>(
+      get<CallPage<Entry>>(
         `/calls/history?${new URLSearchParams([...new URLSearchParams(filter), ['limit', '50'], ...(pageParam ? [['cursor', pageParam]] : [])] as string[][])}`,
         signal,
       ),
@@ -91,7 +84,7 @@ export default function Audit() {
           aria-label="Time range"
           value={back}
           onChange={(e) => setBack(e.currentTarget.value)}
-          data={spans.map(([value, label]) => ({ value, label }))}
+          data={periods.map(([value, label]) => ({ value, label }))}
         />
       </div>
       <Panel>
@@ -102,7 +95,7 @@ export default function Audit() {
         ) : pages.isPending ? (
           <Loading rows={8} />
         ) : all.length === 0 ? (
-          <Empty title="No call matches">Choose a longer time range or fewer filters.</Empty>
+          <Empty title={pages.hasNextPage ? 'No call found yet' : 'No call matches'}>Choose a longer time range or fewer filters.</Empty>
         ) : (
           <Scroll label="Calls">
             <table className="list">
@@ -142,11 +135,7 @@ export default function Audit() {
           </Scroll>
         )}
       </Panel>
-      {pages.hasNextPage && (
-        <Button variant="default" loading={pages.isFetchingNextPage} onClick={() => pages.fetchNextPage()}>
-          More
-        </Button>
-      )}
+      <MoreCalls last={pages.data?.pages.at(-1)} loading={pages.isFetchingNextPage} load={() => pages.fetchNextPage()} />
     </>
   );
 }

@@ -6,7 +6,7 @@ import { type Call, get, type Schemas } from '../api/client';
 import { useCall, useWho } from '../api/data';
 import { useFeed } from '../api/feed';
 import type { View } from '../apps/api';
-import { entryPointNames, shown, who } from '../parts/calls';
+import { entryPointNames, shown } from '../parts/calls';
 import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/elements';
 import { absolute, bytes, span } from '../parts/format';
 import { Json } from '../parts/Json';
@@ -123,7 +123,7 @@ function Facts({ c }: { c: Call }) {
     <dl className="facts">
       <dt>Caller</dt>
       <dd className="row">
-        <Link className="link" href={`/calls?agent=${encodeURIComponent(who(c))}`}>
+        <Link className="link" href={`/calls?${c.agent ? 'agent' : 'caller'}=${encodeURIComponent(c.agent || c.subject)}`}>
           {name(c)}
         </Link>
         <Tag>{c.issuer}</Tag>

@@ -1,14 +1,18 @@
-import { Button, NativeSelect } from '@mantine/core';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Pause, Play, X } from 'lucide-react';
 import { memo, useMemo, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import type { Call } from '../api/client';
+import { type Call, get, query } from '../api/client';
 import { useWho } from '../api/data';
-import { useFeed } from '../api/feed';
+import { merge, useFeed } from '../api/feed';
 import { entryPointNames, entryPoints, shown, statuses, who } from '../parts/calls';
 import { Head, Panel, Status } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
 import { absolute, clock, count, span } from '../parts/format';
+import { type CallPage, MoreCalls } from '../parts/MoreCalls';
+import { periods, sinceOf } from '../parts/period';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -16,40 +20,89 @@ import { Virtual } from '../parts/Virtual';
 
 const height = 42;
 
+// filters are the members of the address that the list of calls on the server has too.
+const filters = ['status', 'entry_point', 'server', 'tool', 'caller', 'agent', 'view'] as const;
+
 export default function Calls() {
   const feed = useFeed();
   const name = useWho();
   const [params, setParams] = useSearchParams();
   const [q, setQ] = useParam('q');
-  const [status, setStatus] = useParam('status');
-  const [entryPoint, setEntryPoint] = useParam('entry_point');
+  const [text] = useDebouncedValue(q, 300);
+  const [period, setPeriod] = useParam('period');
+  const [until, setUntil] = useParam('until');
   const [server, setServer] = useParam('server');
-  const [agent, setAgent] = useParam('agent');
-  const [view, setView] = useParam('view');
+  const wanted = Object.fromEntries(filters.map((key) => [key, params.get(key) ?? ''])) as Record<(typeof filters)[number], string>;
   const [paused, setPaused] = useState(false);
   const held = useRef<readonly Call[]>([]);
   if (!paused) held.current = feed.calls;
-  const calls = held.current;
-  const servers = useMemo(() => [...new Set(calls.map((c) => c.server).filter((s): s is string => !!s))].sort(), [calls]);
-  const list = useMemo(
-    () =>
-      calls.filter(
-        (c) =>
-          (!status || c.status === status) &&
-          (!entryPoint || c.entry_point === entryPoint) &&
-          (!server || c.server === server) &&
-          (!agent || who(c) === agent) &&
-          (!view || c.view === view) &&
-          matches(q, shown(c), who(c), name(c), c.reason, c.id),
+  const live = held.current;
+
+  const since = sinceOf(period);
+  const end = until ? new Date(until) : undefined;
+  const filter = query({ ...wanted, text, since, until: end && !Number.isNaN(end.getTime()) ? end.toISOString() : undefined }).slice(1);
+  const pages = useInfiniteQuery({
+    queryKey: ['calls', 'pages', filter],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      get<CallPage<Call>>(
+        `/calls?${new URLSearchParams([...new URLSearchParams(filter), ['limit', '200'], ...(pageParam ? [['cursor', pageParam]] : [])] as string[][])}`,
+        signal,
       ),
-    [calls, q, status, entryPoint, server, agent, view, name],
+    getNextPageParam: (last) => last.next || undefined,
+    refetchOnWindowFocus: false, // new calls come with the feed
+  });
+  const loaded = pages.data?.pages;
+  const last = loaded?.at(-1);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: wanted, since and end are in filter
+  const list = useMemo(() => {
+    const items = loaded?.flatMap((p) => p.items) ?? [];
+    const newest = new Map(live.map((c) => [c.id, c])); // a call that ran when its page was loaded may have ended
+    // Behind the last page there may be calls that the feed does not have.
+    const floor = last?.next ? Date.parse(last.searched_to ?? last.items.at(-1)?.start ?? '') : 0;
+    const added = live.filter(
+      (c) =>
+        (!wanted.entry_point || c.entry_point === wanted.entry_point) &&
+        (!wanted.server || c.server === wanted.server) &&
+        (!wanted.tool || c.name === wanted.tool || shown(c) === wanted.tool) &&
+        (!wanted.caller || c.subject === wanted.caller || name(c) === wanted.caller) &&
+        (!wanted.agent || c.agent === wanted.agent) &&
+        (!wanted.view || c.view === wanted.view) &&
+        matches(text, shown(c), who(c), name(c), c.reason, c.id) &&
+        Date.parse(c.start) >= Math.max(floor, since ? Date.parse(since) : 0) &&
+        (!end || Date.parse(c.start) < end.getTime()),
+    );
+    const all = merge(
+      items.map((c) => newest.get(c.id) ?? c),
+      added,
+      Number.POSITIVE_INFINITY,
+    );
+    return all.filter((c) => !wanted.status || c.status === wanted.status);
+  }, [loaded, last, live, filter, name]);
+  const servers = useMemo(
+    () => [...new Set([server, ...live.map((c) => c.server), ...list.map((c) => c.server)].filter((s): s is string => !!s))].sort(),
+    [live, list, server],
   );
-  const waiting = paused ? feed.calls.findIndex((c) => c.id === calls[0]?.id) : 0;
+  const waiting = paused ? feed.calls.findIndex((c) => c.id === live[0]?.id) : 0;
   const filtered = [...params.keys()].length > 0;
+  const set = (key: string, value: string) =>
+    setParams(
+      (now) => {
+        const next = new URLSearchParams(now);
+        if (value) next.set(key, value);
+        else next.delete(key);
+        return next;
+      },
+      { replace: true },
+    );
 
   return (
     <>
-      <Head title="Calls" sub="Every call as it is made, from every entry point, including refused calls.">
+      <Head
+        title="Calls"
+        sub="Every call that is kept, from every entry point, including refused calls. New calls appear as they are made."
+      >
         <span className="row plain soft small">
           <span className={`dot ${paused ? 'warn' : feed.live ? 'live' : 'off'}`} />{' '}
           {paused ? `paused${waiting > 0 ? `, ${count(waiting)} new` : ''}` : feed.live ? 'live' : 'connecting'}
@@ -59,17 +112,27 @@ export default function Calls() {
         </Button>
       </Head>
       <div className="row">
-        <FilterInput label="Search calls" placeholder="Tool, caller, reason or ID" minWidth="12rem" value={q} change={setQ} />
+        <FilterInput
+          label="Search calls"
+          placeholder="Tool, caller, request, response or reason"
+          minWidth="12rem"
+          value={q}
+          change={setQ}
+        />
+        <NameInput label="Tool" placeholder="server__tool" value={wanted.tool} change={(v) => set('tool', v)} />
+        <NameInput label="Caller" placeholder="Caller" value={wanted.caller} change={(v) => set('caller', v)} />
+      </div>
+      <div className="row">
         <NativeSelect
           aria-label="Outcome"
-          value={status}
-          onChange={(e) => setStatus(e.currentTarget.value)}
+          value={wanted.status}
+          onChange={(e) => set('status', e.currentTarget.value)}
           data={[{ value: '', label: 'Any outcome' }, ...statuses]}
         />
         <NativeSelect
           aria-label="Entry point"
-          value={entryPoint}
-          onChange={(e) => setEntryPoint(e.currentTarget.value)}
+          value={wanted.entry_point}
+          onChange={(e) => set('entry_point', e.currentTarget.value)}
           data={[{ value: '', label: 'Any entry point' }, ...entryPoints.map((d) => ({ value: d, label: entryPointNames[d] ?? d }))]}
         />
         <NativeSelect
@@ -78,14 +141,27 @@ export default function Calls() {
           onChange={(e) => setServer(e.currentTarget.value)}
           data={[{ value: '', label: 'Any server' }, ...servers]}
         />
-        {agent && (
-          <Button variant="light" rightSection={<X size={13} />} onClick={() => setAgent('')}>
-            {agent}
+        <NativeSelect
+          aria-label="Time range"
+          value={period}
+          onChange={(e) => setPeriod(e.currentTarget.value)}
+          data={periods.map(([value, label]) => ({ value, label }))}
+        />
+        <TextInput
+          type="datetime-local"
+          aria-label="Before"
+          title="Only calls before this time"
+          value={until}
+          onChange={(e) => setUntil(e.currentTarget.value)}
+        />
+        {wanted.agent && (
+          <Button variant="light" rightSection={<X size={13} />} onClick={() => set('agent', '')}>
+            {wanted.agent}
           </Button>
         )}
-        {view && (
-          <Button variant="light" rightSection={<X size={13} />} onClick={() => setView('')}>
-            App view {view.slice(0, 8)}
+        {wanted.view && (
+          <Button variant="light" rightSection={<X size={13} />} onClick={() => set('view', '')}>
+            App view {wanted.view.slice(0, 8)}
           </Button>
         )}
         {filtered && (
@@ -94,16 +170,16 @@ export default function Calls() {
           </Button>
         )}
       </div>
-      {feed.missed > 0 && <p className="small soft">{count(feed.missed)} calls came too fast to be shown here. The audit has them all.</p>}
+      {feed.missed > 0 && <p className="small soft">{count(feed.missed)} calls came too fast to be shown as they were made.</p>}
       <Panel>
-        {feed.error && calls.length === 0 ? (
+        {pages.error ? (
           <div className="pad">
-            <ErrorCard error={feed.error} />
+            <ErrorCard error={pages.error} retry={() => pages.refetch()} />
           </div>
-        ) : !feed.loaded ? (
+        ) : pages.isPending ? (
           <Loading rows={8} />
         ) : list.length === 0 ? (
-          <Empty title={filtered ? 'No call matches' : 'No calls yet'}>
+          <Empty title={last?.next ? 'No call found yet' : filtered ? 'No call matches' : 'No calls yet'}>
             {filtered ? (
               'New calls that match appear here.'
             ) : (
@@ -125,14 +201,46 @@ export default function Calls() {
           />
         )}
       </Panel>
+      <MoreCalls last={last} loading={pages.isFetchingNextPage} load={() => pages.fetchNextPage()} />
       <p className="small soft">
-        {count(list.length)} of the newest {count(calls.length)}. The{' '}
+        {last?.next ? `${count(list.length)} calls so far.` : `${count(list.length)} calls.`} The{' '}
         <Link className="link" href="/audit">
           audit
         </Link>{' '}
-        has older calls.
+        has requests and responses.
       </p>
     </>
+  );
+}
+
+// NameInput is a filter by a name. Half a name names nothing, which is an error, so it
+// counts when it was typed to its end.
+function NameInput({
+  label,
+  placeholder,
+  value,
+  change,
+}: {
+  label: string;
+  placeholder: string;
+  value: string;
+  change: (v: string) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  const [before, setBefore] = useState(value);
+  if (before !== value) {
+    setBefore(value);
+    setTyped(value);
+  }
+  return (
+    <TextInput
+      placeholder={placeholder}
+      aria-label={label}
+      value={typed}
+      onChange={(e) => setTyped(e.currentTarget.value)}
+      onBlur={() => change(typed.trim())}
+      onKeyDown={(e) => e.key === 'Enter' && change(typed.trim())}
+    />
   );
 }
 

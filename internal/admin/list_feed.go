@@ -31,14 +31,15 @@ type ListChanges struct {
 const allLists = "*"
 
 // changeInterval is the minimum time between two notices of changes on a stream.
-const changeInterval = 500 * time.Millisecond
+const changeInterval = 2 * time.Second
 
-// listChange is a list that a request changed, and the ID of the principal who did it.
+// listChange is a list that changed, and the ID of the principal whose request changed it; ""
+// if it changed otherwise.
 type listChange struct{ list, party string }
 
-// changeHub tells streams which lists the requests of this replica have changed. The zero
-// changeHub has no watchers.
-type changeHub struct {
+// ListFeed tells streams which lists have changed on this replica. The zero ListFeed has no
+// watchers.
+type ListFeed struct {
 	mu       sync.Mutex
 	watchers map[*changeWatcher]struct{}
 }
@@ -46,33 +47,41 @@ type changeHub struct {
 // changeWatcher collects the changes of one tenant. Equal changes are merged, so a slow
 // stream holds few.
 type changeWatcher struct {
-	hub     *changeHub
+	feed    *ListFeed
 	tenant  junctor.TenantID
 	ready   chan struct{}           // holds one
-	pending map[listChange]struct{} // guarded by hub.mu
+	pending map[listChange]struct{} // guarded by feed.mu
 }
 
 // watch starts to collect changes. The caller has to call stop.
-func (h *changeHub) watch(tenant junctor.TenantID) *changeWatcher {
-	w := &changeWatcher{hub: h, tenant: tenant, ready: make(chan struct{}, 1), pending: map[listChange]struct{}{}}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.watchers == nil {
-		h.watchers = map[*changeWatcher]struct{}{}
+func (f *ListFeed) watch(tenant junctor.TenantID) *changeWatcher {
+	w := &changeWatcher{feed: f, tenant: tenant, ready: make(chan struct{}, 1), pending: map[listChange]struct{}{}}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.watchers == nil {
+		f.watchers = map[*changeWatcher]struct{}{}
 	}
-	h.watchers[w] = struct{}{}
+	f.watchers[w] = struct{}{}
 	return w
 }
 
+// NoteForAdmins tells the streams of the admins of a tenant that lists have changed. It does
+// not block.
+func (f *ListFeed) NoteForAdmins(tenant junctor.TenantID, lists ...string) {
+	for _, list := range lists {
+		f.note(tenant, listChange{list: list})
+	}
+}
+
 // note passes a change to the watchers of its tenant. It does not block.
-func (h *changeHub) note(p *junctor.Principal, list string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for w := range h.watchers {
-		if w.tenant != p.Tenant {
+func (f *ListFeed) note(tenant junctor.TenantID, c listChange) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range f.watchers {
+		if w.tenant != tenant {
 			continue
 		}
-		w.pending[listChange{list, p.ID()}] = struct{}{}
+		w.pending[c] = struct{}{}
 		select {
 		case w.ready <- struct{}{}:
 		default:
@@ -84,8 +93,8 @@ func (h *changeHub) note(p *junctor.Principal, list string) {
 // of it: admins all, others what they changed themselves. So nobody learns from a notice
 // that something changed which they may not see.
 func (w *changeWatcher) take(p *junctor.Principal, lists map[string]bool) {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
 	for c := range w.pending {
 		if p.Has(junctor.ScopeAdmin) && p.Agent == "" || c.party == p.ID() {
 			lists[c.list] = true
@@ -96,9 +105,9 @@ func (w *changeWatcher) take(p *junctor.Principal, lists map[string]bool) {
 
 // stop ends the collection.
 func (w *changeWatcher) stop() {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
-	delete(w.hub.watchers, w)
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	delete(w.feed.watchers, w)
 }
 
 // changedList returns the list that a successful request for an operation changes, or "" if
@@ -124,7 +133,7 @@ func changedList(method, operation, path string) string {
 // authenticates the request again for each event.
 func (a *api) pushChanges(ctx context.Context, r *http.Request, out *eventStream) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	requests, catalog := a.changes.watch(callerOf(ctx).Tenant), a.WatchCatalog()
+	requests, catalog := a.ListFeed.watch(callerOf(ctx).Tenant), a.WatchCatalog()
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {

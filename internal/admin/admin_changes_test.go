@@ -1,0 +1,100 @@
+package admin
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Every operation that may change something is recorded, or is on the list of those that do
+// not, with a reason. An operation that was removed is on neither.
+func TestEveryChangeIsRecorded(t *testing.T) {
+	t.Parallel()
+	a := newAPI(newWorld().options())
+	seen := map[string]bool{}
+	for _, op := range operations(a) {
+		if op.Method == http.MethodGet {
+			continue
+		}
+		spec, recorded := changeSpecs()[op.OperationID]
+		reason, unrecorded := unrecordedOperations()[op.OperationID]
+		seen[op.OperationID] = true
+		switch {
+		case recorded == unrecorded:
+			t.Errorf("%s %s: the operation %s has to be in changeSpecs or in unrecordedOperations", op.Method, op.Path, op.OperationID)
+		case unrecorded && reason == "":
+			t.Errorf("%s: no reason", op.OperationID)
+		case recorded && !spec.steps && spec.object == "":
+			t.Errorf("%s: no kind of object", op.OperationID)
+		}
+		for _, name := range spec.path {
+			if !strings.Contains(op.Path, "{"+name+"}") {
+				t.Errorf("%s: the path %s has no parameter %s", op.OperationID, op.Path, name)
+			}
+		}
+	}
+	for id := range changeSpecs() {
+		if !seen[id] {
+			t.Errorf("changeSpecs: there is no operation %s", id)
+		}
+	}
+	for id := range unrecordedOperations() {
+		if !seen[id] {
+			t.Errorf("unrecordedOperations: there is no operation %s", id)
+		}
+	}
+}
+
+// changedBy returns the changes that requests left.
+func (w *world) changedBy(t *testing.T, scopes string, requests ...[3]string) []junctor.AdminChange {
+	t.Helper()
+	w.changed.changes = nil
+	h := w.handler(t)
+	for _, r := range requests {
+		if rec := ask(h, scopes, r[0], r[1], r[2]); rec.Code >= 500 {
+			t.Fatalf("%v: %d %s", r, rec.Code, rec.Body)
+		}
+	}
+	return w.changed.changes
+}
+
+func TestChangeHasBothValues(t *testing.T) {
+	t.Parallel()
+	list := newWorld().changedBy(t, "servers:write", [3]string{"PATCH", "/servers/demo", `{"state":"inactive"}`}, [3]string{"DELETE", "/servers/demo", ""}, [3]string{"DELETE", "/servers/demo", ""})
+	if len(list) != 2 { // the second removal was refused
+		t.Fatalf("%+v", list)
+	}
+	patched, removed := list[0], list[1]
+	if patched.Action != "patch-server" || patched.Object != "server" || patched.ObjectID != "demo" || patched.Status != junctor.ChangeDone || patched.Subject != "k1" || patched.EntryPoint != junctor.ChangeByAPI {
+		t.Errorf("%+v", patched)
+	}
+	if !strings.Contains(string(patched.Before), `"active"`) || !strings.Contains(string(patched.After), `"inactive"`) {
+		t.Errorf("%s %s", patched.Before, patched.After)
+	}
+	if removed.After != nil || string(removed.Before) != string(patched.After) {
+		t.Errorf("%s %s", removed.Before, removed.After)
+	}
+}
+
+// A new key is recorded by its ID, and its token is nowhere.
+func TestChangeHasNoToken(t *testing.T) {
+	t.Parallel()
+	list := newWorld().changedBy(t, "keys:write,tools:read", [3]string{"POST", "/keys", `{"name":"ci","scopes":["tools:read"]}`})
+	if len(list) != 1 || list[0].ObjectID != "k9" || list[0].Before != nil || !strings.Contains(string(list[0].After), `"ci"`) || strings.Contains(string(list[0].After), "jn_abc_secret") {
+		t.Errorf("%+v", list)
+	}
+}
+
+// What cannot be recorded is not changed.
+func TestUnrecordableChangeIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.changed.fails = junctor.Errorf(junctor.CodeUnavailable, "the database is locked")
+	rec := ask(w.handler(t), "servers:write", "DELETE", "/servers/demo", "")
+	if rec.Code != http.StatusServiceUnavailable || !slices.ContainsFunc(w.servers, func(s junctor.Server) bool { return s.ID == "demo" }) {
+		t.Errorf("%d %s, %+v", rec.Code, rec.Body, w.servers)
+	}
+}
