@@ -24,7 +24,7 @@ const minCompressed = 1 << 10
 // same reason no answer to a POST, PUT or PATCH is compressed: those show tokens once.
 func uncompressedOperations() []string {
 	return []string{
-		"list-history", "get-call", "list-events", "get-event", "get-delivery",
+		"list-history", "get-call", "list-events", "get-event", "list-deliveries", "get-delivery",
 		"list-messages", "search-messages", "list-room-approvals",
 		"list-server-traces", "get-server-login", "list-my-credentials", "get-my-credential",
 		"view-mail", "get-view", "get-view-log",

@@ -190,3 +190,23 @@ func TestSpans(t *testing.T) {
 		t.Error("since yesterday was taken")
 	}
 }
+
+// A list is read to its end; a path with a limit asks for one page.
+func TestLongListIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page := map[string]string{"": `{"items":["a","b"],"next":"x&y"}`, "x&y": `{"items":["c"],"next":"z"}`, "z": `{"items":[]}`}[r.URL.Query().Get("cursor")]
+		if r.URL.Query().Get("q") != "1" || page == "" {
+			t.Errorf("unexpected request %s", r.URL)
+		}
+		_, _ = io.WriteString(w, page)
+	}))
+	defer s.Close()
+	c := &adminClient{http: s.Client(), baseURL: s.URL, name: "test"}
+	for path, want := range map[string]string{"/list?q=1": "a b c", "/list?q=1&limit=2": "a b"} {
+		var list listPage[string]
+		if err := c.get(t.Context(), path, &list); err != nil || strings.Join(list.Items, " ") != want {
+			t.Errorf("%s: %q, %v", path, list.Items, err)
+		}
+	}
+}
