@@ -82,7 +82,7 @@ func TestTailsAgainstModel(t *testing.T) {
 			who:     rapid.SampledFrom([]string{"admin", "auditor", "user", "agent"}).Draw(rt, "who"),
 			reader:  rapid.IntRange(0, 5).Draw(rt, "reader"),
 		}
-	}), 1, 120)
+	}), 20, 120)
 	rapid.Check(t, func(rt *rapid.T) {
 		script := steps.Draw(rt, "steps")
 		var problem error
@@ -111,7 +111,7 @@ func newModelReader(s *modelStep) *modelReader {
 // that is wrong.
 func runTailModel(t *testing.T, script []modelStep) error {
 	t.Helper()
-	tails := &Tails{capacity: 8}
+	tails := &Tails{capacity: 4}
 	view := NewCallReader(CallReaderOptions{Tails: tails, Servers: viewSources{}, Rooms: viewSources{}})
 	var readers []*modelReader
 	defer func() {
@@ -119,6 +119,18 @@ func runTailModel(t *testing.T, script []modelStep) error {
 			r.tail.Close()
 		}
 	}()
+	follow := func(s *modelStep) {
+		r := newModelReader(s)
+		match := r.matches
+		if r.server == "" {
+			match = nil
+		}
+		r.tail = view.Follow(r.p, match)
+		readers = append(readers, r)
+	}
+	for _, who := range []string{"admin", "auditor", "user", "agent"} {
+		follow(&modelStep{tenant: "a", subject: "ann", who: who})
+	}
 	for n := range script {
 		s := &script[n]
 		switch {
@@ -142,13 +154,7 @@ func runTailModel(t *testing.T, script []modelStep) error {
 		case s.kind == "wait":
 			time.Sleep(maxTailInterval)
 		case s.kind == "follow":
-			r := newModelReader(s)
-			match := r.matches
-			if r.server == "" {
-				match = nil
-			}
-			r.tail = view.Follow(r.p, match)
-			readers = append(readers, r)
+			follow(s)
 		case len(readers) == 0:
 		case s.kind == "take":
 			readers[s.reader%len(readers)].take(t)

@@ -21,7 +21,7 @@ func (s viewSources) KnownServers(context.Context, *junctor.Principal) (map[stri
 }
 
 func (viewSources) ServerLookup(p *junctor.Principal) func(string) bool {
-	return func(id string) bool { return id == "open" && p.Has(junctor.ScopeAuditRead) }
+	return func(id string) bool { return id == "open" && p.Agent == "" && p.Has(junctor.ScopeAuditRead) }
 }
 
 func (viewSources) List(context.Context, *junctor.Principal) ([]junctor.Room, error) {
