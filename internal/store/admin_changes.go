@@ -143,7 +143,7 @@ func (t *Tenant) AdminChanges(ctx context.Context, f *junctor.AdminChangeFilter)
 func (t *Tenant) AdminChange(ctx context.Context, id string) (junctor.AdminChange, error) {
 	c, err := readOne(ctx, t.s, scanAdminChange, `SELECT `+changeColumns+` FROM admin_changes WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return c, notFound("unknown change %q; junctor audit changes lists the changes", id)
+		return c, notFound("unknown change %q; junctor audit ls --changes lists the changes", id)
 	}
 	if err != nil {
 		return c, t.s.wrapError(ctx, err, "read a change")

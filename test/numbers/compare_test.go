@@ -172,8 +172,14 @@ func compareMetrics(t *testing.T, in *program.Instance, records []record) (figur
 		from, to time.Time
 		step     string
 	}{
-		{first, end, "1m"}, {first, end, "5m"}, {first, end, "1h"}, {first, end, "24h"}, {first.Add(-30 * 24 * time.Hour), end, "1h"},
-		{middle, middle.Add(time.Minute), "1m"}, {middle, end, "1m"}, {end.Add(-time.Minute), end, "1m"},
+		{first, end, "1m"},
+		{first, end, "5m"},
+		{first, end, "1h"},
+		{first, end, "24h"},
+		{first.Add(-30 * 24 * time.Hour), end, "1h"},
+		{middle, middle.Add(time.Minute), "1m"},
+		{middle, end, "1m"},
+		{end.Add(-time.Minute), end, "1m"},
 	} {
 		for _, by := range dimensions() {
 			var got answer

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -116,7 +117,7 @@ func (l *load) ask(source *rand.Rand) {
 	}
 	res, err := l.http.Do(req)
 	if err != nil {
-		time.Sleep(10 * time.Millisecond) // the replica is being killed
+		poll.Pause(10*time.Millisecond, "the replica is being killed")
 		return
 	}
 	_, err = io.Copy(io.Discard, res.Body)

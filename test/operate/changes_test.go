@@ -16,6 +16,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit/canary"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -129,13 +130,9 @@ func everyChange(t *testing.T, args ...string) {
 		t.Errorf("%+v", one)
 	}
 	write("schedules:\n  tock: {cron: \"@daily\", type: tock}\n")
-	limit := time.Now().Add(time.Minute)
-	for len(c.history(url.Values{"object": {"schedule"}})) < 3 {
-		if time.Now().After(limit) {
-			t.Fatal("the edited file left no records")
-		}
-		time.Sleep(50 * time.Millisecond) // another process: nothing to wait on but its answers
-	}
+	poll.Until(t, "the records of the edited file", time.Minute, func() bool {
+		return len(c.history(url.Values{"object": {"schedule"}})) >= 3
+	})
 
 	// In the list of the journal, without an instance.
 	stdout, stderr, code := c.in.Operate(t, "audit", "ls", "--object", "server/demo", "--limit", "5")
@@ -157,7 +154,7 @@ func everyChange(t *testing.T, args ...string) {
 				}
 			}
 		}()
-		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond) //nolint:forbidigo // the moment of the kill
+		poll.Pause(time.Duration(100+rand.IntN(300))*time.Millisecond, "the moment of the kill")
 		c.in.Kill()
 		<-done
 		c.start()
