@@ -59,7 +59,6 @@ func (calm) Durably() (_, _ string) { return "", "" }
 func (calm) Skip() string           { return "" }
 func (calm) Wait() string           { return "" }
 func (calm) Row() string            { return "" }
-func (calm) UseIndex(string) string { return "" }
 func (calm) Among(string) string    { return "" }
 func (calm) Notify() string         { return "" }
 func (calm) Stuck(string) string    { return "" }
