@@ -31,6 +31,7 @@ func (s *twoSources) CallAccess(context.Context, *junctor.Principal) (junctor.Ca
 }
 
 func asAcme(t *testing.T) context.Context {
+	t.Helper()
 	return context.WithValue(t.Context(), principalKey{}, &junctor.Principal{Tenant: "acme"})
 }
 

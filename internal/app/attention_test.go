@@ -118,7 +118,7 @@ func TestFailingServerNeedsAttention(t *testing.T) {
 		t.Errorf("the item changed: %+v, then %+v", item, again)
 	}
 
-	restarted := &httptest.Server{Listener: mustListen(t, address), Config: &http.Server{Handler: handler}} //nolint:gosec // a test's server
+	restarted := &httptest.Server{Listener: mustListen(t, address), Config: &http.Server{Handler: handler}}
 	restarted.Start()
 	t.Cleanup(func() { restarted.CloseClientConnections(); restarted.Close() })
 	poll.Until(t, "the server answers again", time.Minute, func() bool {

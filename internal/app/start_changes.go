@@ -86,7 +86,7 @@ func (r recordedAuthority) AnswerConsent(ctx context.Context, p *junctor.Princip
 	ctx = admin.WithChangeOrigin(ctx, admin.ChangeOrigin(p, junctor.ChangeByConsole))
 	c := admin.NewChange(ctx, "grant-consent", "consent", "")
 	consents := func(ctx context.Context) (any, error) {
-		list, err := r.Server.ListConsents(ctx, p.Tenant, p.User)
+		list, err := r.ListConsents(ctx, p.Tenant, p.User)
 		for i := range list {
 			list[i].LastUsedAt = time.Time{} // not a part of the change
 		}
@@ -94,7 +94,7 @@ func (r recordedAuthority) AnswerConsent(ctx context.Context, p *junctor.Princip
 	}
 	err = admin.RecordChange(ctx, r.changes, c, consents, func(ctx context.Context) error {
 		back, err = r.Server.AnswerConsent(ctx, p, sealed, yes)
-		if list, lerr := r.Server.ListConsents(ctx, p.Tenant, p.User); err == nil && lerr == nil && len(list) > 0 {
+		if list, lerr := r.ListConsents(ctx, p.Tenant, p.User); err == nil && lerr == nil && len(list) > 0 {
 			c.ObjectID = slices.MaxFunc(list, func(x, y junctor.Consent) int { return x.UpdatedAt.Compare(y.UpdatedAt) }).ID
 		}
 		return err

@@ -182,6 +182,7 @@ var (
 func TestItemsAreRaisedOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, st *store.Store) {
+		t.Helper()
 		w := newWorld(t, st)
 		one, two := w.watcher("one", true), w.watcher("two", true) // the moment in which a lease changes hands
 		if l := w.list(one, operator); len(l.Items) != 0 || l.Total != 0 {
@@ -226,6 +227,7 @@ func TestItemsAreRaisedOnce(t *testing.T) {
 func TestListsKnowWhatHappenedBefore(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, st *store.Store) {
+		t.Helper()
 		w := newWorld(t, st)
 		watcher := w.watcher("one", true)
 		for i := range 6 {
@@ -251,6 +253,7 @@ func TestListsKnowWhatHappenedBefore(t *testing.T) {
 func TestNothingIsHealthyThatWasNotChecked(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, st *store.Store) {
+		t.Helper()
 		w := newWorld(t, st)
 		leader, other := w.watcher("one", true), w.watcher("two", false)
 		w.set(finding("", "disk", junctor.SeverityWarning))

@@ -91,6 +91,7 @@ type changeWorld struct {
 }
 
 func newChangeWorld(t *testing.T) *changeWorld {
+	t.Helper()
 	w := &changeWorld{T: t, dir: place(t), rows: &changeRows{}}
 	w.j = open(t, Options{Dir: w.dir})
 	w.restart()

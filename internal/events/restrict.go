@@ -48,7 +48,7 @@ func (a DeliveryAPI) List(ctx context.Context, p *junctor.Principal, f queue.Fil
 		}
 		f.Agent = p.Agent
 	}
-	list, total, err := a.Worker.Page(ctx, p.Tenant, f, page)
+	list, total, err := a.Page(ctx, p.Tenant, f, page)
 	for i := range list {
 		restrictDelivery(p, &list[i])
 	}

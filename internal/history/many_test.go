@@ -84,9 +84,11 @@ func TestManyCalls(t *testing.T) {
 	}
 	open := map[string]func(t *testing.T) (store.Database, error){
 		"sqlite": func(t *testing.T) (store.Database, error) {
+			t.Helper()
 			return sqlite.OpenHistory(t.Context(), filepath.Join(t.TempDir(), "history.db"))
 		},
 		"postgres": func(t *testing.T) (store.Database, error) {
+			t.Helper()
 			return postgres.OpenHistory(t.Context(), server.Database(t))
 		},
 	}

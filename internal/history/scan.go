@@ -344,9 +344,9 @@ func (s *scan) setCondition(f *Filter) {
 		parts := s.access.Parts()
 		s.ended = len(parts) == 0
 		if len(parts) <= maxStreams {
-			var streams []stream
-			for _, part := range parts {
-				streams = append(streams, stream{part[0], part[1]})
+			streams := make([]stream, len(parts))
+			for i, part := range parts {
+				streams[i] = stream{part[0], part[1]}
 			}
 			s.covers = append(s.covers, streams)
 		}

@@ -168,7 +168,7 @@ func TestPagesWhileCallsComeAndGo(t *testing.T) {
 					want = append(want, c.ID)
 				}
 			}
-			slices.SortFunc(want, func(a, b string) int { return comparePositions(a, b) })
+			slices.SortFunc(want, comparePositions)
 			got := collect(t, h, access, f, func(*history.Page) {
 				if next-last > 3000 {
 					return

@@ -182,7 +182,7 @@ func (q *Queue) Page(ctx context.Context, tenant junctor.TenantID, f Filter, pag
 	}
 	var n int
 	err := q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT COUNT(*) FROM (SELECT 1 AS one FROM jobs WHERE `+where+` LIMIT ?) AS counted`),
-		append(args[:len(args):len(args)], junctor.MaxCounted+1)...).Scan(&n)
+		append(slices.Clip(args), junctor.MaxCounted+1)...).Scan(&n)
 	total := junctor.NewRowTotal(n)
 	if err != nil || page.Limit == 0 {
 		return nil, total, q.wrapError(ctx, err, "count jobs")

@@ -84,14 +84,14 @@ func recordCalls(text string) error {
 func (o *recording) recordReplica(db store.Database, name string) error {
 	var ticks atomic.Int64
 	now := func() time.Time {
-		return journalsBegin().Add(time.Duration(ticks.Load()) * (o.Span / time.Duration(o.Records))) //nolint:gosec // a few million
+		return journalsBegin().Add(time.Duration(ticks.Load()) * (o.Span / time.Duration(o.Records)))
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	journal, err := audit.Open(context.Background(), audit.Options{Dir: filepath.Join(o.Dir, name, "journal"), Replica: name, Now: now, Logger: log, SegmentBytes: 1 << 20})
 	if err != nil {
 		return err
 	}
-	ticks.Store(int64(journal.State().Seq)) //nolint:gosec // a few million
+	ticks.Store(int64(journal.State().Seq))
 	recorder, err := series.NewRecorder(series.Options{DB: db, Journal: journal, Replica: name, Logger: log, Now: now, Interval: 5 * time.Millisecond})
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func TestKilledRecorders(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			o := recording{Dir: t.TempDir(), Records: uint64(calls) * 17 / 10 / 3, Span: 3 * time.Hour} //nolint:gosec // 7 of 10 calls have two records
+			o := recording{Dir: t.TempDir(), Records: uint64(calls) * 17 / 10 / 3, Span: 3 * time.Hour}
 			replicas := []string{"one", "two", "three"}
 			groups, open := [][]string{replicas}, sqlite.Open // one process alone has a SQLite database
 			if engine == "postgres" {
@@ -280,6 +280,7 @@ func TestKilledRecorders(t *testing.T) {
 // killProcesses lets processes record the calls of replicas, one after another, and kills
 // all but the last. It returns how many it killed.
 func killProcesses(t *testing.T, o recording, replicas []string, kills int) (killed int) {
+	t.Helper()
 	o.Replicas = replicas
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -287,7 +288,7 @@ func killProcesses(t *testing.T, o recording, replicas []string, kills int) (kil
 		return killed
 	}
 	// Lines until a kill, so that the journals are not full before the last one.
-	lines := int(o.Records)*len(replicas)*10/17/callsPerLine/(kills+1) - 1 //nolint:gosec // a few million
+	lines := int(o.Records)*len(replicas)*10/17/callsPerLine/(kills+1) - 1
 	for {
 		cmd := exec.Command(os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), recordingProcess+"="+string(text))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -25,7 +26,7 @@ func readPage[T any](ctx context.Context, s *Store, scan func(scanner) (T, error
 	}
 	count := func(row scanner) (n int, err error) { return n, row.Scan(&n) }
 	n, err := readOne(ctx, s, count, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM `+r.table+` WHERE `+strings.Join(r.where, ` AND `)+` LIMIT ?) AS counted`,
-		append(r.args[:len(r.args):len(r.args)], junctor.MaxCounted+1)...)
+		append(slices.Clip(r.args), junctor.MaxCounted+1)...)
 	total := junctor.NewRowTotal(n)
 	if err != nil || page.Limit == 0 {
 		return nil, total, err

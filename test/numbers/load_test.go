@@ -101,7 +101,7 @@ func (l *load) ask(source *rand.Rand) {
 		path += map[bool]string{true: "/s/demo", false: ""}[isModern]
 	}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s%s}}`, method, params, meta)
-	req, err := http.NewRequest(http.MethodPost, base+path, strings.NewReader(body)) //nolint:noctx // the client has a timeout
+	req, err := http.NewRequest(http.MethodPost, base+path, strings.NewReader(body))
 	if err != nil {
 		return
 	}

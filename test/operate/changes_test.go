@@ -89,6 +89,7 @@ func TestEveryChangeIsOnRecord(t *testing.T) {
 }
 
 func everyChange(t *testing.T, args ...string) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "junctor.yaml")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
