@@ -105,7 +105,7 @@ func (f *Files) fetchFile(ctx context.Context, uri string) (File, error) {
 		content, err := decodeDataURI(uri)
 		return File{URI: ipfs.Shorten(uri), Content: content, Proof: ProofInline}, err
 	}
-	return File{}, fmt.Errorf("%w: %q must be an ipfs:, https: or data: address", ErrUnusable, ipfs.Shorten(uri))
+	return File{}, fmt.Errorf("%w: %q must be an address with the scheme ipfs, https or data", ErrUnusable, ipfs.Shorten(uri))
 }
 
 // download fetches a file over HTTP, through egress.
