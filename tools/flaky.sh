@@ -5,6 +5,7 @@
 #   tools/flaky.sh                         all packages
 #   tools/flaky.sh internal/guard test/a2a these packages
 #   RUNS=5 OFTEN=50 JOBS=3 tools/flaky.sh  other numbers
+#   tools/flaky.sh add                     count the last make test as a run of its packages
 #   tools/flaky.sh table                   the counts so far
 #   tools/flaky.sh list                    the same, as lines for docs/reference/proofs.md
 #
@@ -76,6 +77,24 @@ run_once() { # run_once PACKAGE
 	rm "$log"
 }
 export -f count run_once
+
+# add_results counts what the last make test left. Its step of allocations runs only some
+# tests of a package.
+add_results() {
+	local file package action
+	for file in .cache/results/*.json; do
+		[[ $file == */allocations.json ]] && continue
+		while IFS=$'\t' read -r package action; do
+			count "${package#"$module"/}" "$([[ $action == pass ]] && echo 0 || echo 1)" \
+				"$(sed -nE 's|.*"Action":"fail","Package":"'"$package"'","Test":"([^"]+)".*|\1|p' "$file" | paste -sd' ')"
+		done < <(grep -v '"Test":' "$file" | sed -nE 's|.*"Action":"(pass\|fail)","Package":"([^"]+)".*|\2\t\1|p' | sed "s|^$module\t|.\t|")
+	done
+}
+if [[ ${1:-} == add ]]; then
+	add_results
+	print_table
+	exit
+fi
 
 # list_unfinished prints the packages that need more runs.
 list_unfinished() {
