@@ -3,7 +3,6 @@
 export const screens = {
   start: '/start',
   overview: '/',
-  'overview-week': '/?range=7d&live=off',
   servers: '/servers',
   'add-url': '/servers/add',
   'add-command': '/servers/add?how=command',
@@ -67,6 +66,8 @@ export const screens = {
   files: '/settings?tab=files',
   egress: '/settings?tab=egress',
   instance: '/settings?tab=instance',
+  // Screens that come after it would take its range.
+  'overview-week': '/?range=7d&live=off',
 };
 
 // addresses puts the newest call's id where one is wanted.

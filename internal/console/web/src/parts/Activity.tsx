@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { failedCalls, type Metrics, type Numbers, noNumbers, refusedCalls, type Selection, useMetrics } from '../api/metrics';
 import { Chart } from './Chart';
 import { type LineOf, newChartData } from './chartData';
+import { Panel } from './elements';
 import { count, short, span } from './format';
 import { RangePicker } from './RangePicker';
 import { callsIn, nameOf } from './range';
@@ -62,6 +63,8 @@ export function CallCharts({
       .
     </Empty>
   );
+  const total = m && (m.series[0]?.total ?? noNumbers);
+  if (total && total.calls + total.tool_lists === 0) return <Panel title="Calls">{noCalls('No calls in this time range')}</Panel>;
   return (
     <>
       <Chart
@@ -186,7 +189,7 @@ export function Activity({
         <CallFigures m={m} failed={metrics.error !== null} />
       </div>
       <CallCharts metrics={metrics} choice={choice} filter={filter} tokens={tokens} />
-      {children?.(choice)}
+      {(m?.series[0]?.total.calls ?? 0) > 0 && children?.(choice)}
     </div>
   );
 }

@@ -39,6 +39,11 @@ function toColumns(d: ChartData, kind: PlotProps['kind']): uPlot.AlignedData {
   ] as uPlot.AlignedData;
 }
 
+// findLone returns the values without a neighbor, which no line leads to.
+function findLone(values: ArrayLike<number | null | undefined>): number[] {
+  return Array.from(values).flatMap((v, i) => (v != null && values[i - 1] == null && values[i + 1] == null ? [i] : []));
+}
+
 const minimumDrag = 6; // pixels
 
 export default memo(function Plot(props: PlotProps) {
@@ -93,7 +98,11 @@ export default memo(function Plot(props: PlotProps) {
                   paths: uPlot.paths.bars?.({ size: [0.78, 36] }) as uPlot.Series.PathBuilder,
                   points: { show: false },
                 }
-              : { stroke: tone, width: 1.75, points: { size: 5, fill: tone, stroke: tone } };
+              : {
+                  stroke: tone,
+                  width: 1.75,
+                  points: { size: 5, fill: tone, stroke: tone, filter: (u, i, show) => (show ? null : findLone(u.data[i] ?? [])) },
+                };
           }),
         ],
         cursor: {

@@ -9,7 +9,7 @@ import { useKeys, useMe, useMyCredentials, useWho } from '../api/data';
 import type { Delivery } from '../api/events';
 import { useFirst, useTotal } from '../api/lists';
 import { pollEveryUnlessAdmin } from '../api/live';
-import { type Metrics, useMetrics } from '../api/metrics';
+import { type Metrics, type Series, useMetrics } from '../api/metrics';
 import { can } from '../app/permissions';
 import { CallCharts, CallFigures, Figure, waiting } from '../parts/Activity';
 import type { Tone } from '../parts/chartData';
@@ -69,6 +69,7 @@ export default function Overview() {
   const topServers = useMetrics({ by: 'server' }, range, { limit: most, points: false, enabled: admin });
   const topCallers = useMetrics({ by: 'caller' }, range, { limit: most, points: false, enabled: admin });
   const deliveries = useDeliveryCounts(metrics.data, audits);
+  const calls = metrics.data?.series[0]?.total.calls ?? 0;
   const name = useWho();
   const keys = useKeys(admin);
   const link = (m: Metrics, filter: Record<string, string> = {}) =>
@@ -97,28 +98,35 @@ export default function Overview() {
       {audits && (
         <>
           <CallCharts metrics={metrics} choice={choice} filter={admin ? {} : { caller: own }} />
-          <div className="columns three">
-            <TopTools choice={choice} own={!admin} filter={admin ? {} : { caller: own }} enabled={audits} />
-            {admin && (
-              <TopList
-                title="Top servers"
-                query={topServers}
-                name={(s) => s.first || 'No server'}
-                href={(s, m) => link(m, s.first && !s.first.startsWith('(') ? { server: s.first } : {})}
-              />
-            )}
-            {admin && (
-              <TopList
-                title="Top callers"
-                query={topCallers}
-                name={(s) =>
-                  keys.data?.find((k) => s.first === 'key' && k.id === s.second)?.name ??
-                  name({ issuer: s.first as Call['issuer'], subject: s.second ?? '' })
-                }
-                href={(s, m) => link(m, s.second ? { caller: s.second } : {})}
-              />
-            )}
-          </div>
+          {(!metrics.data || calls > 0) && (
+            <div className="columns three">
+              <TopTools choice={choice} own={!admin} filter={admin ? {} : { caller: own }} enabled={audits} />
+              {admin && (
+                <TopList
+                  title="Top servers"
+                  query={topServers}
+                  name={(s) => s.first || 'No server'}
+                  href={(s, m) => link(m, s.first && !s.first.startsWith('(') ? { server: s.first } : {})}
+                />
+              )}
+              {admin && (
+                <TopList
+                  title="Top callers"
+                  query={topCallers}
+                  name={(s) => (
+                    <Caller
+                      s={s}
+                      name={
+                        keys.data?.find((k) => s.first === 'key' && k.id === s.second)?.name ??
+                        name({ issuer: s.first as Call['issuer'], subject: s.second ?? '' })
+                      }
+                    />
+                  )}
+                  href={(s, m) => link(m, s.second ? { caller: s.second } : {})}
+                />
+              )}
+            </div>
+          )}
         </>
       )}
       <div className="columns three">
@@ -160,6 +168,13 @@ export default function Overview() {
     </>
   );
 }
+
+// Caller names a caller, and its kind if it is no user.
+const Caller = ({ s, name }: { s: Series; name: string }) => (
+  <span title={`${s.first}: ${s.second}`}>
+    {name} {s.first !== 'user' && s.first !== 'local' && <span className="tiny soft">{s.first}</span>}
+  </span>
+);
 
 function Deliveries({
   counts,
