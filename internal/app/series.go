@@ -14,12 +14,21 @@ func (a *App) openSeries() (err error) {
 	if a.opts.unrecorded || a.opts.uncounted {
 		return nil
 	}
-	a.series, err = series.NewRecorder(series.Options{DB: a.store.Database(), Journal: a.journal, Replica: a.replica, Logger: a.log, Now: a.clock.Now})
+	a.series, err = series.NewRecorder(series.Options{
+		DB: a.store.Database(), Journal: a.journal, Replica: a.replica, Logger: a.log, Now: a.clock.Now, OnStored: a.noteNumbers,
+	})
 	if err != nil {
 		return err
 	}
 	a.onClose(a.series.Close)
 	return nil
+}
+
+// noteNumbers tells the streams of admins that the numbers over time of tenants have changed.
+func (a *App) noteNumbers(tenants map[junctor.TenantID]bool) {
+	for tenant := range tenants {
+		a.listFeed.NoteForAdmins(tenant, "metrics")
+	}
 }
 
 // addSeriesGauges registers the metrics of the recorder, if there is one.

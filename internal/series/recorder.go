@@ -13,13 +13,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Options configure a Recorder. All fields are required, except Interval and RecordsPerStore.
+// Options configure a Recorder. All fields are required, except OnStored, Interval and
+// RecordsPerStore.
 type Options struct {
 	DB      store.Database
 	Journal *audit.Journal
 	Replica string
 	Logger  *slog.Logger
 	Now     func() time.Time
+	// OnStored, if set, receives the tenants whose sums have just changed. It must not block.
+	OnStored func(map[junctor.TenantID]bool)
 	// How long calls are summed up before the sums are stored; default two seconds.
 	Interval time.Duration
 	// How many records are counted at most before the sums are stored; default 10,000.
@@ -237,8 +240,12 @@ func (r *Recorder) storeBatch(ctx context.Context, s *session, end uint64) error
 		return r.o.DB.Fail(ctx, err, "store the sums of calls")
 	}
 	r.other.Add(s.tally.other)
+	tenants := s.tally.tenants()
 	s.stored, s.tally = s.counted, newTally()
 	r.stored.Store(s.stored)
+	if r.o.OnStored != nil && len(tenants) > 0 {
+		r.o.OnStored(tenants)
+	}
 	return nil
 }
 

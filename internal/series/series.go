@@ -299,6 +299,15 @@ func newTally() *tally { return &tally{rows: map[rowKey]*Sums{}, usage: map[usag
 // size returns how many rows the tally has.
 func (t *tally) size() int { return len(t.rows) + len(t.usage) }
 
+// tenants returns the tenants that the tally has calls or lists of.
+func (t *tally) tenants() map[junctor.TenantID]bool {
+	found := map[junctor.TenantID]bool{}
+	for row := range t.rows {
+		found[row.tenant] = true
+	}
+	return found
+}
+
 // addCall counts a call. minute has the series of its minute, or of an earlier one.
 func (t *tally) addCall(c *audit.EndedCall, minute *minuteSeries) {
 	begin := Minute.beginOf(c.Time)

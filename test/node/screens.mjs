@@ -9,6 +9,7 @@ export const screens = {
   'add-json': '/servers/add?how=mcp.json',
   'add-api': '/servers/add?how=api',
   server: '/servers/everything',
+  'server-activity': '/servers/everything?tab=activity',
   'server-resources': '/servers/everything?tab=resources',
   'server-prompts': '/servers/everything?tab=prompts',
   'server-diagnostics': '/servers/everything?tab=diagnostics',
@@ -25,6 +26,7 @@ export const screens = {
   tools: '/tools',
   'tools-changed': '/tools?tab=changed',
   tool: '/tools/demo__add',
+  'tool-activity': '/tools/demo__add?tab=activity',
   'tool-roles': '/tools/demo__add?tab=roles',
   playground: '/playground?name=demo__add',
   'playground-resource': '/playground?kind=resource&server=everything',
@@ -36,7 +38,7 @@ export const screens = {
   'agent-list': '/agents/helper?tab=list',
   'agent-keys': '/agents/helper?tab=keys',
   'agent-limits': '/agents/helper?tab=limits',
-  'agent-usage': '/agents/helper?tab=usage',
+  'agent-activity': '/agents/helper?tab=activity',
   'agent-brain': '/agents/helper?tab=brain',
   models: '/models',
   chat: '/chat',
@@ -64,6 +66,8 @@ export const screens = {
   files: '/settings?tab=files',
   egress: '/settings?tab=egress',
   instance: '/settings?tab=instance',
+  // Screens that come after it would take its range.
+  'overview-week': '/?range=7d&live=off',
 };
 
 // addresses puts the newest call's id where one is wanted.

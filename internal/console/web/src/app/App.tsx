@@ -2,10 +2,10 @@ import { lazy, Suspense } from 'react';
 import { Route, Switch } from 'wouter';
 import { useMe } from '../api/data';
 import { Empty, ErrorCard, Loading } from '../parts/states';
-import { Overview } from '../screens/Overview';
 import { Session } from './Session';
 import { Shell } from './Shell';
 
+const Overview = lazy(() => import('../screens/Overview'));
 const Start = lazy(() => import('../screens/Start'));
 const Servers = lazy(() => import('../screens/Servers'));
 const AddServer = lazy(() => import('../screens/AddServer'));

@@ -6,11 +6,13 @@ import { Link, useLocation } from 'wouter';
 import { type Agent, type Schemas, send } from '../api/client';
 import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
 import { can } from '../app/permissions';
+import { Activity } from '../parts/Activity';
 import { Bars } from '../parts/Bars';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span, tokens } from '../parts/format';
 import { instanceURL } from '../parts/instanceURL';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
+import { TopTools } from '../parts/TopList';
 import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
 import { Brain } from './agent/Brain';
@@ -68,7 +70,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
           ['published', 'Publishing'],
           ['keys', 'Keys'],
           ['limits', 'Limits'],
-          ['usage', 'Usage'],
+          can(me, 'admin') ? ['activity', 'Activity'] : ['usage', 'Usage'],
           ['more', 'More'],
         ]}
       />
@@ -94,6 +96,11 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
       {tab === 'published' && <Publication a={a} may={may} save={(published) => change.mutate({ published })} busy={change.isPending} />}
       {tab === 'keys' && <Keys a={a} />}
       {tab === 'limits' && <Limits key={a.name} a={a} may={may} />}
+      {tab === 'activity' && (
+        <Activity of={{ by: 'agent', first: a.name }} filter={{ agent: a.name }}>
+          {(choice) => <TopTools choice={choice} agent={a.name} />}
+        </Activity>
+      )}
       {tab === 'usage' && <Usage a={a} />}
       {tab === 'more' && <More a={a} may={may} />}
     </>
@@ -239,7 +246,7 @@ function Usage({ a }: { a: Agent }) {
   const total = daily.data?.reduce((n, d) => n + d.calls, 0) ?? 0;
   return (
     <div className="stack" style={{ gap: '1.125rem' }}>
-      <Panel title={`${count(total)} calls in ${days} days`} pad>
+      <Panel title={daily.data ? `${count(total)} calls in ${days} days` : 'Calls'} pad>
         <QueryContent query={daily} rows={3}>
           {(d) => <Bars buckets={perDay(d, since, days)} label={`Calls of the agent in the last ${days} days`} name={dayName} />}
         </QueryContent>

@@ -13,6 +13,7 @@ import { FilterInput } from '../parts/FilterInput';
 import { absolute, clock, count, span } from '../parts/format';
 import { type CallPage, MoreCalls } from '../parts/MoreCalls';
 import { periods, sinceOf } from '../parts/period';
+import { fromLocal, toLocal } from '../parts/range';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -30,6 +31,7 @@ export default function Calls() {
   const [q, setQ] = useParam('q');
   const [text] = useDebouncedValue(q, 300);
   const [period, setPeriod] = useParam('period');
+  const [after, setAfter] = useParam('since');
   const [until, setUntil] = useParam('until');
   const [server, setServer] = useParam('server');
   const wanted = Object.fromEntries(filters.map((key) => [key, params.get(key) ?? ''])) as Record<(typeof filters)[number], string>;
@@ -38,9 +40,9 @@ export default function Calls() {
   if (!paused) held.current = feed.calls;
   const live = held.current;
 
-  const since = sinceOf(period);
-  const end = until ? new Date(until) : undefined;
-  const filter = query({ ...wanted, text, since, until: end && !Number.isNaN(end.getTime()) ? end.toISOString() : undefined }).slice(1);
+  const since = fromLocal(after) ?? sinceOf(period);
+  const end = fromLocal(until);
+  const filter = query({ ...wanted, text, since, until: end }).slice(1);
   const pages = useInfiniteQuery({
     queryKey: ['calls', 'pages', filter],
     initialPageParam: '',
@@ -71,7 +73,7 @@ export default function Calls() {
         (!wanted.view || c.view === wanted.view) &&
         matches(text, shown(c), who(c), name(c), c.reason, c.id) &&
         Date.parse(c.start) >= Math.max(floor, since ? Date.parse(since) : 0) &&
-        (!end || Date.parse(c.start) < end.getTime()),
+        (!end || Date.parse(c.start) < Date.parse(end)),
     );
     const all = merge(
       items.map((c) => newest.get(c.id) ?? c),
@@ -143,15 +145,25 @@ export default function Calls() {
         />
         <NativeSelect
           aria-label="Time range"
-          value={period}
-          onChange={(e) => setPeriod(e.currentTarget.value)}
-          data={periods.map(([value, label]) => ({ value, label }))}
+          value={after ? 'since' : period}
+          onChange={(e) => {
+            setAfter('');
+            setPeriod(e.currentTarget.value);
+          }}
+          data={[...periods.map(([value, label]) => ({ value, label })), ...(after ? [{ value: 'since', label: 'Custom range' }] : [])]}
+        />
+        <TextInput
+          type="datetime-local"
+          aria-label="Since"
+          title="Only calls that started at this time or later"
+          value={toLocal(after)}
+          onChange={(e) => setAfter(e.currentTarget.value)}
         />
         <TextInput
           type="datetime-local"
           aria-label="Before"
           title="Only calls before this time"
-          value={until}
+          value={toLocal(until)}
           onChange={(e) => setUntil(e.currentTarget.value)}
         />
         {wanted.agent && (

@@ -1,143 +1,146 @@
 import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Check, CircleAlert, Info, LogIn, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { get, type ListedServer, query, type Schemas } from '../api/client';
-import { useMe, useMyCredentials } from '../api/data';
+import { type Call, get, type ListedServer, type Page, query, type Schemas } from '../api/client';
+import { useKeys, useMe, useMyCredentials, useWho } from '../api/data';
+import type { Delivery } from '../api/events';
 import { useFirst, useTotal } from '../api/lists';
+import { pollEveryUnlessAdmin } from '../api/live';
+import { type Metrics, type Series, useMetrics } from '../api/metrics';
 import { can } from '../app/permissions';
-import { Bars } from '../parts/Bars';
+import { CallCharts, CallFigures, Figure, waiting } from '../parts/Activity';
+import type { Tone } from '../parts/chartData';
+import { stateNames } from '../parts/deliveries';
 import { Ago, Head, Panel, State } from '../parts/elements';
-import { count, counted, span } from '../parts/format';
-import { Empty, ErrorCard, Loading } from '../parts/states';
-import type { Bucket } from '../parts/stats';
+import { count, counted } from '../parts/format';
+import { RangePicker } from '../parts/RangePicker';
+import { callsIn, toLocal } from '../parts/range';
+import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
+import { TopList, TopTools } from '../parts/TopList';
+import { useRange } from '../parts/useRange';
 import { useFirstSteps } from './start/steps';
 
-const minutes = 15;
+// deliveryStates are the outcomes of deliveries that the overview counts, and their colors.
+const deliveryStates: [Delivery['state'], Tone][] = [
+  ['done', 'success'],
+  ['ready', 'low'],
+  ['waiting', 'low'],
+  ['leased', 'middle'],
+  ['held', 'refused'],
+  ['dead', 'failed'],
+];
 
-type Metrics = Schemas['Answer'];
-type Numbers = Pick<
-  Metrics['series'][number]['total'],
-  'calls' | 'errors' | 'timeouts' | 'denied' | 'limited' | 'invalid' | 'p50_us' | 'p95_us'
->;
-
-const none: Numbers = { calls: 0, errors: 0, timeouts: 0, denied: 0, limited: 0, invalid: 0, p50_us: 0, p95_us: 0 };
-const failures = (n: Numbers) => n.errors + n.timeouts + n.denied + n.limited + n.invalid;
-
-// useRecent counts the calls of the last minutes on the server: everybody's for admins,
-// one's own for others.
-function useRecent(all: boolean, enabled: boolean) {
+// useDeliveryCounts reads how many deliveries that were made in a period are in each state.
+function useDeliveryCounts(m: Metrics | undefined, enabled: boolean) {
+  const [since, until] = [m?.from, m?.to];
   return useQuery({
-    queryKey: ['metrics', 'recent', all],
+    queryKey: ['deliveries', 'counts', since, until],
     queryFn: ({ signal }) =>
-      get<Metrics>(
-        `/metrics${query({ by: all ? 'all' : 'user', step: '1m', from: new Date(Date.now() - minutes * 60_000).toISOString() })}`,
-        signal,
+      Promise.all(
+        deliveryStates.map(
+          async ([state]) => (await get<Page<Delivery>>(`/deliveries${query({ state, since, until, limit: '0' })}`, signal)).total ?? 0,
+        ),
       ),
-    refetchInterval: 5_000,
-    enabled,
+    placeholderData: keepPreviousData,
+    refetchInterval: pollEveryUnlessAdmin(10_000),
+    enabled: enabled && m !== undefined,
   });
 }
 
-// minuteBuckets are the bars of the minutes that an answer covers, also of those without calls.
-function minuteBuckets(m: Metrics): Bucket[] {
-  const points = new Map((m.series[0]?.points ?? []).map((p) => [Date.parse(p.time), p]));
-  const out: Bucket[] = [];
-  for (let from = Date.parse(m.from); from < Date.parse(m.to); from += m.step_seconds * 1000) {
-    const p = points.get(from) ?? none;
-    out.push({ from, ok: p.calls - failures(p), failed: failures(p) });
-  }
-  return out;
-}
+const most = 6;
 
-export function Overview() {
+export default function Overview() {
   const me = useMe().data;
   const reads = can(me, 'tools:read');
   const audits = can(me, 'audit:read');
+  const admin = can(me, 'admin');
+  const choice = useRange();
+  const { range } = choice;
   const servers = useFirst<ListedServer>('/servers', {}, 8, reads);
   const active = useTotal('/servers', { state: 'active' }, reads);
   const broken = useTotal('/servers', { state: 'error' }, reads).data ?? 0;
   const tools = useTotal('/tools');
-  const metrics = useRecent(can(me, 'admin'), audits);
-  const recent: Numbers = metrics.data?.series[0]?.total ?? none;
-  const bad = failures(recent);
+  // Admins see all calls, others their own.
+  const own = me?.subject ?? '';
+  const metrics = useMetrics(admin ? { by: 'all' } : { by: 'user' }, range, { enabled: audits });
+  const topServers = useMetrics({ by: 'server' }, range, { limit: most, points: false, enabled: admin });
+  const topCallers = useMetrics({ by: 'caller' }, range, { limit: most, points: false, enabled: admin });
+  const deliveries = useDeliveryCounts(metrics.data, audits);
+  const calls = metrics.data?.series[0]?.total.calls ?? 0;
+  const name = useWho();
+  const keys = useKeys(admin);
+  const link = (m: Metrics, filter: Record<string, string> = {}) =>
+    callsIn(Date.parse(m.from), Date.parse(m.to), { ...(admin ? {} : { caller: own }), ...filter });
 
   return (
     <>
-      <Head title="Overview" sub={`The last ${minutes} minutes.`} />
+      <Head title="Overview" sub={audits && !admin ? 'Your calls.' : undefined}>
+        {audits && <RangePicker choice={choice} />}
+      </Head>
       <Guide />
       <div className="figures">
-        {audits && (
-          <>
-            <Figure
-              name="Calls"
-              value={metrics.data ? count(recent.calls) : '–'}
-              note={`${(recent.calls / minutes).toFixed(1)} per minute`}
-            />
-            <Figure
-              name="Latency p50"
-              value={recent.p50_us ? span(recent.p50_us * 1000) : '–'}
-              note={`p95: ${recent.p95_us ? span(recent.p95_us * 1000) : '–'}`}
-            />
-            <Figure
-              name="Failed or refused"
-              value={recent.calls ? `${((bad / recent.calls) * 100).toFixed(bad > 0 && bad / recent.calls < 0.1 ? 1 : 0)}%` : '–'}
-              note={`${count(bad)} of ${count(recent.calls)}`}
-              bad={bad > 0}
-            />
-          </>
-        )}
+        {audits && <CallFigures m={metrics.data} failed={metrics.error !== null} />}
         <Figure
           name="Servers"
-          value={active.data === undefined ? '–' : count(active.data)}
-          note={broken ? `${broken} failing` : 'all healthy'}
+          value={active.data === undefined ? waiting : count(active.data)}
+          note={active.data === undefined ? '' : broken ? `${broken} failing` : 'all healthy'}
           bad={broken > 0}
         />
         <Figure
           name="Tools"
-          value={tools.data === undefined ? '–' : count(tools.data)}
-          note={`of ${counted(servers.data?.total ?? 0, 'server')}`}
+          value={tools.data === undefined ? waiting : count(tools.data)}
+          note={servers.data && `of ${counted(servers.data.total ?? 0, 'server')}`}
         />
       </div>
       {audits && (
-        <Panel
-          title="Calls"
-          acts={
-            <Link href="/calls" className="link small">
-              Show live calls
-            </Link>
-          }
-          pad
-        >
-          {metrics.error ? (
-            <ErrorCard error={metrics.error} />
-          ) : !metrics.data ? (
-            <Loading rows={3} />
-          ) : recent.calls === 0 ? (
-            <Empty title="No recent calls">
-              Calls appear here as they are made, from every caller and entry point.{' '}
-              <Link className="link" href="/playground">
-                Try a tool
-              </Link>
-            </Empty>
-          ) : (
-            <Bars buckets={minuteBuckets(metrics.data)} label={`Calls in the last ${minutes} minutes`} />
+        <>
+          <CallCharts metrics={metrics} choice={choice} filter={admin ? {} : { caller: own }} />
+          {(!metrics.data || calls > 0) && (
+            <div className="columns three">
+              <TopTools choice={choice} own={!admin} filter={admin ? {} : { caller: own }} enabled={audits} />
+              {admin && (
+                <TopList
+                  title="Top servers"
+                  query={topServers}
+                  name={(s) => s.first || 'No server'}
+                  href={(s, m) => link(m, s.first && !s.first.startsWith('(') ? { server: s.first } : {})}
+                />
+              )}
+              {admin && (
+                <TopList
+                  title="Top callers"
+                  query={topCallers}
+                  name={(s) => (
+                    <Caller
+                      s={s}
+                      name={
+                        keys.data?.find((k) => s.first === 'key' && k.id === s.second)?.name ??
+                        name({ issuer: s.first as Call['issuer'], subject: s.second ?? '' })
+                      }
+                    />
+                  )}
+                  href={(s, m) => link(m, s.second ? { caller: s.second } : {})}
+                />
+              )}
+            </div>
           )}
-        </Panel>
+        </>
       )}
-      <div className="columns">
+      <div className="columns three">
         {reads && <Attention />}
+        {audits && <Deliveries counts={deliveries} range={metrics.data} />}
         <Panel
           title="Servers"
           acts={
             <Link href="/servers" className="link small">
-              All
+              View all
             </Link>
           }
         >
-          {servers.error ? (
+          {servers.error && !servers.data ? (
             <div className="pad">
               <ErrorCard error={servers.error} retry={() => servers.refetch()} />
             </div>
@@ -166,13 +169,69 @@ export function Overview() {
   );
 }
 
-const Figure = ({ name, value, note, bad = false }: { name: string; value: string; note?: string; bad?: boolean }) => (
-  <div className={`figure ${bad ? 'bad' : ''}`}>
-    <div className="name">{name}</div>
-    <div className="value">{value}</div>
-    <div className="note">{note}</div>
-  </div>
+// Caller names a caller, and its kind if it is no user.
+const Caller = ({ s, name }: { s: Series; name: string }) => (
+  <span title={`${s.first}: ${s.second}`}>
+    {name} {s.first !== 'user' && s.first !== 'local' && <span className="tiny soft">{s.first}</span>}
+  </span>
 );
+
+function Deliveries({
+  counts,
+  range,
+}: {
+  counts: { data: number[] | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
+  range: Metrics | undefined;
+}) {
+  return (
+    <Panel
+      title="Deliveries by outcome"
+      acts={
+        <Link href="/deliveries" className="link small">
+          View all
+        </Link>
+      }
+    >
+      <QueryContent query={counts} rows={4}>
+        {(all) => {
+          const top = Math.max(...all);
+          if (top === 0 || !range)
+            return (
+              <Empty title="No deliveries in this time range">
+                A{' '}
+                <Link href="/triggers" className="link">
+                  trigger
+                </Link>{' '}
+                makes deliveries of events.
+              </Empty>
+            );
+          return (
+            <div className="rows top">
+              {deliveryStates.map(([state, tone], i) =>
+                all[i] ? (
+                  <Link key={state} href={deliveriesIn(state, range)}>
+                    <span className="grow">
+                      <span className="row plain">
+                        <span className="grow small">{stateNames[state]}</span>
+                        <b className="small num">{count(all[i] ?? 0)}</b>
+                      </span>
+                      <span className="water" aria-hidden>
+                        <i style={{ width: `${((all[i] ?? 0) / top) * 100}%`, background: `var(--chart-${tone})` }} />
+                      </span>
+                    </span>
+                  </Link>
+                ) : null,
+              )}
+            </div>
+          );
+        }}
+      </QueryContent>
+    </Panel>
+  );
+}
+
+const deliveriesIn = (state: string, m: Metrics) =>
+  `/deliveries${query({ state, back: 'window', from: toLocal(m.from), to: toLocal(m.to) })}`;
 
 const icons = {
   critical: <CircleAlert size={15} color="var(--bad)" />,

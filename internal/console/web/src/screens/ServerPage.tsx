@@ -1,14 +1,16 @@
 import { Button, Switch } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Activity, LogIn, Play } from 'lucide-react';
+import { Activity as ActivityIcon, LogIn, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
 import { Link } from 'wouter';
 import { type ServerDetail, send } from '../api/client';
 import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } from '../api/data';
 import { can } from '../app/permissions';
+import { Activity } from '../parts/Activity';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
+import { TopTools } from '../parts/TopList';
 import { useParam } from '../parts/url';
 import { modes, reach } from './Servers';
 import { ConnectionSteps, useConnectionTest } from './server/ConnectionTest';
@@ -62,7 +64,7 @@ function Page({ s }: { s: ServerDetail }) {
         {can(me, 'servers:write') && (s.mode === 'bring-your-own' || s.mode === 'discovered') && (
           <Button
             variant="default"
-            leftSection={<Activity size={15} />}
+            leftSection={<ActivityIcon size={15} />}
             loading={test.busy}
             onClick={() => void go(`/servers/${s.id}/test/steps`).then(refresh)}
           >
@@ -158,6 +160,7 @@ function Page({ s }: { s: ServerDetail }) {
         choose={setTab}
         tabs={[
           ['tools', `Tools ${tools.data?.length ?? ''}`],
+          ...(can(me, 'audit:read') ? ([['activity', 'Activity']] as [string, string][]) : []),
           ...(made
             ? ([
                 ['edit', 'Edit'],
@@ -194,6 +197,11 @@ function Page({ s }: { s: ServerDetail }) {
             }
           </QueryContent>
         </Panel>
+      )}
+      {tab === 'activity' && (
+        <Activity of={{ by: 'server', first: s.id }} filter={{ server: s.id }}>
+          {(choice) => <TopTools choice={choice} server={s.id} />}
+        </Activity>
       )}
       {made && (tab === 'edit' || tab === 'document') && (
         <Suspense fallback={<Loading />}>

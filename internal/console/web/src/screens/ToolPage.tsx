@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { type Schemas, send, type Tool } from '../api/client';
 import { useMe, useRoles, useTool, useToolChanges } from '../api/data';
 import { can } from '../app/permissions';
+import { Activity } from '../parts/Activity';
 import { diff } from '../parts/diff';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
@@ -21,6 +22,7 @@ export default function ToolPage({ name }: { name: string }) {
 function Page({ t }: { t: Tool }) {
   const [tab, setTab] = useParam('tab', 'about');
   const changes = useToolChanges({ tool: t.exposed });
+  const audits = can(useMe().data, 'audit:read');
   return (
     <>
       <Head
@@ -50,10 +52,14 @@ function Page({ t }: { t: Tool }) {
         choose={setTab}
         tabs={[
           ['about', 'Definition'],
+          ...(audits ? ([['activity', 'Activity']] as [string, string][]) : []),
           ['roles', 'Roles'],
           ['changes', `Changes ${changes.data?.length || ''}`],
         ]}
       />
+      {tab === 'activity' && (
+        <Activity of={{ by: 'tool', first: t.server, second: t.name }} filter={{ server: t.server, tool: t.name }} tokens={false} />
+      )}
       {tab === 'about' && (
         <div className="columns wide-left">
           <div className="stack">

@@ -44,9 +44,13 @@ export default function Usage() {
       </Head>
       <Panel
         title={
-          <>
-            {count(total)} calls <span className="soft small">{count(bad)} failed or refused</span>
-          </>
+          daily.data ? (
+            <>
+              {count(total)} calls <span className="soft small">{count(bad)} failed or refused</span>
+            </>
+          ) : (
+            'Calls'
+          )
         }
         acts={
           chosen && (

@@ -1,0 +1,72 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { newRange, type Range } from '../parts/range';
+import { get, query, type Schemas } from './client';
+import { pollEveryUnlessAdmin } from './live';
+
+export type Metrics = Schemas['Answer'];
+export type Series = Metrics['series'][number];
+export type Numbers = Series['total'];
+
+// Selection is which series of the API are shown.
+export interface Selection {
+  by: 'all' | 'server' | 'tool' | 'agent' | 'user' | 'caller' | 'entry_point' | 'agent_tool' | 'user_tool';
+  first?: string;
+  second?: string;
+}
+
+const soon = pollEveryUnlessAdmin(5_000);
+const later = 60_000;
+const longRange = 6 * 3_600_000;
+
+// useMetrics reads numbers of calls over time. If the range is live, short ranges are read
+// again when the stream names the numbers, and long ranges, in which one call is not seen,
+// once a minute.
+export function useMetrics(of: Selection, range: Range, { limit = 1, points = true, enabled = true } = {}) {
+  const long = range.to - range.from > longRange;
+  const still = range.live ? '' : `${range.from} ${range.to}`;
+  return useQuery({
+    queryKey: [range.live && !long ? 'metrics' : 'metrics-rarely', of, range.key, still, limit, points],
+    queryFn: ({ signal }) => {
+      const r = range.live ? newRange({ range: range.key, from: '', to: '', live: true }, Date.now()) : range;
+      return get<Metrics>(
+        `/metrics${query({
+          ...of,
+          step: r.step,
+          limit,
+          from: new Date(r.from).toISOString(),
+          to: new Date(r.to).toISOString(),
+          points: points ? undefined : 'false',
+        })}`,
+        signal,
+      );
+    },
+    placeholderData: (before, q) =>
+      q?.queryKey[1] && JSON.stringify(q.queryKey[1]) === JSON.stringify(of) ? keepPreviousData(before) : undefined,
+    refetchInterval: range.live ? (long ? later : soon) : false,
+    refetchOnWindowFocus: range.live,
+    enabled,
+  });
+}
+
+export const noNumbers: Numbers = {
+  calls: 0,
+  errors: 0,
+  timeouts: 0,
+  canceled: 0,
+  denied: 0,
+  limited: 0,
+  invalid: 0,
+  duration_us: 0,
+  bytes_in: 0,
+  bytes_out: 0,
+  tool_lists: 0,
+  definition_tokens: 0,
+  p50_us: 0,
+  p95_us: 0,
+  p99_us: 0,
+};
+
+// Calls that failed ran and ended with an error, a timeout or a cancellation. Refused calls
+// never ran.
+export const failedCalls = (n: Numbers): number => n.errors + n.timeouts + n.canceled;
+export const refusedCalls = (n: Numbers): number => n.denied + n.limited + n.invalid;
