@@ -1,6 +1,6 @@
 import { Modal, TextInput, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { ArrowRight, Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, Wrench } from 'lucide-react';
+import { Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, Wrench } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Agent, ListedServer, Me, Tool } from '../api/client';
@@ -56,7 +56,7 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
     const to = (path: string) => () => navigate(path);
     const all: Entry[] = places
       .filter((p) => !p.needs || can(me, p.needs))
-      .map((p) => ({ key: p.path, icon: <ArrowRight size={15} />, name: p.name, about: p.about, go: to(p.path) }));
+      .map((p) => ({ key: p.path, icon: <p.icon size={15} />, name: p.name, about: p.about, go: to(p.path) }));
     if (can(me, 'servers:write'))
       all.push({
         key: '+server',
