@@ -9,6 +9,7 @@ import { can } from '../app/permissions';
 import { Bars } from '../parts/Bars';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span, tokens } from '../parts/format';
+import { History } from '../parts/History';
 import { instanceURL } from '../parts/instanceURL';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -70,6 +71,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
           ['limits', 'Limits'],
           ['usage', 'Usage'],
           ['more', 'More'],
+          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'can' && (
@@ -95,6 +97,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
       {tab === 'keys' && <Keys a={a} />}
       {tab === 'limits' && <Limits key={a.name} a={a} may={may} />}
       {tab === 'usage' && <Usage a={a} />}
+      {tab === 'history' && can(me, 'admin') && <History object="agent" id={a.name} />}
       {tab === 'more' && <More a={a} may={may} />}
     </>
   );

@@ -8,6 +8,7 @@ import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } 
 import { can } from '../app/permissions';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
+import { History } from '../parts/History';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { modes, reach } from './Servers';
@@ -174,6 +175,7 @@ function Page({ s }: { s: ServerDetail }) {
           ...(d ? ([['diagnostics', 'Diagnostics']] as [string, string][]) : []),
           ...(changes.data?.length ? ([['changes', `Changes ${changes.data.length}`]] as [string, string][]) : []),
           ['settings', 'Settings'],
+          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'tools' && (
@@ -237,6 +239,7 @@ function Page({ s }: { s: ServerDetail }) {
         </Panel>
       )}
       {tab === 'sign-in' && <SignIn s={s} />}
+      {tab === 'history' && can(me, 'admin') && <History object="server" id={s.id} />}
       {tab === 'settings' && <ServerSettings s={s} writes={writes} />}
     </>
   );
