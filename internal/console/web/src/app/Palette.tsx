@@ -95,7 +95,7 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
         about: t.description ?? 'tool',
         go: to(`/tools/${encodeURIComponent(t.exposed)}`),
       });
-      if (text)
+      if (text && can(me, 'tools:call'))
         all.push({
           key: `p ${t.exposed}`,
           icon: <Play size={15} />,

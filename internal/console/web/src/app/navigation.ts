@@ -133,7 +133,7 @@ export const places: Place[] = [
     about: 'All records and all changes, with request and response',
     needs: 'audit:read',
   },
-  { path: '/playground', name: 'Playground', icon: FlaskConical, about: 'Try a tool, a resource or a prompt' },
+  { path: '/playground', name: 'Playground', icon: FlaskConical, about: 'Try a tool, a resource or a prompt', needs: 'tools:call' },
   { path: '/settings', name: 'Settings', icon: Settings, about: 'Users, keys, limits, secrets' },
 ];
 

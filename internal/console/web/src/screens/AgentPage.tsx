@@ -11,6 +11,7 @@ import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span, tokens } from '../parts/format';
 import { History } from '../parts/History';
 import { instanceURL } from '../parts/instanceURL';
+import { Principal } from '../parts/Principal';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
@@ -65,9 +66,9 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
         tabs={[
           ['can', `Available tools ${tools.data?.length ?? ''}`],
           ['list', 'Allowed tools'],
-          ['brain', 'Brain'],
+          ...(may || a.brain ? ([['brain', 'Brain']] as [string, string][]) : []),
           ['published', 'Publishing'],
-          ['keys', 'Keys'],
+          ...(can(me, 'keys:write') ? ([['keys', 'Keys']] as [string, string][]) : []),
           ['limits', 'Limits'],
           ['usage', 'Usage'],
           ['more', 'More'],
@@ -311,9 +312,7 @@ function More({ a, may }: { a: Agent; may: boolean }) {
       <div className="stack">
         <dl className="facts">
           <dt>Owner</dt>
-          <dd>
-            <code>{a.owner || '–'}</code>
-          </dd>
+          <dd>{a.owner ? <Principal id={a.owner} /> : '–'}</dd>
           <dt>Resources</dt>
           <dd className="mono">{a.resources.join(', ') || '–'}</dd>
           <dt>Prompts</dt>

@@ -248,6 +248,7 @@ function Page({ s }: { s: ServerDetail }) {
 const text = (v: unknown): string => (typeof v === 'string' ? v : '');
 
 function Items({ server, kind, items }: { server: string; kind: 'resource' | 'prompt'; items: Record<string, unknown>[] }) {
+  const tries = can(useMe().data, 'tools:call');
   return (
     <div className="rows">
       {items.map((item) => {
@@ -268,15 +269,17 @@ function Items({ server, kind, items }: { server: string; kind: 'resource' | 'pr
               <span className="small soft wrap">{text(item.description)}</span>
             </span>
             <Copy value={key} />
-            <Button
-              component={Link}
-              href={`/playground?${new URLSearchParams({ kind, server, name: key })}`}
-              variant="default"
-              size="compact-sm"
-              leftSection={<Play size={13} />}
-            >
-              Try
-            </Button>
+            {tries && (
+              <Button
+                component={Link}
+                href={`/playground?${new URLSearchParams({ kind, server, name: key })}`}
+                variant="default"
+                size="compact-sm"
+                leftSection={<Play size={13} />}
+              >
+                Try
+              </Button>
+            )}
           </div>
         );
       })}

@@ -19,6 +19,7 @@ export default function ToolPage({ name }: { name: string }) {
 }
 
 function Page({ t }: { t: Tool }) {
+  const me = useMe().data;
   const [tab, setTab] = useParam('tab', 'about');
   const changes = useToolChanges({ tool: t.exposed });
   return (
@@ -40,9 +41,11 @@ function Page({ t }: { t: Tool }) {
           </span>
         }
       >
-        <Button component={Link} href={`/playground?name=${encodeURIComponent(t.exposed)}`} leftSection={<Play size={15} />}>
-          Try the tool
-        </Button>
+        {can(me, 'tools:call') && (
+          <Button component={Link} href={`/playground?name=${encodeURIComponent(t.exposed)}`} leftSection={<Play size={15} />}>
+            Try the tool
+          </Button>
+        )}
       </Head>
       <Tabs
         label="Sections of the tool"
