@@ -60,7 +60,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           <Account me={me} />
         </div>
       </aside>
-      <header className="bar">
+      <section className="bar" aria-label="Menu and search">
         <ActionIcon aria-label="Open the menu" onClick={openMenu} size="lg">
           <MenuIcon size={18} />
         </ActionIcon>
@@ -70,7 +70,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <ActionIcon aria-label="Find" onClick={openPalette} size="lg">
           <Search size={18} />
         </ActionIcon>
-      </header>
+      </section>
       {menu && (
         <Drawer opened onClose={closeMenu} size="17rem" title="Junctor" classNames={{ body: 'drawer-body', content: 'drawer-content' }}>
           <div className="drawer-menu">

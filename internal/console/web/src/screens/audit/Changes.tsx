@@ -27,7 +27,7 @@ export function Changes() {
   const filtered = own.some((k) => params.has(k));
   return (
     <>
-      <div className="row">
+      <div className="row filters">
         <FilterInput label="Text in values" placeholder="Text in objects or values" minWidth="11rem" value={text} change={setText} />
         <Exact label="Actor" placeholder="Actor: name or ID" value={actor} change={setActor} />
         <NativeSelect
