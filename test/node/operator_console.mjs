@@ -75,6 +75,15 @@ const tours = {
     await look('dead letters');
     quiet('in the menu');
 
+    step('a tool to try is still found when the server has answered');
+    await page.keyboard.press('Control+k');
+    const answer = page.waitForResponse((r) => new URL(r.url()).pathname === '/api/v1/tools' && /demo__echo$/.test(new URL(r.url()).searchParams.get('q') ?? ''));
+    await page.getByRole('combobox', { name: 'Find' }).fill('try demo__echo');
+    await answer;
+    await page.waitForTimeout(300);
+    assert.equal(await page.getByRole('option', { name: 'Try demo__echo' }).count(), 1);
+    await page.keyboard.press('Escape');
+
     step('an unknown path has a page that says so');
     for (const path of ['/nothing/here', '/servers/a/b/c']) {
       const res = await page.goto(origin + path);

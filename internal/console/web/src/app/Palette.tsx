@@ -46,7 +46,8 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
   const list = useRef<HTMLDivElement>(null);
   // The server searches; the words are matched again below, since its answer may be to the
   // letters before.
-  const [asked] = useDebouncedValue(text, 120);
+  const [searched] = useDebouncedValue(text, 120);
+  const asked = searched.replace(/^\s*try\s+/i, ''); // the palette's own word, that no object has
   const reads = can(me, 'tools:read');
   const servers = useFirst<ListedServer>('/servers', { q: asked }, found, reads);
   const agents = useFirst<Agent>('/agents', { q: asked }, found, reads);
