@@ -3,7 +3,6 @@ import { Route, Switch } from 'wouter';
 import { useMe } from '../api/data';
 import { ErrorCard, Loading } from '../parts/states';
 import { Overview } from '../screens/Overview';
-import { Allowed } from './Allowed';
 import { NotFound } from './NotFound';
 import { Session } from './Session';
 import { Shell } from './Shell';
@@ -60,50 +59,48 @@ export function App() {
     <Session>
       <Shell me={me.data}>
         <Suspense fallback={<Loading page />}>
-          <Allowed me={me.data}>
-            <Switch>
-              <Route path="/" component={Overview} />
-              <Route path="/start" component={Start} />
-              <Route path="/attention" component={Attention} />
-              <Route path="/servers" component={Servers} />
-              <Route path="/servers/add" component={AddServer} />
-              <Route path="/servers/:id">{(p) => <ServerPage key={p.id} id={p.id} />}</Route>
-              <Route path="/gallery" component={Gallery} />
-              <Route path="/gallery/:id">{(p) => <AddPack key={p.id} id={p.id} />}</Route>
-              <Route path="/tools" component={Tools} />
-              <Route path="/tools/:name">{(p) => <ToolPage key={p.name} name={p.name} />}</Route>
-              <Route path="/playground" component={Playground} />
-              <Route path="/apps" component={Apps} />
-              <Route path="/apps/:name">{(p) => <AppPage key={p.name} name={p.name} />}</Route>
-              <Route path="/agents" component={Agents} />
-              <Route path="/agents/:name">{(p) => <AgentPage key={p.name} name={p.name} />}</Route>
-              <Route path="/models" component={Models} />
-              <Route path="/chat">
-                <Chat />
-              </Route>
-              <Route path="/chat/:id">{(p) => <Chat id={p.id} />}</Route>
-              <Route path="/calls" component={Calls} />
-              <Route path="/calls/:id">{(p) => <CallPage key={p.id} id={p.id} />}</Route>
-              <Route path="/usage" component={Usage} />
-              <Route path="/audit" component={Audit} />
-              <Route path="/events" component={Events} />
-              <Route path="/events/:id">{(p) => <EventPage key={p.id} id={p.id} />}</Route>
-              <Route path="/triggers" component={Triggers} />
-              <Route path="/triggers/:name">{(p) => <TriggerPage key={p.name} name={p.name} />}</Route>
-              <Route path="/sources" component={Sources} />
-              <Route path="/deliveries" component={Deliveries} />
-              <Route path="/deliveries/:id">{(p) => <DeliveryPage key={p.id} id={p.id} />}</Route>
-              <Route path="/dead" component={DeadLetters} />
-              <Route path="/endpoints" component={Endpoints} />
-              <Route path="/chains" component={Chains} />
-              <Route path="/chain-agents" component={ChainAgents} />
-              <Route path="/chain-agents/one" component={ChainAgentPage} />
-              <Route path="/settings" component={Settings} />
-              <Route>
-                <NotFound me={me.data} />
-              </Route>
-            </Switch>
-          </Allowed>
+          <Switch>
+            <Route path="/" component={Overview} />
+            <Route path="/start" component={Start} />
+            <Route path="/attention" component={Attention} />
+            <Route path="/servers" component={Servers} />
+            <Route path="/servers/add" component={AddServer} />
+            <Route path="/servers/:id">{(p) => <ServerPage key={p.id} id={p.id} />}</Route>
+            <Route path="/gallery" component={Gallery} />
+            <Route path="/gallery/:id">{(p) => <AddPack key={p.id} id={p.id} />}</Route>
+            <Route path="/tools" component={Tools} />
+            <Route path="/tools/:name">{(p) => <ToolPage key={p.name} name={p.name} />}</Route>
+            <Route path="/playground" component={Playground} />
+            <Route path="/apps" component={Apps} />
+            <Route path="/apps/:name">{(p) => <AppPage key={p.name} name={p.name} />}</Route>
+            <Route path="/agents" component={Agents} />
+            <Route path="/agents/:name">{(p) => <AgentPage key={p.name} name={p.name} />}</Route>
+            <Route path="/models" component={Models} />
+            <Route path="/chat">
+              <Chat />
+            </Route>
+            <Route path="/chat/:id">{(p) => <Chat id={p.id} />}</Route>
+            <Route path="/calls" component={Calls} />
+            <Route path="/calls/:id">{(p) => <CallPage key={p.id} id={p.id} />}</Route>
+            <Route path="/usage" component={Usage} />
+            <Route path="/audit" component={Audit} />
+            <Route path="/events" component={Events} />
+            <Route path="/events/:id">{(p) => <EventPage key={p.id} id={p.id} />}</Route>
+            <Route path="/triggers" component={Triggers} />
+            <Route path="/triggers/:name">{(p) => <TriggerPage key={p.name} name={p.name} />}</Route>
+            <Route path="/sources" component={Sources} />
+            <Route path="/deliveries" component={Deliveries} />
+            <Route path="/deliveries/:id">{(p) => <DeliveryPage key={p.id} id={p.id} />}</Route>
+            <Route path="/dead" component={DeadLetters} />
+            <Route path="/endpoints" component={Endpoints} />
+            <Route path="/chains" component={Chains} />
+            <Route path="/chain-agents" component={ChainAgents} />
+            <Route path="/chain-agents/one" component={ChainAgentPage} />
+            <Route path="/settings" component={Settings} />
+            <Route>
+              <NotFound me={me.data} />
+            </Route>
+          </Switch>
         </Suspense>
       </Shell>
     </Session>

@@ -11,6 +11,7 @@ import { useTotal } from '../api/lists';
 import { setAdmin } from '../api/live';
 import { useNotifier } from '../parts/notifications';
 import { setTitle } from '../parts/title';
+import { Allowed } from './Allowed';
 import { grouped, placeOf, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
@@ -82,7 +83,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         </Drawer>
       )}
       <main id="main">
-        <div className="screen">{children}</div>
+        <div className="screen">
+          <Allowed me={me}>{children}</Allowed>
+        </div>
       </main>
       {palette && <Palette me={me} opened close={closePalette} />}
     </div>
