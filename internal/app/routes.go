@@ -17,11 +17,30 @@ type mux struct {
 	http.ServeMux
 	patterns []string
 	api      *admin.Handler // has routes of its own; nil if it is disabled
+	// exact has the same routes without the one for unknown paths, so that a path without a
+	// route is answered with 404, and one with another method with 405.
+	exact http.ServeMux
 }
 
 func (m *mux) Handle(pattern string, h http.Handler) {
 	m.patterns = append(m.patterns, pattern)
+	m.handleUnlisted(pattern, h)
+}
+
+// handleUnlisted registers a route that Routes does not list.
+func (m *mux) handleUnlisted(pattern string, h http.Handler) {
+	m.exact.Handle(pattern, h)
 	m.ServeMux.Handle(pattern, h)
+}
+
+// handleUnknown registers what answers a request without a route, if it wants to: it
+// reports whether it did.
+func (m *mux) handleUnknown(serve func(http.ResponseWriter, *http.Request) bool) {
+	m.ServeMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if !serve(w, r) {
+			m.exact.ServeHTTP(w, r)
+		}
+	})
 }
 
 func (m *mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
@@ -67,12 +86,13 @@ func (a *App) mux() (*mux, error) {
 		if err != nil { // a part is missing: a bug in this package
 			return nil, junctor.Errorf(junctor.CodeInternal, "cannot create the admin API: %w", err)
 		}
-		mux.ServeMux.Handle(admin.Prefix+"/", a.replicas.RouteToHome(api))
+		mux.handleUnlisted(admin.Prefix+"/", a.replicas.RouteToHome(api))
 		mux.HandleFunc("GET /docs", api.ServeReference)
 		mux.api = api
 		a.signIn.Routes(mux)
 		mux.HandleFunc("GET "+upstreamauth.ClientDocumentPath, a.servers.Auth.ServeClientDocument)
 		a.console.Routes(mux)
+		mux.handleUnknown(a.console.ServeUnknown)
 	} else {
 		mux.HandleFunc("GET /{$}", a.welcome)
 	}

@@ -29,7 +29,7 @@ import (
 // Screens returns the first path segments of the console's pages, beside the root. The
 // pages themselves know the paths below each.
 func Screens() []string {
-	return []string{"start", "servers", "gallery", "tools", "playground", "apps", "agents", "models", "chat", "calls", "usage", "audit", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "chains", "chain-agents", "settings"}
+	return []string{"start", "attention", "servers", "gallery", "tools", "apps", "agents", "models", "chat", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "chains", "chain-agents", "calls", "usage", "audit", "playground", "settings"}
 }
 
 // Options configures the console.
@@ -151,11 +151,27 @@ func (c *Console) serveRoot(w http.ResponseWriter, r *http.Request) {
 	c.serveIndex(w, r)
 }
 
+// ServeUnknown answers a browser that asks for a page at a path without a route: with the
+// console's page, which says so and has links, and with the status 404. It reports whether
+// it answered; other clients need no page.
+func (c *Console) ServeUnknown(w http.ResponseWriter, r *http.Request) bool {
+	if c.isEmpty() || r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		return false
+	}
+	c.servePage(w, r, http.StatusNotFound)
+	return true
+}
+
 // isEmpty reports whether the binary was built without the pages.
 func (c *Console) isEmpty() bool { return c.indexPage == nil && c.devProxy == nil }
 
 // serveIndex answers with the one HTML page on which all screens are drawn.
 func (c *Console) serveIndex(w http.ResponseWriter, r *http.Request) {
+	c.servePage(w, r, http.StatusOK)
+}
+
+// servePage answers with the page and a status.
+func (c *Console) servePage(w http.ResponseWriter, r *http.Request, status int) {
 	switch {
 	case c.isEmpty():
 		http.Error(w, "this binary was built without the console", http.StatusNotFound)
@@ -171,6 +187,7 @@ func (c *Console) serveIndex(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Referrer-Policy", "same-origin") // with none at all, the form that signs out would have no origin, and be refused
 		h.Set("Content-Security-Policy", contentSecurityPolicy(nonce, c.frameSources(r), c.tileSource()))
+		w.WriteHeader(status)
 		_, _ = w.Write(bytes.ReplaceAll(c.indexPage, []byte(noncePlaceholder), []byte(nonce)))
 	}
 }

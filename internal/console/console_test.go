@@ -71,6 +71,29 @@ func TestEveryScreenIsThePage(t *testing.T) {
 
 var assets = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 
+// A browser that asks for an unknown path gets the page, so that it can say so; other clients
+// get no page.
+func TestUnknownPaths(t *testing.T) {
+	t.Parallel()
+	c, err := New(Options{Plain: plain()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		method, accept string
+		want           bool
+	}{{http.MethodGet, "text/html,*/*", true}, {http.MethodGet, "*/*", false}, {http.MethodGet, "", false}, {http.MethodPost, "text/html", false}} {
+		r, w := httptest.NewRequest(test.method, "/nothing", nil), httptest.NewRecorder()
+		r.Header.Set("Accept", test.accept)
+		if got := c.ServeUnknown(w, r); got != test.want {
+			t.Errorf("%s, Accept %q: answered %v", test.method, test.accept, got)
+		}
+		if test.want && (w.Code != http.StatusNotFound || !nonces.MatchString(w.Body.String()) || w.Header().Get("Content-Security-Policy") == "") {
+			t.Errorf("%s, Accept %q: %d %v %s", test.method, test.accept, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
 // What the page names is there, may be kept for good, and the first load is
 // small.
 func TestAssets(t *testing.T) {

@@ -182,6 +182,19 @@ const flows = {
       await page.getByRole('heading', { level: 1 }).waitFor();
       for (const name of ['Add a server', 'Create an agent']) assert.equal(await page.getByRole('link', { name }).or(page.getByRole('button', { name })).count(), 0, `${path}: ${name}`);
     }
+    step('no page leads to a refusal');
+    const menu = page.getByRole('navigation', { name: 'Screens' });
+    for (const name of ['Playground', 'Chat', 'Models']) assert.equal(await menu.getByRole('link', { name, exact: true }).count(), 0, name);
+    for (const path of ['/playground', '/chat', '/models']) {
+      await page.goto(origin + path);
+      await page.getByText('Your role does not include this page').waitFor();
+    }
+    await accessible('a page that the role does not include');
+    await page.goto(`${origin}/settings?tab=secrets`);
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+    await page.goto(`${origin}/tools/demo__echo`);
+    await page.getByRole('tab', { name: 'Definition' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Try the tool' }).count(), 0);
     quiet('while looking');
     step('and changes nothing');
     for (const [method, path, body] of [['POST', '/servers', { id: 'x', url: 'http://127.0.0.1:1' }], ['POST', '/agents', { name: 'x' }], ['POST', '/keys', { name: 'x', scopes: ['tools:read'] }], ['POST', '/run', { name: 'demo__echo', arguments: { text: 'x' } }]]) {

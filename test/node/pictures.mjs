@@ -64,10 +64,10 @@ await page.getByText('all, including future tools').first().waitFor();
 await shoot('agent', 'dark');
 
 await page.goto(origin);
-await page.getByText('Needs attention').waitFor();
+await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
 await page.evaluate(() => localStorage.setItem('junctor-guide-hidden', 'true'));
 await page.reload();
-await page.getByText('Needs attention').waitFor();
+await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
 await shoot('overview', 'light');
 
 await browser.close();

@@ -3,6 +3,7 @@
 export const screens = {
   start: '/start',
   overview: '/',
+  attention: '/attention',
   servers: '/servers',
   'add-url': '/servers/add',
   'add-command': '/servers/add?how=command',
@@ -39,6 +40,7 @@ export const screens = {
   'agent-keys': '/agents/helper?tab=keys',
   'agent-limits': '/agents/helper?tab=limits',
   'agent-activity': '/agents/helper?tab=activity',
+  'agent-history': '/agents/helper?tab=history',
   'agent-brain': '/agents/helper?tab=brain',
   models: '/models',
   chat: '/chat',
@@ -48,6 +50,7 @@ export const screens = {
   usage: '/usage',
   'usage-error': '/usage?by=error',
   audit: '/audit',
+  changes: '/audit?tab=changes',
   events: '/events',
   'event-send': '/events?send=1',
   triggers: '/triggers',

@@ -34,6 +34,8 @@ GET /readyz                                                    any
 GET /                                                          any
 GET /start                                                     any
 GET /start/                                                    any
+GET /attention                                                 any
+GET /attention/                                                any
 GET /servers                                                   any
 GET /servers/                                                  any
 GET /tools                                                     any

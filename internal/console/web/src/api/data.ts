@@ -1,5 +1,6 @@
 import { QueryClient, useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
+import { can } from '../app/permissions';
 import { who } from '../parts/calls';
 import {
   type Agent,
@@ -162,8 +163,8 @@ export const usePacks = () =>
     staleTime: 30_000,
   });
 
-// useWho gives a name for the caller of a call: people are known by id there,
-// and only admins are told of others.
+// useWho gives a name for the caller of a call: records have IDs of users and keys, and only
+// admins may list those of others.
 export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => string {
   const me = useMe().data;
   const users = useQuery({
@@ -174,12 +175,15 @@ export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => str
     staleTime: 60_000,
   });
   const known = users.data;
+  const keys = useKeys(can(me, 'admin')).data;
   return useCallback(
     (c) => {
-      if (c.agent || c.issuer !== 'user') return who(c);
+      if (c.agent) return c.agent;
+      if (c.issuer === 'key') return keys?.find((k) => k.id === c.subject)?.name ?? c.subject;
+      if (c.issuer !== 'user') return who(c);
       if (c.subject === me?.subject) return me.name || c.subject;
       return known?.find((u) => u.id === c.subject)?.name ?? c.subject;
     },
-    [me, known],
+    [me, known, keys],
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useSyncExternalStore } from 'react';
+import { attentionKey } from './attention';
 import { type Call, get, onEnded, type Page } from './client';
 import { client } from './data';
 import { isOf, setStreaming } from './live';
@@ -86,8 +87,11 @@ function open(calls: boolean) {
   });
   source.addEventListener('changed', (e) => refetch((JSON.parse((e as MessageEvent<string>).data) as { lists: string[] }).lists));
   let first = true;
-  source.addEventListener('attention', () => {
-    if (!first) refetch(['attention', 'servers']); // the first one says how it is, not that it changed
+  source.addEventListener('attention', (e) => {
+    client.setQueryData(attentionKey, JSON.parse((e as MessageEvent<string>).data));
+    // The first one says how it is, not that it changed.
+    if (!first)
+      void client.invalidateQueries({ predicate: (q) => isOf(q.queryKey[0], ['attention', 'servers']) && q.queryKey[1] !== 'latest' });
     first = false;
   });
 }

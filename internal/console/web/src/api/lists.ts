@@ -27,12 +27,12 @@ export const useServerPages = (filter: ListFilter) => useListPages<ListedServer>
 export const useToolPages = (filter: ListFilter) => useListPages<Tool>('/tools', filter);
 
 // useTotal is the number of items of a list, without the items.
-export const useTotal = (path: string, filter: ListFilter = {}, enabled = true) =>
+export const useTotal = (path: string, filter: ListFilter = {}, enabled = true, refetchInterval = 5_000) =>
   useQuery({
     queryKey: [path.split('/')[1], 'total', path, filter],
     queryFn: ({ signal }) => get<Page<unknown>>(`${path}${query({ ...filter, limit: '0' })}`, signal),
     select: (p) => p.total ?? 0,
-    refetchInterval: 5_000,
+    refetchInterval,
     enabled,
   });
 

@@ -1,12 +1,14 @@
 import { lazy, Suspense } from 'react';
 import { Route, Switch } from 'wouter';
 import { useMe } from '../api/data';
-import { Empty, ErrorCard, Loading } from '../parts/states';
+import { ErrorCard, Loading } from '../parts/states';
+import { NotFound } from './NotFound';
 import { Session } from './Session';
 import { Shell } from './Shell';
 
 const Overview = lazy(() => import('../screens/Overview'));
 const Start = lazy(() => import('../screens/Start'));
+const Attention = lazy(() => import('../screens/Attention'));
 const Servers = lazy(() => import('../screens/Servers'));
 const AddServer = lazy(() => import('../screens/AddServer'));
 const ServerPage = lazy(() => import('../screens/ServerPage'));
@@ -60,6 +62,7 @@ export function App() {
           <Switch>
             <Route path="/" component={Overview} />
             <Route path="/start" component={Start} />
+            <Route path="/attention" component={Attention} />
             <Route path="/servers" component={Servers} />
             <Route path="/servers/add" component={AddServer} />
             <Route path="/servers/:id">{(p) => <ServerPage key={p.id} id={p.id} />}</Route>
@@ -95,7 +98,7 @@ export function App() {
             <Route path="/chain-agents/one" component={ChainAgentPage} />
             <Route path="/settings" component={Settings} />
             <Route>
-              <Empty title="Page not found">This address is not a screen of the console. Choose a screen from the menu.</Empty>
+              <NotFound me={me.data} />
             </Route>
           </Switch>
         </Suspense>

@@ -1,6 +1,6 @@
 import { Modal, TextInput, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { ArrowRight, Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, Wrench } from 'lucide-react';
+import { Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, Wrench } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Agent, ListedServer, Me, Tool } from '../api/client';
@@ -46,7 +46,8 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
   const list = useRef<HTMLDivElement>(null);
   // The server searches; the words are matched again below, since its answer may be to the
   // letters before.
-  const [asked] = useDebouncedValue(text, 120);
+  const [searched] = useDebouncedValue(text, 120);
+  const asked = searched.replace(/^\s*try\s+/i, ''); // the palette's own word, that no object has
   const reads = can(me, 'tools:read');
   const servers = useFirst<ListedServer>('/servers', { q: asked }, found, reads);
   const agents = useFirst<Agent>('/agents', { q: asked }, found, reads);
@@ -56,7 +57,7 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
     const to = (path: string) => () => navigate(path);
     const all: Entry[] = places
       .filter((p) => !p.needs || can(me, p.needs))
-      .map((p) => ({ key: p.path, icon: <ArrowRight size={15} />, name: p.name, about: p.about, go: to(p.path) }));
+      .map((p) => ({ key: p.path, icon: <p.icon size={15} />, name: p.name, about: p.about, go: to(p.path) }));
     if (can(me, 'servers:write'))
       all.push({
         key: '+server',
@@ -95,7 +96,7 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
         about: t.description ?? 'tool',
         go: to(`/tools/${encodeURIComponent(t.exposed)}`),
       });
-      if (text)
+      if (text && can(me, 'tools:call'))
         all.push({
           key: `p ${t.exposed}`,
           icon: <Play size={15} />,

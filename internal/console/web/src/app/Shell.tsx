@@ -1,14 +1,18 @@
 import { ActionIcon, Drawer, Menu, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Check, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useLayoutEffect } from 'react';
 import { Link, useLocation } from 'wouter';
+import { useAttention } from '../api/attention';
 import type { Me } from '../api/client';
 import { useVersion } from '../api/data';
-import { useTotal } from '../api/lists';
 import { useChanges } from '../api/feed';
+import { useTotal } from '../api/lists';
 import { setAdmin } from '../api/live';
-import { grouped, places } from './navigation';
+import { useNotifier } from '../parts/notifications';
+import { setTitle } from '../parts/title';
+import { Allowed } from './Allowed';
+import { grouped, placeOf, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
 
@@ -28,12 +32,12 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
   const [location] = useLocation();
   useChanges(can(me, 'audit:read'));
+  useNotifier();
   useEffect(() => setAdmin(can(me, 'admin')), [me]);
   useHotkeys([['mod+K', openPalette]], []);
 
-  useEffect(() => {
-    const place = places.find((p) => isAt(location, p.path));
-    document.title = place ? `${place.name} · Junctor` : 'Junctor';
+  useLayoutEffect(() => {
+    setTitle(placeOf(location)?.name); // until the screen names what it shows, in an effect that runs later
     closeMenu();
     window.scrollTo(0, 0);
   }, [location, closeMenu]);
@@ -44,17 +48,20 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         Skip to content
       </a>
       <aside className="rail">
-        <Link href="/" className="brand">
-          <Mark /> Junctor
-        </Link>
-        <button type="button" className="find" onClick={openPalette}>
-          <Search size={14} aria-hidden /> Find <kbd>{mac ? '⌘K' : 'Ctrl K'}</kbd>
-        </button>
+        <div>
+          <Link href="/" className="brand">
+            <Mark /> Junctor
+          </Link>
+          <button type="button" className="find" onClick={openPalette}>
+            <Search size={14} aria-hidden /> Find <kbd>{mac ? '⌘K' : 'Ctrl K'}</kbd>
+          </button>
+        </div>
         <Navigation me={me} />
-        <div className="gap" />
-        <Account me={me} />
+        <div className="account">
+          <Account me={me} />
+        </div>
       </aside>
-      <div className="bar">
+      <section className="bar" aria-label="Menu and search">
         <ActionIcon aria-label="Open the menu" onClick={openMenu} size="lg">
           <MenuIcon size={18} />
         </ActionIcon>
@@ -64,17 +71,21 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <ActionIcon aria-label="Find" onClick={openPalette} size="lg">
           <Search size={18} />
         </ActionIcon>
-      </div>
+      </section>
       {menu && (
-        <Drawer opened onClose={closeMenu} size="16rem" title="Junctor">
-          <div className="stack">
+        <Drawer opened onClose={closeMenu} size="17rem" title="Junctor" classNames={{ body: 'drawer-body', content: 'drawer-content' }}>
+          <div className="drawer-menu">
             <Navigation me={me} />
-            <Account me={me} />
+            <div className="account">
+              <Account me={me} />
+            </div>
           </div>
         </Drawer>
       )}
       <main id="main">
-        <div className="screen">{children}</div>
+        <div className="screen">
+          <Allowed me={me}>{children}</Allowed>
+        </div>
       </main>
       {palette && <Palette me={me} opened close={closePalette} />}
     </div>
@@ -83,24 +94,29 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
 
 const mac = navigator.platform.startsWith('Mac');
 
-const isAt = (location: string, path: string) => (path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`));
-
-// Navigation is the menu, in the order in which a call goes its way. Places of a group
-// stand together under its name.
+// Navigation is the menu: places of a group stand together under its name.
 function Navigation({ me }: { me: Me }) {
   const [location] = useLocation();
+  const audits = can(me, 'audit:read');
   const servers = useTotal('/servers', {}, can(me, 'tools:read'));
   const tools = useTotal('/tools');
+  const attention = useAttention();
+  const chains = useTotal('/chains', {}, audits, 60_000);
   const counts: Record<string, number | undefined> = { '/servers': servers.data, '/tools': tools.data };
+  const shown = placeOf(location);
+  const here = shown?.within ?? shown?.path;
+  const list = places.filter((p) => !p.aside && (!p.needs || can(me, p.needs)) && (!p.chains || (chains.data ?? 0) > 0));
   return (
-    <nav className="paths" aria-label="Screens">
-      {grouped(places.filter((p) => !p.aside && (!p.needs || can(me, p.needs)))).map(([group, list]) => (
-        <div key={`${group} ${list[0]?.path}`} className="path">
+    <nav className="menu" aria-label="Screens">
+      {grouped(list).map(([group, list]) => (
+        <div key={`${group} ${list[0]?.path}`} className="menu-group">
           {group && <span className="group-name">{group}</span>}
           {list.map((p) => (
-            <Link key={p.path} href={p.path} className="step" aria-current={isAt(location, p.path) ? 'page' : undefined}>
-              {p.name}
+            <Link key={p.path} href={p.path} className="menu-item" aria-current={here === p.path ? 'page' : undefined}>
+              <p.icon size={15} strokeWidth={1.75} aria-hidden />
+              <span className="cut">{p.name}</span>
               {counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>}
+              {p.path === '/attention' && attention.total > 0 && <span className={`badge ${attention.tone}`}>{attention.total}</span>}
             </Link>
           ))}
         </div>

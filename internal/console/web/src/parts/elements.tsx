@@ -3,6 +3,7 @@ import { Check, Copy as CopyIcon } from 'lucide-react';
 import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import { absolute, ago } from './format';
+import { setTitle } from './title';
 
 export function Copy({ value, label = 'Copy' }: { value: string; label?: string }) {
   const [done, setDone] = useState(false);
@@ -101,6 +102,10 @@ export function Head({
   crumbs?: [string, string][];
   children?: ReactNode;
 }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const list = crumbs?.at(-1)?.[0];
+  // The title of the tab names what the heading names, whatever the heading consists of.
+  useEffect(() => setTitle(heading.current?.textContent ?? '', list));
   return (
     <div className="head">
       <div className="what">
@@ -114,7 +119,7 @@ export function Head({
             ))}
           </nav>
         )}
-        <h1>{title}</h1>
+        <h1 ref={heading}>{title}</h1>
         {sub && <p className="sub">{sub}</p>}
       </div>
       {children && <div className="acts">{children}</div>}

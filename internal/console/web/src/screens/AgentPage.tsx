@@ -10,7 +10,9 @@ import { Activity } from '../parts/Activity';
 import { Bars } from '../parts/Bars';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span, tokens } from '../parts/format';
+import { History } from '../parts/History';
 import { instanceURL } from '../parts/instanceURL';
+import { Principal } from '../parts/Principal';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
 import { useParam } from '../parts/url';
@@ -66,12 +68,13 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
         tabs={[
           ['can', `Available tools ${tools.data?.length ?? ''}`],
           ['list', 'Allowed tools'],
-          ['brain', 'Brain'],
+          ...(may || a.brain ? ([['brain', 'Brain']] as [string, string][]) : []),
           ['published', 'Publishing'],
-          ['keys', 'Keys'],
+          ...(can(me, 'keys:write') ? ([['keys', 'Keys']] as [string, string][]) : []),
           ['limits', 'Limits'],
           can(me, 'admin') ? ['activity', 'Activity'] : ['usage', 'Usage'],
           ['more', 'More'],
+          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'can' && (
@@ -102,6 +105,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
         </Activity>
       )}
       {tab === 'usage' && <Usage a={a} />}
+      {tab === 'history' && can(me, 'admin') && <History object="agent" id={a.name} />}
       {tab === 'more' && <More a={a} may={may} />}
     </>
   );
@@ -315,9 +319,7 @@ function More({ a, may }: { a: Agent; may: boolean }) {
       <div className="stack">
         <dl className="facts">
           <dt>Owner</dt>
-          <dd>
-            <code>{a.owner || '–'}</code>
-          </dd>
+          <dd>{a.owner ? <Principal id={a.owner} /> : '–'}</dd>
           <dt>Resources</dt>
           <dd className="mono">{a.resources.join(', ') || '–'}</dd>
           <dt>Prompts</dt>

@@ -1,24 +1,53 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { useDeferredValue, useState } from 'react';
+import { type ReactNode, useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
 import { get, query, type Schemas } from '../api/client';
 import { useMe, useWho } from '../api/data';
 import { can } from '../app/permissions';
 import { ended, entryPointNames, shown } from '../parts/calls';
-import { Ago, Head, Panel, Scroll, Status } from '../parts/elements';
+import { Ago, Head, Panel, Scroll, Status, Tabs } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
 import { span } from '../parts/format';
 import { type CallPage, MoreCalls } from '../parts/MoreCalls';
 import { periods, sinceOf } from '../parts/period';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
+import { Changes } from './audit/Changes';
 import { Verify } from './audit/Verify';
 
 type Entry = Schemas['Entry'];
 
 export default function Audit() {
+  const me = useMe().data;
+  const [tab, setTab] = useParam('tab', 'calls');
+  const admin = can(me, 'admin');
+  const view = admin && tab === 'changes' ? 'changes' : 'calls';
+  const tabs = (
+    <Tabs
+      label="Views of the audit log"
+      now={view}
+      choose={setTab}
+      tabs={[
+        ['calls', 'Calls'],
+        ['changes', 'Changes'],
+      ]}
+    />
+  );
+  if (view === 'changes')
+    return (
+      <>
+        <Head title="Audit" sub="Every administrative change: who, when, from where, and each value before and after, without secrets." />
+        {tabs}
+        <Changes />
+      </>
+    );
+  return <CallHistory tabs={admin && tabs} />;
+}
+
+// CallHistory lists the records of calls.
+function CallHistory({ tabs }: { tabs: ReactNode }) {
   const name = useWho();
   const me = useMe().data;
   const [text, setText] = useParam('q');
@@ -63,6 +92,7 @@ export default function Audit() {
           JSON lines
         </Button>
       </Head>
+      {tabs}
       {me?.tenant === 'default' && can(me, 'admin') && <Verify />}
       <div className="row">
         <FilterInput label="Text" placeholder="Text in request, response or reason" minWidth="12rem" value={text} change={setText} />

@@ -10,6 +10,7 @@ import { entryPointNames, shown } from '../parts/calls';
 import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/elements';
 import { absolute, bytes, span } from '../parts/format';
 import { Json } from '../parts/Json';
+import { Principal } from '../parts/Principal';
 import { ErrorCard, Loading } from '../parts/states';
 import { CallTimeline, CallTiming } from './call/CallTimeline';
 import { leaveArgs } from './playground/run';
@@ -127,12 +128,17 @@ function Facts({ c }: { c: Call }) {
           {name(c)}
         </Link>
         <Tag>{c.issuer}</Tag>
+        {!c.agent && name(c) !== c.subject && c.issuer !== 'local' && (
+          <span className="row plain tiny soft">
+            <code>{c.subject}</code> <Copy value={c.subject} label="Copy the ID of the caller" />
+          </span>
+        )}
       </dd>
       {c.user && (
         <>
           <dt>User</dt>
           <dd>
-            <code>{c.user}</code>
+            <Principal id={`user:${c.user}`} />
           </dd>
         </>
       )}

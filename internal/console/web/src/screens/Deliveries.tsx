@@ -43,6 +43,14 @@ export function DeliveryList({ title, sub, state }: { title: string; sub: string
             </Button>
           ))}
       </Head>
+      <nav className="tabs" aria-label="Deliveries">
+        <Link href="/deliveries" aria-current={state ? undefined : 'page'}>
+          All deliveries
+        </Link>
+        <Link href="/dead" aria-current={state ? 'page' : undefined}>
+          Dead letters
+        </Link>
+      </nav>
       <Filters list={pages.all ?? []} {...(state ? { fixed: state } : {})} />
       <Panel>
         <QueryContent query={{ ...pages, data: pages.all }} rows={8}>

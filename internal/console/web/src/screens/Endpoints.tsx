@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Waypoints } from 'lucide-react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
@@ -9,6 +10,7 @@ import { can } from '../app/permissions';
 import { breakers } from '../parts/deliveries';
 import { Ago, Head, Panel, Tag } from '../parts/elements';
 import { count } from '../parts/format';
+import { HistoryDialog } from '../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useDeliveryAction } from './deliveries/useDeliveryAction';
 import { AgentEndpoints } from './endpoints/AgentEndpoints';
@@ -18,6 +20,7 @@ export default function Endpoints() {
   const admin = can(me, 'admin');
   const endpoints = useEndpoints();
   const cache = useQueryClient();
+  const [history, setHistory] = useState('');
   const switched = useMutation({
     mutationFn: (c: { lane: string; to: 'start' | 'stop' }) => send('POST', `/endpoints/${c.to}`, { endpoint: c.lane }),
     onSettled: () => Promise.all(['endpoints', 'deliveries'].map((k) => cache.invalidateQueries({ queryKey: [k] }))),
@@ -46,6 +49,7 @@ export default function Endpoints() {
                     e={e}
                     admin={admin}
                     change={(to) => switched.mutate({ lane: e.lane, to })}
+                    showHistory={() => setHistory(e.lane)}
                     release={() => release.mutate({ action: 'release', which: { endpoint: e.lane, state: 'held' } })}
                   />
                 ))}
@@ -55,11 +59,24 @@ export default function Endpoints() {
         </QueryContent>
       </Panel>
       {admin && <AgentEndpoints />}
+      {history && <HistoryDialog object="endpoint" id={history} name={history} close={() => setHistory('')} />}
     </>
   );
 }
 
-function Row({ e, admin, change, release }: { e: Endpoint; admin: boolean; change: (to: 'start' | 'stop') => void; release: () => void }) {
+function Row({
+  e,
+  admin,
+  change,
+  release,
+  showHistory,
+}: {
+  e: Endpoint;
+  admin: boolean;
+  change: (to: 'start' | 'stop') => void;
+  release: () => void;
+  showHistory: () => void;
+}) {
   const s = breakers[e.state] ?? { tone: '' as const, name: e.state, about: '' };
   const at = `/deliveries?endpoint=${encodeURIComponent(e.lane)}`;
   const idle = e.state === 'open' || e.state === 'stopped';
@@ -112,6 +129,9 @@ function Row({ e, admin, change, release }: { e: Endpoint; admin: boolean; chang
           )}
           <Button size="compact-sm" variant="default" disabled={e.held === 0} onClick={release}>
             Release
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={showHistory}>
+            History
           </Button>
         </span>
       )}

@@ -3,8 +3,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type Key, type Schemas, send } from '../api/client';
+import { useMe } from '../api/data';
+import { can } from '../app/permissions';
 import { ActionMenu } from '../parts/ActionMenu';
 import { Ago, Copy, Tag } from '../parts/elements';
+import { HistoryDialog } from '../parts/History';
 import { Empty, ErrorCard } from '../parts/states';
 
 type Token = Schemas['CreatedKey'];
@@ -14,6 +17,8 @@ type Token = Schemas['CreatedKey'];
 export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; scopes?: Key['scopes'] }) {
   const cache = useQueryClient();
   const [name, setName] = useState('');
+  const me = useMe().data;
+  const [history, setHistory] = useState<Key | null>(null);
   const [token, setToken] = useState<Token | null>(null);
   const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['keys'] }) };
   const make = useMutation({
@@ -81,11 +86,13 @@ export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; 
                 <Menu.Item color="red" onClick={() => revoke.mutate(k.id)}>
                   Revoke now
                 </Menu.Item>
+                {can(me, 'admin') && <Menu.Item onClick={() => setHistory(k)}>History</Menu.Item>}
               </ActionMenu>
             </div>
           ))}
         </div>
       )}
+      {history && <HistoryDialog object="key" id={history.id} name={history.name} close={() => setHistory(null)} />}
       <Modal opened={token !== null} onClose={() => setToken(null)} title="Copy the key now: it is shown only once" size="lg">
         {token && (
           <div className="stack">

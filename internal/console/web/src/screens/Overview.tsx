@@ -1,20 +1,20 @@
 import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Check, CircleAlert, Info, LogIn, TriangleAlert } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { Check } from 'lucide-react';
 import { Link } from 'wouter';
 import { type Call, get, type ListedServer, type Page, query, type Schemas } from '../api/client';
-import { useKeys, useMe, useMyCredentials, useWho } from '../api/data';
+import { useKeys, useMe, useWho } from '../api/data';
 import type { Delivery } from '../api/events';
 import { useFirst, useTotal } from '../api/lists';
 import { pollEveryUnlessAdmin } from '../api/live';
 import { type Metrics, type Series, useMetrics } from '../api/metrics';
 import { can } from '../app/permissions';
 import { CallCharts, CallFigures, Figure, waiting } from '../parts/Activity';
+import { AttentionSummary } from '../parts/AttentionSummary';
 import type { Tone } from '../parts/chartData';
 import { stateNames } from '../parts/deliveries';
-import { Ago, Head, Panel, State } from '../parts/elements';
+import { Head, Panel, State } from '../parts/elements';
 import { count, counted } from '../parts/format';
 import { RangePicker } from '../parts/RangePicker';
 import { callsIn, toLocal } from '../parts/range';
@@ -130,7 +130,7 @@ export default function Overview() {
         </>
       )}
       <div className="columns three">
-        {reads && <Attention />}
+        {reads && <AttentionSummary />}
         {audits && <Deliveries counts={deliveries} range={metrics.data} />}
         <Panel
           title="Servers"
@@ -232,71 +232,6 @@ function Deliveries({
 
 const deliveriesIn = (state: string, m: Metrics) =>
   `/deliveries${query({ state, back: 'window', from: toLocal(m.from), to: toLocal(m.to) })}`;
-
-const icons = {
-  critical: <CircleAlert size={15} color="var(--bad)" />,
-  warning: <TriangleAlert size={15} color="var(--warn)" />,
-  info: <Info size={15} color="var(--soft)" />,
-};
-
-const mostItems = 8;
-
-// Attention lists what somebody should look at: as the server sees it, and the credentials
-// that this user has to enter.
-function Attention() {
-  const me = useMe().data;
-  const list = useQuery({
-    queryKey: ['attention', mostItems],
-    queryFn: ({ signal }) => get<Schemas['AttentionList']>(`/attention?limit=${mostItems}`, signal),
-    refetchInterval: 5_000,
-    enabled: can(me, 'audit:read'),
-  });
-  const mine = useMyCredentials(!!me?.person && can(me, 'tools:call'));
-  const items: { key: string; icon: ReactNode; to: string; what: ReactNode; when?: ReactNode }[] = [];
-  for (const i of list.data?.items ?? [])
-    items.push({
-      key: i.id,
-      icon: icons[i.severity],
-      to: i.console,
-      what: (
-        <>
-          <b>{i.object.name}</b> {i.problem}
-        </>
-      ),
-      when: <Ago at={i.since} />,
-    });
-  for (const c of mine.data ?? [])
-    if (c.wanted && (!c.entered || c.problem))
-      items.push({
-        key: `m${c.server}`,
-        icon: <LogIn size={15} color="var(--warn)" />,
-        to: `/servers/${c.server}?tab=sign-in`,
-        what: (
-          <>
-            <b>{c.server}</b> {c.problem || 'requires your credentials'}
-          </>
-        ),
-      });
-  return (
-    <Panel title="Needs attention">
-      {items.length === 0 ? (
-        <Empty icon={<Check size={28} strokeWidth={1.5} aria-hidden />} title="Nothing needs attention">
-          Servers, deliveries, keys and approvals were checked.
-        </Empty>
-      ) : (
-        <div className="rows">
-          {items.map((i) => (
-            <Link key={i.key} href={i.to}>
-              {i.icon}
-              <span className="grow cut small">{i.what}</span>
-              <span className="small soft">{i.when}</span>
-            </Link>
-          ))}
-        </div>
-      )}
-    </Panel>
-  );
-}
 
 // Guide leads to the first steps, while there are any.
 function Guide() {

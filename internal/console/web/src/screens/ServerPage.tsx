@@ -9,6 +9,7 @@ import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
+import { History } from '../parts/History';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
 import { useParam } from '../parts/url';
@@ -177,6 +178,7 @@ function Page({ s }: { s: ServerDetail }) {
           ...(d ? ([['diagnostics', 'Diagnostics']] as [string, string][]) : []),
           ...(changes.data?.length ? ([['changes', `Changes ${changes.data.length}`]] as [string, string][]) : []),
           ['settings', 'Settings'],
+          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'tools' && (
@@ -245,6 +247,7 @@ function Page({ s }: { s: ServerDetail }) {
         </Panel>
       )}
       {tab === 'sign-in' && <SignIn s={s} />}
+      {tab === 'history' && can(me, 'admin') && <History object="server" id={s.id} />}
       {tab === 'settings' && <ServerSettings s={s} writes={writes} />}
     </>
   );
@@ -253,6 +256,7 @@ function Page({ s }: { s: ServerDetail }) {
 const text = (v: unknown): string => (typeof v === 'string' ? v : '');
 
 function Items({ server, kind, items }: { server: string; kind: 'resource' | 'prompt'; items: Record<string, unknown>[] }) {
+  const tries = can(useMe().data, 'tools:call');
   return (
     <div className="rows">
       {items.map((item) => {
@@ -273,15 +277,17 @@ function Items({ server, kind, items }: { server: string; kind: 'resource' | 'pr
               <span className="small soft wrap">{text(item.description)}</span>
             </span>
             <Copy value={key} />
-            <Button
-              component={Link}
-              href={`/playground?${new URLSearchParams({ kind, server, name: key })}`}
-              variant="default"
-              size="compact-sm"
-              leftSection={<Play size={13} />}
-            >
-              Try
-            </Button>
+            {tries && (
+              <Button
+                component={Link}
+                href={`/playground?${new URLSearchParams({ kind, server, name: key })}`}
+                variant="default"
+                size="compact-sm"
+                leftSection={<Play size={13} />}
+              >
+                Try
+              </Button>
+            )}
           </div>
         );
       })}

@@ -14,7 +14,7 @@ import { Users } from './settings/Users';
 
 export default function Settings() {
   const me = useMe().data;
-  const [tab, setTab] = useParam('tab', 'you');
+  const [chosen, setTab] = useParam('tab', 'you');
   const admin = can(me, 'admin');
   const tabs: [string, string][] = [
     ['you', 'Account'],
@@ -26,6 +26,8 @@ export default function Settings() {
   if (can(me, 'servers:write')) tabs.push(['secrets', 'Secrets']);
   if (can(me, 'tools:read')) tabs.push(['files', 'Import and export']);
   if (admin && me?.tenant === 'default') tabs.push(['egress', 'Egress'], ['instance', 'Instance']);
+  // An address may name a tab that the user may not see.
+  const tab = tabs.some(([key]) => key === chosen) ? chosen : 'you';
   return (
     <>
       <Head title="Settings" />

@@ -20,6 +20,7 @@ export default function ToolPage({ name }: { name: string }) {
 }
 
 function Page({ t }: { t: Tool }) {
+  const me = useMe().data;
   const [tab, setTab] = useParam('tab', 'about');
   const changes = useToolChanges({ tool: t.exposed });
   const audits = can(useMe().data, 'audit:read');
@@ -42,9 +43,11 @@ function Page({ t }: { t: Tool }) {
           </span>
         }
       >
-        <Button component={Link} href={`/playground?name=${encodeURIComponent(t.exposed)}`} leftSection={<Play size={15} />}>
-          Try the tool
-        </Button>
+        {can(me, 'tools:call') && (
+          <Button component={Link} href={`/playground?name=${encodeURIComponent(t.exposed)}`} leftSection={<Play size={15} />}>
+            Try the tool
+          </Button>
+        )}
       </Head>
       <Tabs
         label="Sections of the tool"

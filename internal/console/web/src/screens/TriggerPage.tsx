@@ -6,9 +6,11 @@ import { send } from '../api/client';
 import { useMe } from '../api/data';
 import { type Trigger, useDeliveries, useTrigger } from '../api/events';
 import { can } from '../app/permissions';
-import { Head, Panel, Tag } from '../parts/elements';
+import { Head, Panel, Tabs, Tag } from '../parts/elements';
+import { History } from '../parts/History';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { draftOf } from '../parts/trigger';
+import { useParam } from '../parts/url';
 import { DeliveryRows } from './deliveries/DeliveryRows';
 import { actionOf, matchOf } from './triggers/summary';
 import { TriggerEditor } from './triggers/TriggerEditor';
@@ -24,7 +26,9 @@ function Page({ t }: { t: Trigger }) {
   const cache = useQueryClient();
   const [, navigate] = useLocation();
   const [removing, { open, close }] = useDisclosure();
-  const may = can(me, 'admin') && !t.declared;
+  const [tab, setTab] = useParam('tab', 'settings');
+  const admin = can(me, 'admin');
+  const may = admin && !t.declared;
   const change = useMutation({
     mutationFn: () => send('PATCH', `/triggers/${t.name}`, { disabled: !t.disabled }),
     onSettled: () => cache.invalidateQueries({ queryKey: ['triggers'] }),
@@ -58,8 +62,25 @@ function Page({ t }: { t: Trigger }) {
         )}
       </Head>
       {change.error && <ErrorCard error={change.error} />}
-      <TriggerEditor key={t.name} had={draftOf(t)} of={t} fixed={!may} />
-      <Recent name={t.name} />
+      {admin && (
+        <Tabs
+          label="Sections of the trigger"
+          now={tab}
+          choose={setTab}
+          tabs={[
+            ['settings', 'Settings'],
+            ['history', 'History'],
+          ]}
+        />
+      )}
+      {admin && tab === 'history' ? (
+        <History object="trigger" id={t.name} />
+      ) : (
+        <>
+          <TriggerEditor key={t.name} had={draftOf(t)} of={t} fixed={!may} />
+          <Recent name={t.name} />
+        </>
+      )}
       <Modal opened={removing} onClose={close} title={`Delete ${t.name}?`}>
         <div className="stack">
           <p className="soft">Events no longer fire this trigger. Its deliveries are kept, and waiting ones are still made.</p>

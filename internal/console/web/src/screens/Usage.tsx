@@ -1,8 +1,9 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { X } from 'lucide-react';
 import { Link } from 'wouter';
+import { useWho } from '../api/data';
 import { Bars } from '../parts/Bars';
-import { Head, Panel, Scroll, Status } from '../parts/elements';
+import { Copy, Head, Panel, Scroll, Status } from '../parts/elements';
 import { bytes, count, span } from '../parts/format';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -109,6 +110,7 @@ function Share({ all, bad, most }: { all: number; bad: number; most: number }) {
 }
 
 function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; choose: (name: string) => void }) {
+  const who = useWho();
   if (all.length === 0) return <Empty title="No calls">There were no calls in this time range.</Empty>;
   const most = Math.max(1, ...all.map((x) => x.calls));
   return (
@@ -133,12 +135,18 @@ function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; cho
             .sort((a, b) => b.calls - a.calls)
             .map((u) => {
               const name = nameOf(u, by);
+              const shown = shownName(u, by, who);
               return (
                 <tr key={name} className={name === of ? 'chosen' : ''}>
                   <td className="mono cut">
                     <button type="button" className="plainly" title="Show per day" onClick={() => choose(name === of ? '' : name)}>
-                      {name}
+                      {shown}
                     </button>
+                    {shown !== name && (
+                      <span className="row plain tiny soft">
+                        <span className="cut">{name}</span> <Copy value={name} label="Copy the ID" />
+                      </span>
+                    )}
                   </td>
                   <td className="right num">{count(u.calls)}</td>
                   <td className="wide">
@@ -219,6 +227,14 @@ function nameOf(u: Sum, by: string): string {
     default:
       return u.entry_point ?? '–';
   }
+}
+
+// shownName is the name of a row for people: totals know users and keys by their IDs.
+function shownName(u: Sum, by: string, who: ReturnType<typeof useWho>): string {
+  const subject = by === 'user' ? u.user || u.subject : u.subject;
+  if (!subject || (by !== 'user' && (by !== 'agent' || u.agent))) return nameOf(u, by);
+  const name = who({ issuer: by === 'user' ? 'user' : (u.issuer ?? ''), subject });
+  return name === subject ? nameOf(u, by) : name;
 }
 
 // filterOf asks for the calls of a row alone.

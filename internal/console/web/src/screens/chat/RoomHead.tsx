@@ -1,17 +1,20 @@
 import { ActionIcon, Menu, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { ChevronLeft, FileJson, FileText, Search as SearchIcon, Settings2, Wrench } from 'lucide-react';
+import { useEffect } from 'react';
 import { Link } from 'wouter';
 import { exportRoom, type Room, useInPlay } from '../../api/rooms';
 import { ActionMenu } from '../../parts/ActionMenu';
 import { counted } from '../../parts/format';
 import { save } from '../../parts/save';
 import { ErrorCard } from '../../parts/states';
+import { setTitle } from '../../parts/title';
 
 const mostNamed = 3; // agents
 
 // RoomHead names a room, who is in it, and what else can be done there.
 export function RoomHead({ info, live, open }: { info: Room; live: boolean; open: (what: 'tools' | 'search' | 'settings') => void }) {
+  useEffect(() => setTitle(info.name, 'Chat'), [info.name]);
   const tools = useInPlay(info.id);
   const agents = info.members.flatMap((m) => m.agent ?? []);
   const give = useMutation({

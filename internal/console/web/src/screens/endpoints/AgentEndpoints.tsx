@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { query, send } from '../../api/client';
 import { type AgentEndpoint, useAgentEndpoints } from '../../api/events';
 import { Ago, Panel, Tag } from '../../parts/elements';
+import { HistoryDialog } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { TokenForm } from './TokenForm';
 
@@ -18,6 +19,7 @@ export function AgentEndpoints() {
     mutationFn: (e: AgentEndpoint) => send('DELETE', `/agent-tokens/${encodeURIComponent(e.agent)}${query({ url: e.url })}`),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agent-tokens'] }),
   });
+  const [history, setHistory] = useState('');
   const close = () => setEdit(null);
   return (
     <Panel
@@ -69,12 +71,16 @@ export function AgentEndpoints() {
                   <Button size="compact-xs" variant="subtle" color="red" loading={drop.isPending} onClick={() => drop.mutate(e)}>
                     Remove
                   </Button>
+                  <Button size="compact-xs" variant="subtle" color="gray" onClick={() => setHistory(e.agent)}>
+                    History
+                  </Button>
                 </div>
               ))}
             </div>
           )
         }
       </QueryContent>
+      {history && <HistoryDialog object="agent-endpoint" id={history} name={history} close={() => setHistory('')} />}
       <Modal opened={edit !== null} onClose={close} title={edit?.agent ? `Endpoint of ${edit.agent}` : 'Add an endpoint of an agent'}>
         {edit && <TokenForm had={edit} close={close} />}
       </Modal>

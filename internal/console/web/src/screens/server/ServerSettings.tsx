@@ -7,6 +7,7 @@ import { useLocation } from 'wouter';
 import { type ServerDetail, send } from '../../api/client';
 import { Ago, Copy, Panel } from '../../parts/elements';
 import { instanceURL } from '../../parts/instanceURL';
+import { Principal } from '../../parts/Principal';
 import { ErrorCard } from '../../parts/states';
 import { OverrideRows } from './Overrides';
 import { ServerForm } from './ServerForm';
@@ -51,7 +52,12 @@ function Facts({ s }: { s: ServerDetail }) {
         )}
         <dt>Added</dt>
         <dd>
-          <Ago at={s.created_at} /> {s.owner && <span className="soft">by {s.owner}</span>}
+          <Ago at={s.created_at} />{' '}
+          {s.owner && (
+            <span className="soft">
+              by <Principal id={s.owner} />
+            </span>
+          )}
         </dd>
         <dt>Changed</dt>
         <dd>

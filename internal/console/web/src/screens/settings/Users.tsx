@@ -6,6 +6,7 @@ import { get, getAll, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Panel, Tag } from '../../parts/elements';
+import { HistoryDialog } from '../../parts/History';
 import { Code } from '../../parts/Json';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 
@@ -20,6 +21,7 @@ export function Users() {
   const limits = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Schemas['LimitState']>('/limits', signal) });
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');
+  const [history, setHistory] = useState<User | null>(null);
   const [link, setLink] = useState<Link | null>(null);
   const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['users'] }) };
   const add = useMutation({ mutationFn: () => send('POST', '/users', { name, role }), onSuccess: () => setName(''), ...settled });
@@ -92,6 +94,7 @@ export function Users() {
                     <Menu.Item onClick={() => change.mutate({ id: u.id, body: { disabled: !u.disabled } })}>
                       {u.disabled ? 'Enable the user' : 'Disable the user'}
                     </Menu.Item>
+                    <Menu.Item onClick={() => setHistory(u)}>History</Menu.Item>
                   </ActionMenu>
                 </div>
               ))}
@@ -99,6 +102,7 @@ export function Users() {
           )
         }
       </QueryContent>
+      {history && <HistoryDialog object="user" id={history.id} name={history.name} close={() => setHistory(null)} />}
       <Modal opened={link !== null} onClose={() => setLink(null)} title="One-time sign-in link" size="lg">
         {link && (
           <div className="stack">

@@ -44,6 +44,7 @@ export function useFirstSteps(live = false): FirstStep[] | undefined {
     text: hasDemo ? 'The built-in server “demo” needs no setup.' : 'Try a tool of one of your servers.',
     to: hasDemo ? '/playground?name=demo__add' : '/playground',
     act: 'Open the playground',
+    needs: 'tools:call',
     done: worked || feed.calls.some((c) => c.kind === 'tool' && c.status === 'success'),
   };
   const others: FirstStep[] = [
