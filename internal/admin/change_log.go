@@ -149,7 +149,7 @@ func (a *api) changeOrigin(ctx context.Context) junctor.AdminChange {
 
 // recordOperation answers a request by do. If the operation is one of changeSpecs and the
 // request is no dry run, it is recorded as a change.
-func recordOperation[I, O any](ctx context.Context, a *api, operation string, in *I, do func(context.Context, *I) (*O, error)) (out *O, err error) {
+func (a *api) recordOperation(ctx context.Context, operation string, in any, do untypedOperation) (out any, err error) {
 	spec, changes := changeSpecs()[operation]
 	if !changes || isDryRun(in) || spec.only != nil && !spec.only(in) {
 		return do(ctx, in)
