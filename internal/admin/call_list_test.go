@@ -19,6 +19,8 @@ type twoSources struct {
 	Calls
 	History
 	memory, past []junctor.Call
+	// Calls that the history has after it was read once.
+	late []junctor.Call
 	// Calls of the history that one search reads.
 	stretch int
 	failure error
@@ -51,6 +53,7 @@ func (s *twoSources) Query(_ context.Context, _ junctor.CallAccess, f history.Fi
 	if s.failure != nil {
 		return page, s.failure
 	}
+	defer s.writeLate()
 	before, err := junctor.ParseCallCursor(f.Cursor)
 	for i, c := range behind(s.past, before) {
 		switch {
@@ -67,7 +70,15 @@ func (s *twoSources) Query(_ context.Context, _ junctor.CallAccess, f history.Fi
 	return page, err
 }
 
+func (s *twoSources) writeLate() {
+	s.past, s.late = append(s.past, s.late...), nil
+}
+
 func (s *twoSources) Known(_ context.Context, _ junctor.TenantID, ids []string) (map[string]bool, error) {
+	if s.failure != nil {
+		return nil, s.failure
+	}
+	defer s.writeLate()
 	known := map[string]bool{}
 	for _, c := range s.past {
 		known[c.ID] = slices.Contains(ids, c.ID)
@@ -76,8 +87,8 @@ func (s *twoSources) Known(_ context.Context, _ junctor.TenantID, ids []string) 
 }
 
 // TestOneListOfTwoSources pages through calls that are in memory, in the history or in
-// both, some at another position since the process began again: each is listed once, in
-// order, and those of the history as it has them.
+// both, some at another position since the process began again, some written while the list
+// is read: each is listed once, in order, and those of the history as it has them.
 func TestOneListOfTwoSources(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -85,13 +96,15 @@ func TestOneListOfTwoSources(t *testing.T) {
 		want := []junctor.Call{}
 		for n := range rapid.IntRange(0, 60).Draw(rt, "calls") {
 			c := junctor.Call{ID: fmt.Sprintf("c%02d", n), Tenant: "acme", Status: junctor.StatusSuccess, Start: time.UnixMicro(int64(rapid.IntRange(1, 30).Draw(rt, "start"))).UTC()}
-			switch rapid.SampledFrom([]string{"memory", "past", "both", "moved", "running"}).Draw(rt, "where") {
+			switch rapid.SampledFrom([]string{"memory", "past", "both", "late", "moved", "running"}).Draw(rt, "where") {
 			case "memory":
 				s.memory = append(s.memory, c)
 			case "past":
 				s.past = append(s.past, c)
 			case "both":
 				s.memory, s.past = append(s.memory, c), append(s.past, c)
+			case "late":
+				s.memory, s.late = append(s.memory, c), append(s.late, c)
 			case "moved":
 				s.past = append(s.past, c)
 				moved := c

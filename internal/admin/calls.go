@@ -104,7 +104,13 @@ func (a *api) listCalls(ctx context.Context, in *callQuery) (*callPageResponse[j
 	}
 	f := in.toPageFilter()
 	f.WithoutPayloads = true
-	past, err := a.History.Query(ctx, access, f)
+	// Known before the page is read: a call that is written in between is not known, and if
+	// the page lacks a call that is known, the history has it at another position.
+	var past history.Page
+	known, err := a.History.Known(ctx, p.Tenant, endedCalls(recent))
+	if err == nil {
+		past, err = a.History.Query(ctx, access, f)
+	}
 	if junctor.CodeOf(err) == junctor.CodeUnavailable && in.Cursor == "" && len(recent) > 0 {
 		// The newest calls are most needed when the database is gone. The next page says so.
 		list.limitTo(recent[len(recent)-1].Position())
@@ -114,15 +120,20 @@ func (a *api) listCalls(ctx context.Context, in *callQuery) (*callPageResponse[j
 	if err != nil {
 		return nil, err
 	}
-	if err := list.addPast(&past); err != nil {
+	if err := list.addPast(&past, known); err != nil {
 		return nil, err
 	}
-	known, err := a.History.Known(ctx, p.Tenant, list.onlyInMemory(&past))
-	if err != nil {
-		return nil, err
-	}
-	list.calls = slices.DeleteFunc(list.calls, func(c junctor.Call) bool { return known[c.ID] })
 	return list.page(), nil
+}
+
+// endedCalls returns the ids of those calls that have ended.
+func endedCalls(calls []junctor.Call) (ids []string) {
+	for i := range calls {
+		if calls[i].Status != junctor.StatusRunning {
+			ids = append(ids, calls[i].ID)
+		}
+	}
+	return ids
 }
 
 // callList is a page of calls from two sources that is being joined.
@@ -146,8 +157,9 @@ func (l *callList) limitTo(position junctor.CallPosition) bool {
 
 // addPast adds a page of the history. Its copy of a call wins over the one in memory,
 // because the position of a call that an earlier process recorded is known only there;
-// the client is known only in memory.
-func (l *callList) addPast(past *history.Page) error {
+// the client is known only in memory. Calls in memory that the history had before its page
+// was read, known, are left out if the page lacks them.
+func (l *callList) addPast(past *history.Page, known map[string]bool) error {
 	next, err := junctor.ParseCallCursor(past.Next)
 	if err != nil {
 		return err
@@ -167,7 +179,7 @@ func (l *callList) addPast(past *history.Page) error {
 		joined = append(joined, c)
 	}
 	for i := range l.calls {
-		if !isPast[l.calls[i].ID] {
+		if id := l.calls[i].ID; !isPast[id] && !known[id] {
 			joined = append(joined, l.calls[i])
 		}
 	}
@@ -177,21 +189,6 @@ func (l *callList) addPast(past *history.Page) error {
 	}
 	l.calls = joined
 	return nil
-}
-
-// onlyInMemory returns the ids of calls that have ended and that the page of the history
-// lacks. If the history has them nevertheless, it has them at another position.
-func (l *callList) onlyInMemory(past *history.Page) (ids []string) {
-	isPast := make(map[string]bool, len(past.Calls))
-	for i := range past.Calls {
-		isPast[past.Calls[i].ID] = true
-	}
-	for i := range l.calls {
-		if c := &l.calls[i]; c.Status != junctor.StatusRunning && !isPast[c.ID] {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
 }
 
 // page returns the page that was joined.

@@ -50,20 +50,26 @@ func RecordIfChanged(ctx context.Context, log ChangeLog, c *junctor.AdminChange,
 // recordChange is RecordChange. With always, a change that succeeds is recorded even if the
 // object is as before: a password, for example, is not shown.
 func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error, always bool) error {
-	value := func(ctx context.Context) json.RawMessage {
+	value := func(ctx context.Context) (_ json.RawMessage, exists bool) {
 		if read == nil {
-			return nil
+			return nil, false
 		}
 		object, err := read(ctx)
 		if err != nil {
-			return nil // it does not exist, or the caller may not see it
+			return nil, false // it does not exist, or the caller may not see it
 		}
-		return MaskValue(object)
+		return MaskValue(object), true
 	}
-	c.Before = value(ctx)
+	var exists bool
+	c.Before, exists = value(ctx)
+	id := c.ObjectID
+	if !exists {
+		c.ObjectID = "" // it can be anything, such as a key in the wrong place, until do accepts it
+	}
 	if err := log.Begin(ctx, c); err != nil {
 		return err
 	}
+	c.ObjectID = id
 	kept := context.WithoutCancel(ctx) // a client that is gone does not undo the change
 	c.Status = junctor.ChangeFailed
 	returned := false
@@ -74,7 +80,7 @@ func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, re
 	}()
 	err := do(ctx)
 	returned = true
-	c.After = value(kept)
+	c.After, _ = value(kept)
 	switch {
 	case (err != nil || !always) && bytes.Equal(c.Before, c.After):
 		log.Drop(kept, c)

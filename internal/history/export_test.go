@@ -10,11 +10,11 @@ func (h *History) BoundSteps(rows int, search, patience time.Duration) {
 
 // HoldSearches takes the turns of all searches until release is called.
 func (h *History) HoldSearches() (release func()) {
-	for range maxSearches {
+	for range cap(h.searchSlots) {
 		h.searchSlots <- struct{}{}
 	}
 	return func() {
-		for range maxSearches {
+		for range cap(h.searchSlots) {
 			<-h.searchSlots
 		}
 	}

@@ -31,6 +31,11 @@ type Dialect interface {
 	// UseIndex returns the suffix of a table's name in a FROM that makes the database
 	// read the table by an index; "" if it chooses well by itself.
 	UseIndex(name string) string
+	// IgnoreCase returns an expression for the left side of a LIKE with a pattern in lower
+	// case, so that the upper and lower case of ASCII letters are the same.
+	IgnoreCase(column string) string
+	// Searches returns how many searches that read many rows may run at the same time.
+	Searches() int
 }
 
 // SecretPathSource knows which arguments and results of a tool are secret according to its
@@ -148,7 +153,7 @@ func New(o Options) (*History, error) {
 		options: o, queue: make(chan *queuedCall, o.QueueSize),
 		firstQueued: make(chan struct{}, 1), batchQueued: make(chan struct{}, 1),
 		flushRequests: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
-		searchSlots: make(chan struct{}, maxSearches), limits: defaultScanLimits(),
+		searchSlots: make(chan struct{}, o.Dialect.Searches()), limits: defaultScanLimits(),
 		entryPool: sync.Pool{New: func() any { return new(queuedCall) }},
 	}
 	if o.MaxPayload > 0 {

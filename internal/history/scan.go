@@ -381,7 +381,7 @@ func (s *scan) setCondition(f *Filter) {
 		}
 	}
 	if f.Text != "" {
-		cond, values := textCondition(s.text.pattern, reads, readArgs)
+		cond, values := s.textCondition(reads, readArgs)
 		and(cond, values...)
 	}
 	if len(s.covers) == 0 {
@@ -395,13 +395,16 @@ func (s *scan) setCondition(f *Filter) {
 	}
 }
 
-// textCondition returns the condition that a pattern occurs in a call: in what everyone
+// textCondition returns the condition that the text occurs in a call: in what everyone
 // reads who sees the call, or in what reads allows only some.
-func textCondition(pattern, reads string, readArgs []any) (cond string, args []any) {
-	const like = ` LIKE ? ESCAPE '!'`
-	cond = `LOWER(agent)` + like + ` OR LOWER(subject)` + like + ` OR LOWER(server)` + like +
-		` OR (kind IN (?, ?) OR ` + reads + `) AND LOWER(server || '__' || name)` + like +
-		` OR ` + reads + ` AND (LOWER(params)` + like + ` OR LOWER(result)` + like + ` OR LOWER(reason)` + like + `)`
+func (s *scan) textCondition(reads string, readArgs []any) (cond string, args []any) {
+	pattern := s.text.pattern
+	like := func(column string) string {
+		return s.history.options.Dialect.IgnoreCase(column) + ` LIKE ? ESCAPE '!'`
+	}
+	cond = like(`agent`) + ` OR ` + like(`subject`) + ` OR ` + like(`server`) +
+		` OR (kind IN (?, ?) OR ` + reads + `) AND ` + like(`(server || '__' || name)`) +
+		` OR ` + reads + ` AND (` + like(`params`) + ` OR ` + like(`result`) + ` OR ` + like(`reason`) + `)`
 	args = []any{pattern, pattern, pattern, string(junctor.KindTool), string(junctor.KindPrompt)}
 	args = append(append(args, readArgs...), pattern)
 	args = append(append(args, readArgs...), pattern, pattern, pattern)

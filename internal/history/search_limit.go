@@ -7,14 +7,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const (
-	// maxSearches is how many searches read many calls at the same time. The pool has at
-	// least two connections more, so a read that takes a moment never waits for them.
-	maxSearches = 2
-	// searchPatience is how long a search waits for its turn: longer than a dozen others
-	// take.
-	searchPatience = 10 * time.Second
-)
+// searchPatience is how long a search waits for its turn: longer than a dozen others take.
+const searchPatience = 10 * time.Second
 
 // awaitSearch waits until it is the turn of a search, in the order in which they came. The
 // caller has to call release. The error is CodeLimited if it takes longer than patience; 0

@@ -114,6 +114,17 @@ func (o *recording) recordReplica(db store.Database, name string) error {
 		})
 	}
 	writers.Wait()
+	// On a machine with much other work, one attempt may wait for longer than it may take for
+	// the rows that the other replicas lock. Then the next one stores the sums.
+	for attempt := 1; ; attempt++ {
+		err := recorder.Flush(context.Background())
+		if err == nil {
+			break
+		}
+		if attempt == 5 {
+			return fmt.Errorf("store the sums of %s: %w", name, err)
+		}
+	}
 	recorder.Close(context.Background())
 	select {
 	case err := <-failed:

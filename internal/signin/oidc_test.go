@@ -106,7 +106,7 @@ func TestProviderRefused(t *testing.T) {
 			t.Errorf("%s: %d %s, %v", name, r.status, r.body, b.cookies)
 		}
 	}
-	if users := i.Do(t, "GET", "/api/v1/users", "").Body; users != "{\"items\":[]}\n" {
+	if users := i.Do(t, "GET", "/api/v1/users", "").Body; users != "{\"items\":[],\"total\":0}\n" {
 		t.Errorf("made a user: %s", users)
 	}
 	p.set(func(p *idp) { p.person, p.bend, p.sign, p.query = ann(), nil, nil, nil })

@@ -122,7 +122,7 @@ func TestPassword(t *testing.T) {
 	if r := b.do("GET", "/api/v1/users", nil); strings.Count(r.body, `"id"`) != 1 {
 		t.Errorf("users: %s", r.body)
 	}
-	if r := b.do("GET", "/api/v1/tools", nil); r.body != "{\"items\":[]}\n" {
+	if r := b.do("GET", "/api/v1/tools", nil); r.body != "{\"items\":[],\"total\":0}\n" {
 		t.Errorf("tools: %s", r.body)
 	}
 	nowhere(t, i, map[string]string{"a password": password, "another": "another password", "a cookie": b.cookies[session].Value, "a key": key})

@@ -67,6 +67,9 @@ func (calm) Writers() int           { return 1 }
 func (calm) Tell() string           { return "" }
 func (calm) Now() string            { return "0" }
 func (calm) UseIndex(string) string { return "" }
+func (calm) Searches() int          { return 1 }
+
+func (calm) IgnoreCase(column string) string { return column }
 
 func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 	t.Helper()

@@ -56,6 +56,11 @@ type Dialect interface {
 	// UseIndex returns the suffix of a table's name in a FROM that makes the database read
 	// the table by an index; "" if it chooses well by itself.
 	UseIndex(name string) string
+	// IgnoreCase returns an expression for the left side of a LIKE with a pattern in lower
+	// case, so that the upper and lower case of ASCII letters are the same.
+	IgnoreCase(column string) string
+	// Searches returns how many searches that read many rows may run at the same time.
+	Searches() int
 	// Notify returns a statement that notifies other processes of new jobs when its
 	// transaction is committed; "" if there are no other processes.
 	Notify() string

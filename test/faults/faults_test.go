@@ -88,6 +88,7 @@ func (s *site) get(path string) (status int, body string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	req.Header.Set("Authorization", "Bearer "+program.AdminKey)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatalf("%s: %v", path, err)

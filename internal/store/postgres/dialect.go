@@ -84,6 +84,13 @@ func (dialect) Among(rows string) string { return "ctid = ANY (ARRAY(" + rows + 
 // UseIndex implements store.Dialect: the planner knows which index has the fewest rows.
 func (dialect) UseIndex(string) string { return "" }
 
+// IgnoreCase implements store.Dialect.
+func (dialect) IgnoreCase(column string) string { return "LOWER(" + column + ")" }
+
+// Searches implements store.Dialect. The pool of the history has at least two connections
+// more, so a read that takes a moment never waits for searches.
+func (dialect) Searches() int { return 2 }
+
 // Notify implements store.Dialect; Listen receives it.
 func (dialect) Notify() string { return "SELECT pg_notify('" + jobsChannel + "', '')" }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"io/fs"
+	"runtime"
 
 	junctor "github.com/junctor-mcp/junctor"
 
@@ -78,6 +79,14 @@ func (dialect) Among(rows string) string { return "rowid IN (" + rows + ")" }
 // UseIndex implements store.Dialect. Without statistics, SQLite prefers any index that has
 // the order to one that has few rows.
 func (dialect) UseIndex(name string) string { return " INDEXED BY " + name }
+
+// IgnoreCase implements store.Dialect: LIKE ignores the case of ASCII letters, and LOWER
+// would copy every text.
+func (dialect) IgnoreCase(column string) string { return column }
+
+// Searches implements store.Dialect. A search keeps a processor of this process busy; one
+// is left for other requests.
+func (dialect) Searches() int { return min(2, max(1, runtime.GOMAXPROCS(0)-1)) }
 
 // Notify implements store.Dialect: processes that share the file poll it.
 func (dialect) Notify() string { return "" }
