@@ -23,6 +23,8 @@ type api struct {
 	mux    *http.ServeMux
 	huma   huma.API
 	routes []string // "METHOD /path" of each
+	// changes holds changeSpecs, which would cost each request a new map.
+	changes map[string]changeSpec
 
 	// gzips holds writers for compress: each has tables of several hundred kilobytes.
 	gzips sync.Pool
@@ -60,7 +62,7 @@ type empty struct{}
 // newAPI registers all routes. A new file of routes has to be added here, and its
 // operations to requiredScopes.
 func newAPI(o Options) *api {
-	a := &api{Options: o, mux: http.NewServeMux(), gallery: sync.OnceValues(pack.Gallery)}
+	a := &api{Options: o, mux: http.NewServeMux(), changes: changeSpecs(), gallery: sync.OnceValues(pack.Gallery)}
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	describeTypes(registry)
 	a.huma = humago.NewWithPrefix(a.mux, Prefix, huma.Config{
