@@ -13,6 +13,7 @@
 //
 //   - admin.go: the interfaces that most routes use, Options, and the outermost handler
 //   - routes.go: how an operation is registered and how its errors leave
+//   - operation.go, operation_serve.go: how an operation is documented and served
 //   - scope.go: the scope that each operation requires; the only place that decides it
 //   - list.go: how lists page, sort and search
 //   - answers.go: ETag, 304 and compression

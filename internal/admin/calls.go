@@ -16,8 +16,8 @@ import (
 const MaxPage = 1000
 
 // CallsOf selects calls by caller and target. Every route that reads calls takes it. Its
-// name is exported because huma finds parameters of embedded structs in exported ones
-// only.
+// name is exported because registerOperation finds parameters of embedded structs in
+// exported ones only.
 type CallsOf struct {
 	Tool       string             `query:"tool" doc:"Only calls of this tool, by its exposed name or its name at the server."`
 	Server     string             `query:"server" doc:"Only calls of this server."`

@@ -155,8 +155,8 @@ func (a *api) changeOrigin(ctx context.Context) junctor.AdminChange {
 
 // recordOperation answers a request by do. If the operation is one of changeSpecs and the
 // request is no dry run, it is recorded as a change.
-func recordOperation[I, O any](ctx context.Context, a *api, operation string, in *I, do func(context.Context, *I) (*O, error)) (out *O, err error) {
-	spec, changes := changeSpecs()[operation]
+func (a *api) recordOperation(ctx context.Context, operation string, in any, do untypedOperation) (out any, err error) {
+	spec, changes := a.changes[operation]
 	if !changes || isDryRun(in) || spec.only != nil && !spec.only(in) {
 		return do(ctx, in)
 	}
@@ -200,7 +200,7 @@ func recordOperation[I, O any](ctx context.Context, a *api, operation string, in
 
 // recordObject records a change that is a step of an operation, such as one server of a pack.
 func (a *api) recordObject(ctx context.Context, action, object, id string, do func(context.Context) error) error {
-	read := changeSpecs()[action].read
+	read := a.changes[action].read
 	return RecordChange(ctx, a.Changes, NewChange(ctx, action, object, id), func(ctx context.Context) (any, error) { return read(ctx, a, id) }, do)
 }
 

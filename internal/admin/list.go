@@ -15,8 +15,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// ListQuery is embedded in the query of every list. Its name is exported because huma
-// finds parameters of embedded structs in exported ones only.
+// ListQuery is embedded in the query of every list. Its name is exported because
+// registerOperation finds parameters of embedded structs in exported ones only.
 type ListQuery struct {
 	Limit  int    `query:"limit" minimum:"0" maximum:"1000" default:"100" doc:"Maximum number of items. With 0, the response has only the total."`
 	Cursor string `query:"cursor" maxLength:"4000" doc:"The value of next from the previous page, with the same sort."`
@@ -89,21 +89,26 @@ func decodeListCursor(text, sort string) (listCursor, error) {
 	return c, nil
 }
 
-// defaultSort returns the sort of a query that names none.
-func (s *listShape[T]) defaultSort() string {
-	if s.newest {
-		return "-" + s.orders[0].name
-	}
-	return s.orders[0].name
-}
-
 // sorts lists the values of the parameter sort, the default first.
 func (s *listShape[T]) sorts() []string {
-	all := []string{s.defaultSort()}
-	for _, o := range s.orders {
-		for _, name := range []string{o.name, "-" + o.name} {
-			if name != all[0] {
-				all = append(all, name)
+	names := make([]string, len(s.orders))
+	for i := range s.orders {
+		names[i] = s.orders[i].name
+	}
+	return sortValues(names, s.newest)
+}
+
+// sortValues lists the values of the parameter sort for these fields, the default first.
+func sortValues(names []string, newest bool) []string {
+	first := names[0]
+	if newest {
+		first = "-" + first
+	}
+	all := []string{first}
+	for _, name := range names {
+		for _, value := range []string{name, "-" + name} {
+			if value != first {
+				all = append(all, value)
 			}
 		}
 	}
@@ -111,60 +116,87 @@ func (s *listShape[T]) sorts() []string {
 }
 
 // pageOf returns the page of a list that a query names, and the number of items on all
-// pages. It changes items.
+// pages. It changes items. The compiler writes it once for each type of items, so the rest is
+// in listSort.
 func (s *listShape[T]) pageOf(items []T, q *ListQuery) (*pageResponse[T], error) {
-	sort := cmp.Or(q.Sort, s.defaultSort())
-	name, descending := strings.CutPrefix(sort, "-")
-	at := slices.IndexFunc(s.orders, func(o listOrder[T]) bool { return o.name == name })
-	if at < 0 {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "this list cannot be sorted by %q; use one of %s", q.Sort, strings.Join(s.sorts(), ", "))
+	sort, err := newListSort(s.sorts(), q)
+	if err != nil {
+		return nil, err
 	}
-	var after listCursor
-	if q.Cursor != "" {
-		var err error
-		if after, err = decodeListCursor(q.Cursor, sort); err != nil {
-			return nil, err
-		}
-	}
-	words := strings.Fields(strings.ToLower(q.Search))
-	type place struct {
-		key, id string
-		item    int
-	}
+	order := slices.IndexFunc(s.orders, func(o listOrder[T]) bool { return o.name == sort.field })
 	places := make([]place, 0, len(items))
 	for i := range items {
-		if containsWords(s.text(&items[i]), words) {
-			places = append(places, place{s.orders[at].key(&items[i]), s.id(&items[i]), i})
+		if containsWords(s.text(&items[i]), sort.words) {
+			places = append(places, place{s.orders[order].key(&items[i]), s.id(&items[i]), i})
 		}
 	}
-	compare := func(a, b place) int {
-		order := cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
-		if descending {
-			return -order
-		}
-		return order
+	out, total := newPage[T](nil, ""), len(places)
+	places, out.Body.Next = sort.page(places)
+	out.Body.Total = &total
+	for _, p := range places {
+		out.Body.Items = append(out.Body.Items, items[p.item])
 	}
-	slices.SortFunc(places, compare)
-	total := len(places)
+	return out, nil
+}
+
+// place says where an item stands in a list.
+type place struct {
+	key, id string
+	item    int // index of the item
+}
+
+// listSort is what a query says about a list in memory.
+type listSort struct {
+	sort, field string
+	descending  bool
+	words       []string
+	after       *place // the last item of the page before; nil for the first page
+	limit       int
+}
+
+// newListSort reads a query of a list that can be sorted in these ways.
+func newListSort(sorts []string, q *ListQuery) (*listSort, error) {
+	s := &listSort{sort: cmp.Or(q.Sort, sorts[0]), words: strings.Fields(strings.ToLower(q.Search)), limit: q.Limit}
+	if !slices.Contains(sorts, s.sort) {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "this list cannot be sorted by %q; use one of %s", q.Sort, strings.Join(sorts, ", "))
+	}
+	s.field, s.descending = strings.CutPrefix(s.sort, "-")
 	if q.Cursor != "" {
-		from, found := slices.BinarySearchFunc(places, place{after.Key, after.ID, 0}, compare)
+		after, err := decodeListCursor(q.Cursor, s.sort)
+		if err != nil {
+			return nil, err
+		}
+		s.after = &place{key: after.Key, id: after.ID}
+	}
+	return s, nil
+}
+
+// compare orders two items.
+func (s *listSort) compare(a, b place) int {
+	order := cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
+	if s.descending {
+		return -order
+	}
+	return order
+}
+
+// page sorts the items and returns those of the page, and the cursor of the next page.
+func (s *listSort) page(places []place) (_ []place, next string) {
+	slices.SortFunc(places, s.compare)
+	if s.after != nil {
+		from, found := slices.BinarySearchFunc(places, *s.after, s.compare)
 		if found {
 			from++
 		}
 		places = places[from:]
 	}
-	out := newPage[T](nil, "")
-	out.Body.Total = &total
-	if n := q.Limit; len(places) > n {
+	if n := s.limit; len(places) > n {
 		places = places[:n]
 		if n > 0 {
-			out.Body.Next = listCursor{sort, places[n-1].key, places[n-1].id}.encode()
+			next = listCursor{s.sort, places[n-1].key, places[n-1].id}.encode()
 		}
 	}
-	for _, p := range places {
-		out.Body.Items = append(out.Body.Items, items[p.item])
-	}
-	return out, nil
+	return places, next
 }
 
 // containsWords reports whether every word occurs in one of the texts. The words are in

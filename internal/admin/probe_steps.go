@@ -56,6 +56,11 @@ func (a *api) registerFollowRoutes(tags []string) {
 // its result or error. If do fails before the first step, the answer is a plain problem
 // with its status.
 func streamSteps[T any](ctx context.Context, a *api, do func(context.Context) (T, error)) *huma.StreamResponse {
+	return a.streamUntypedSteps(ctx, func(ctx context.Context) (any, error) { return do(ctx) })
+}
+
+// streamUntypedSteps is streamSteps without the type of the result.
+func (a *api) streamUntypedSteps(ctx context.Context, do func(context.Context) (any, error)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
 		out, begun := newEventStream(w), time.Now()

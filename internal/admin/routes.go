@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type api struct {
 	mux    *http.ServeMux
 	huma   huma.API
 	routes []string // "METHOD /path" of each
+	// changes holds changeSpecs, which would cost each request a new map.
+	changes map[string]changeSpec
 
 	// gzips holds writers for compress: each has tables of several hundred kilobytes.
 	gzips sync.Pool
@@ -59,7 +62,7 @@ type empty struct{}
 // newAPI registers all routes. A new file of routes has to be added here, and its
 // operations to requiredScopes.
 func newAPI(o Options) *api {
-	a := &api{Options: o, mux: http.NewServeMux(), gallery: sync.OnceValues(pack.Gallery)}
+	a := &api{Options: o, mux: http.NewServeMux(), changes: changeSpecs(), gallery: sync.OnceValues(pack.Gallery)}
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	describeTypes(registry)
 	a.huma = humago.NewWithPrefix(a.mux, Prefix, huma.Config{
@@ -146,10 +149,20 @@ func unmarshalStrictly(data []byte, v any) error {
 	return strict.Unmarshal(data, v, strict.RejectUnknownMembers(true))
 }
 
-// registerRoute registers one operation. It documents the scope that requiredScopes names
+// registerRoute registers one operation. The compiler writes it once for each pair of
+// types, so it does nothing but forget them.
+func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O, error)) {
+	a.registerUntyped(op, reflect.TypeFor[I](), reflect.TypeFor[O](), func(ctx context.Context, in any) (any, error) { return do(ctx, in.(*I)) }) //nolint:forcetypeassert // registerOperation makes it
+}
+
+// untypedOperation performs an operation. in points to a request, and the result is a
+// pointer to an answer.
+type untypedOperation func(ctx context.Context, in any) (any, error)
+
+// registerUntyped registers one operation. It documents the scope that requiredScopes names
 // for the operation, refuses If-Match where the operation compares no versions, and turns
 // errors into problems.
-func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O, error)) {
+func (a *api) registerUntyped(op huma.Operation, request, answer reflect.Type, do untypedOperation) {
 	var needs []string
 	switch scope := requiredScopes()[op.OperationID]; scope {
 	case scopeAnyone:
@@ -169,20 +182,19 @@ func registerRoute[I, O any](a *api, op huma.Operation, do func(context.Context,
 	if op.Security == nil {
 		op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}
 	}
-	if _, streams := any((*O)(nil)).(*huma.StreamResponse); op.Method == http.MethodGet && !streams {
+	if op.Method == http.MethodGet && answer != reflect.TypeFor[huma.StreamResponse]() {
 		op.Middlewares = append(op.Middlewares, a.finishAnswer)
 	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
 	changed := changedList(op.Method, op.OperationID, op.Path)
-	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		var out *O
-		_, compares := any(in).(interface{ wantedVersion() (time.Time, error) })
+	compares := reflect.PointerTo(request).Implements(reflect.TypeFor[interface{ wantedVersion() (time.Time, error) }]())
+	registerOperation(a.huma, op, request, answer, func(ctx context.Context, in any) (out any, problem *Problem) {
 		err := error(nil)
 		if !compares && op.Method != http.MethodGet {
 			err = refuseIfMatch(requestOf(ctx))
 		}
 		if err == nil {
-			out, err = recordOperation(ctx, a, op.OperationID, in, do)
+			out, err = a.recordOperation(ctx, op.OperationID, in, do)
 		}
 		if err != nil {
 			p := a.toProblem(ctx, err)

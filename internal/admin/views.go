@@ -51,20 +51,18 @@ type viewInput struct {
 		Isolation junctor.ViewIsolation `json:"isolation,omitempty" enum:"origin,opaque" doc:"Isolation of the App view. Use opaque if the browser cannot resolve the App view's own host name."`
 		Fresh     bool                  `json:"fresh,omitempty" doc:"Read the page from its server again, bypassing the cache."`
 	}
-	console string
 }
 
-// Resolve implements huma.Resolver. It records the origin of the console page that asks:
-// only that page may show the App view.
-func (in *viewInput) Resolve(ctx huma.Context) []error {
-	if in.console = ctx.Header("Origin"); in.console != "" {
-		return nil
+// consoleOrigin returns the origin of the console page that makes a request. Only that page
+// may show the App view that the request opens.
+func consoleOrigin(r *http.Request) string {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		return origin
 	}
-	in.console = "http://" + ctx.Host()
-	if ctx.TLS() != nil {
-		in.console = "https://" + ctx.Host()
+	if r.TLS != nil {
+		return "https://" + r.Host
 	}
-	return nil
+	return "http://" + r.Host
 }
 
 // viewID is the path of one App view.
@@ -153,7 +151,7 @@ func (a *api) registerViewRoutes() {
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *viewInput) (*viewResponse, error) {
 		view, err := a.Views.OpenView(ctx, callerOf(ctx), junctor.OpenView{
-			Tool: in.Body.Tool, Server: in.Body.Server, Resource: in.Body.Resource, Agent: in.Body.Agent, Call: in.Body.Call, Isolation: in.Body.Isolation, Fresh: in.Body.Fresh, Console: in.console,
+			Tool: in.Body.Tool, Server: in.Body.Server, Resource: in.Body.Resource, Agent: in.Body.Agent, Call: in.Body.Call, Isolation: in.Body.Isolation, Fresh: in.Body.Fresh, Console: consoleOrigin(requestOf(ctx)),
 		})
 		return &viewResponse{view}, err
 	})
