@@ -1,1 +1,0 @@
-import{I as e,L as t,N as n}from"./states-CplYtjCW.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(e=!0)=>t({queryKey:[`models`],queryFn:({signal:e})=>n(`/models`,e),select:e=>e.items,enabled:e}),a=t=>e(`POST`,`/models`,t),o=t=>e(`DELETE`,r(t)),s=t=>e(`POST`,`${r(t)}/test`);export{i,o as n,s as r,a as t};
