@@ -50,6 +50,9 @@ func TestPages(t *testing.T) {
 			ids = append(ids, add(r, q, j)...)
 			r.clock.Add(time.Second)
 		}
+		if err := r.open().EnsureTenant(r.Context(), "acme", "Acme"); err != nil {
+			r.Fatal(err)
+		}
 		another := job("", "lane")
 		another.Tenant, another.Trigger = "acme", "Low Stock"
 		add(r, q, another)
