@@ -123,12 +123,17 @@ func readingCommands() []string {
 func classifiedCommands() (commands []*cobra.Command) {
 	root := (&cli{}).newRootCommand()
 	walkCommands(root, func(cmd *cobra.Command) {
-		if cmd.Hidden || cmd.HasSubCommands() && !slices.Contains([]string{"junctor", "login", "backup", "help"}, cmd.Name()) {
+		if isHidden(cmd) || cmd.HasSubCommands() && !slices.Contains([]string{"junctor", "login", "backup", "help"}, cmd.Name()) {
 			return
 		}
 		commands = append(commands, cmd)
 	})
 	return commands
+}
+
+// isHidden reports whether a command is no part of the help, or below such a command.
+func isHidden(cmd *cobra.Command) bool {
+	return cmd != nil && (cmd.Hidden || isHidden(cmd.Parent()))
 }
 
 // wordsOf returns the words of a command after junctor.
