@@ -8,10 +8,10 @@ import (
 // ChangeEntry is how an administrative change came in.
 type ChangeEntry string
 
-// The entries of administrative changes.
+// The entries of administrative changes. Those of requests are told by the credential.
 const (
-	ChangeByAPI      ChangeEntry = "api"           // a request to the admin API
-	ChangeByCLI      ChangeEntry = "cli"           // a command; it says so itself, unless it came through the operator's socket
+	ChangeByAPI      ChangeEntry = "api"           // a request to the admin API with a key or a token, also of a command with JUNCTOR_KEY
+	ChangeByCLI      ChangeEntry = "cli"           // a command of the operator, through the socket in the data directory
 	ChangeByConsole  ChangeEntry = "console"       // a browser that is signed in
 	ChangeBySettings ChangeEntry = "settings-file" // the settings file, at a start or a reload
 	ChangeByStart    ChangeEntry = "start"         // the start of the instance
@@ -42,7 +42,7 @@ type AdminChange struct {
 	Tenant     TenantID        `json:"-"`
 	At         time.Time       `json:"at"`
 	Status     ChangeStatus    `json:"status" enum:"running,done,failed,interrupted" doc:"running: the change has begun. failed: a part of it was made. interrupted: Junctor was stopped meanwhile, and the change may have been made."`
-	EntryPoint ChangeEntry     `json:"entry_point" enum:"api,cli,console,settings-file,start" doc:"How the change came in."`
+	EntryPoint ChangeEntry     `json:"entry_point" enum:"api,cli,console,settings-file,start" doc:"How the change came in. cli is the socket in the data directory, which only the operator can use; api is a key or token, also that of a command with JUNCTOR_KEY; console is a browser's login."`
 	Address    string          `json:"address,omitempty" doc:"Network address of the caller, or the position in the settings file. Absent for the socket of the instance."`
 	Issuer     string          `json:"issuer" doc:"Kind of the actor: user, agent, key, local or an identity provider."`
 	Subject    string          `json:"subject" doc:"ID of the actor."`

@@ -110,9 +110,6 @@ func MaskValue(object any) json.RawMessage {
 	return history.RedactJSON(bytes.TrimSpace(b.Bytes()), maxChangeValue)
 }
 
-// ClientName is the header User-Agent of the command line.
-const ClientName = "junctor-cli"
-
 // changeOriginKey is the context key of a change's origin.
 type changeOriginKey struct{}
 
@@ -134,14 +131,15 @@ func ChangeOrigin(p *junctor.Principal, entry junctor.ChangeEntry) junctor.Admin
 	return junctor.AdminChange{Tenant: p.Tenant, EntryPoint: entry, Issuer: p.Issuer, Subject: p.Subject, Actor: p.Name, User: p.User, Client: p.Client}
 }
 
-// changeOrigin returns the origin of the changes of a request.
+// changeOrigin returns the origin of the changes of a request. How it came in is told by the
+// credential alone: nothing that the client says about itself counts.
 func (a *api) changeOrigin(ctx context.Context) junctor.AdminChange {
 	p, r := callerOf(ctx), requestOf(ctx)
 	entry := junctor.ChangeByAPI
 	switch {
 	case p.Login != "":
 		entry = junctor.ChangeByConsole
-	case p.Issuer == junctor.IssuerLocal, strings.HasPrefix(r.Header.Get("User-Agent"), ClientName):
+	case p.Issuer == junctor.IssuerLocal:
 		entry = junctor.ChangeByCLI
 	}
 	c := ChangeOrigin(p, entry)
@@ -164,15 +162,18 @@ func (a *api) recordOperation(ctx context.Context, operation string, in any, do 
 	if spec.steps {
 		return do(ctx, in)
 	}
+	if spec.readFor != nil {
+		spec.read = spec.readFor(in)
+	}
 	c := NewChange(ctx, operation, spec.object, spec.objectID(ctx, in))
 	begun := c.ObjectID != "" || spec.created == ""
 	read := func(ctx context.Context) (any, error) {
 		switch {
-		case spec.requested:
+		case spec.requested != nil:
 			if out == nil {
 				return nil, nil
 			}
-			return bodyOf(in), nil
+			return spec.requested(in), nil
 		case !begun && c.ObjectID == "":
 			return nil, nil
 		}
@@ -182,7 +183,7 @@ func (a *api) recordOperation(ctx context.Context, operation string, in any, do 
 		}
 		return object, err
 	}
-	if spec.read == nil && !spec.requested {
+	if spec.read == nil && spec.requested == nil {
 		read = nil
 	}
 	err = RecordChange(ctx, a.Changes, c, read, func(ctx context.Context) error {
@@ -271,8 +272,11 @@ type changeSpec struct {
 	alias string
 	// read reads the object as the API shows it; nil if it has no value.
 	read objectReader
-	// requested says that the value after the change is the request: it has no secret.
-	requested bool
+	// readFor returns read for a request, if the request tells which object it is.
+	readFor func(in any) objectReader
+	// requested returns the value after the change from the request, where that is all that the
+	// change has and no secret is in it; nil if the value is read.
+	requested func(in any) any
 	// only reports whether a request changes something; nil if each does.
 	only func(in any) bool
 	// steps says that the operation changes several objects, each of which has its own record.

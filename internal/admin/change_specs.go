@@ -128,7 +128,7 @@ func changeSpecs() map[string]changeSpec {
 		"approve-suggestions": {object: "server", path: id, read: server},
 		"reject-suggestions":  {object: "server", path: id, read: suggestions},
 
-		"finish-server-login":  {object: "server-login", path: id, read: login},
+		"finish-server-login":  {object: "server-login", path: id, readFor: readFinishedLogin},
 		"delete-server-login":  {object: "server-login", path: id, read: login},
 		"put-my-credential":    {object: "credential", path: id, read: credential},
 		"delete-my-credential": {object: "credential", path: id, read: credential},
@@ -172,7 +172,7 @@ func changeSpecs() map[string]changeSpec {
 		"put-schedule":       {object: "schedule", path: name, read: schedule},
 		"delete-schedule":    {object: "schedule", path: name, read: schedule},
 		"replay-event":       {object: "event", path: id},
-		"change-deliveries":  {object: "deliveries", requested: true},
+		"change-deliveries":  {object: "deliveries", requested: bodyOf},
 		"stop-endpoint":      {object: "endpoint", named: "endpoint"},
 		"start-endpoint":     {object: "endpoint", named: "endpoint"},
 		"put-agent-token":    {object: "agent-endpoint", path: []string{"agent"}, read: endpoints},
@@ -182,7 +182,7 @@ func changeSpecs() map[string]changeSpec {
 		"create-room": {object: "room", created: "id", read: room},
 		"patch-room":  {object: "room", path: id, read: room},
 		"delete-room": {object: "room", path: id, read: room},
-		"run-room":    {object: "approval", path: id, only: decides},
+		"run-room":    {object: "approval", path: id, only: decides, requested: decisionsOf},
 
 		"put-secret":    {object: "secret", path: []string{"owner", "name"}, read: secret},
 		"delete-secret": {object: "secret", path: []string{"owner", "name"}, read: secret},
@@ -194,11 +194,44 @@ func changeSpecs() map[string]changeSpec {
 	}
 }
 
+// readFinishedLogin returns the reader of the login that a request finishes.
+func readFinishedLogin(in any) objectReader {
+	return func(ctx context.Context, a *api, id string) (any, error) {
+		request, _ := in.(*finishLogin)
+		if request == nil {
+			return nil, errNoSuchObject
+		}
+		_, shared, err := a.ServerLogins.StartedLogin(callerOf(ctx), request.Body.Login)
+		if err != nil {
+			return nil, err
+		}
+		return a.ServerLogins.ServerLogin(ctx, callerOf(ctx), id, shared)
+	}
+}
+
+// decision is what a user decided on a waiting call, as the record of a change has it.
+type decision struct {
+	ID       string `json:"id"` // of the interrupt
+	Allow    bool   `json:"allow"`
+	Remember bool   `json:"remember,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+}
+
 // decides reports whether a run of a room decides on waiting calls.
-func decides(in any) bool {
+func decides(in any) bool { return decisionsOf(in) != nil }
+
+// decisionsOf returns the decisions in a request to run a room; nil if it has none.
+func decisionsOf(in any) any {
 	body, _ := bodyOf(in).(json.RawMessage)
 	input, err := agui.ReadInput(body)
-	return err == nil && len(input.Resume) > 0
+	if err != nil || len(input.Resume) == 0 {
+		return nil
+	}
+	list := make([]decision, len(input.Resume))
+	for i, one := range input.Resume {
+		list[i] = decision{one.InterruptID, one.Allow, one.Remember, one.Reason}
+	}
+	return list
 }
 
 // unrecordedOperations returns the operations that are no GET and change nothing of the

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/config"
 )
 
 // startChanges are the changes that are made by no operation of the admin API: those of a
@@ -15,17 +19,27 @@ func startChanges() [][3]string {
 	return [][3]string{
 		{"a start of an instance without an admin key, or with another `JUNCTOR_ADMIN_KEY`", "`set-admin-key`", "key"},
 		{"the first start, which adds a user", "`create-user`", "user"},
+		{"the first start of `junctor demo`, which adds servers, agents and a room", "`create-server`, `create-agent`, `create-room`", "server, agent, room"},
 		{"a start with other settings than the last one (flags, environment or settings file)", "`change-settings`", "settings"},
 		{"a user who lets an OAuth client act for them, at `/oauth/authorize`", "`grant-consent`", "consent"},
 		{"a user who logs in to a server, at `/connect/`", "`finish-server-login`", "server-login"},
 	}
 }
 
-// changesPage is docs/reference/changes.md: what record each change leaves.
-func changesPage(a *api) string {
+// The part of the page that internal/cli writes.
+const (
+	commandsBegin = "<!-- commands: make generate -->\n"
+	commandsEnd   = "<!-- end of commands -->\n"
+)
+
+// changesPage is docs/reference/changes.md: what record each change leaves. Its part about
+// commands stays as it is in the stored page.
+func changesPage(a *api, stored string) string {
+	_, commands, _ := strings.Cut(stored, commandsBegin)
+	commands, _, _ = strings.Cut(commands, commandsEnd)
 	var b strings.Builder
-	b.WriteString("# Changes and their records\n\nThis page lists every way to change an instance, with the record that it leaves. It is generated from the program, and a test fails for a route that is in none of its tables. [The journal](../operate/audit.md#administrative-changes) shows how to read the records.\n\n" +
-		"## Routes and commands\n\nCommands of `junctor` and pages of the console change an instance by these routes. `entry_point` of the record tells them apart.\n\n| route | `action` | `object` | `object_id` | values |\n|---|---|---|---|---|\n")
+	b.WriteString("# Changes and their records\n\nThis page lists every way to change an instance, with the record that it leaves. It is generated from the program, and tests fail for a route or a command that is in none of its tables. [The journal](../operate/audit.md#administrative-changes) shows how to read the records.\n\n" +
+		"## Routes\n\nCommands of `junctor` and pages of the console change an instance by these routes. `entry_point` of the record tells them apart.\n\n| route | `action` | `object` | `object_id` | values |\n|---|---|---|---|---|\n")
 	ops := operations(a)
 	ids := slices.SortedFunc(maps.Keys(ops), func(x, y string) int {
 		return cmp.Or(strings.Compare(ops[x].Path, ops[y].Path), strings.Compare(ops[x].Method, ops[y].Method))
@@ -48,11 +62,11 @@ func changesPage(a *api) string {
 		}
 	}
 	b.WriteString("\n`dry_run` leaves no record, and `POST /rooms/{id}/runs` leaves one only if it decides on waiting calls.\n\n" +
-		"## The settings file\n\nFor each object that a settings file declares, changes or no longer declares, the record has the entry point `settings-file`.\n\n| object | added | changed | removed |\n|---|---|---|---|\n")
-	for _, kind := range []string{"server", "agent", "source", "trigger"} {
-		fmt.Fprintf(&b, "| %[1]s | `create-%[1]s` | `patch-%[1]s` | `delete-%[1]s` |\n", kind)
+		"## Commands\n\n" + commandsBegin + commands + commandsEnd + "\n## The settings file\n\nFor each object that a settings file declares, changes or no longer declares, the record has the entry point `settings-file`.\n\n| object | added | changed | removed |\n|---|---|---|---|\n")
+	for _, kind := range declaredKinds() {
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` |\n", kind, declaredAction("create", kind), declaredAction("patch", kind), declaredAction("delete", kind))
 	}
-	b.WriteString("| schedule | `put-schedule` | `put-schedule` | `delete-schedule` |\n\n" +
+	b.WriteString("\n" +
 		"A changed setting takes effect at the next start, and is recorded then.\n\n## Starts and pages\n\n| change | `action` | `object` |\n|---|---|---|\n")
 	for _, c := range startChanges() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c[0], c[1], c[2])
@@ -60,6 +74,40 @@ func changesPage(a *api) string {
 	b.WriteString("\n`junctor restore` leaves a record of the phase `restore` in the journal.\n\n## Requests without a record of a change\n\n| route | why |\n|---|---|\n")
 	b.WriteString(rest.String())
 	return b.String()
+}
+
+// declaredKinds returns the kinds of objects that a settings file declares.
+func declaredKinds() (kinds []string) {
+	for field := range reflect.TypeFor[config.Declared]().Fields() {
+		kinds = append(kinds, strings.TrimSuffix(strings.ToLower(field.Name), "s"))
+	}
+	return kinds
+}
+
+// declaredAction returns the action of the record that a change of a settings file leaves. An
+// object that has no route of its own to create and to change it is put.
+func declaredAction(verb, kind string) string {
+	if _, put := changeSpecs()["put-"+kind]; put && verb != "delete" {
+		return "put-" + kind
+	}
+	return verb + "-" + kind
+}
+
+// TestDeclaredKindsHaveRecords checks that each change of a settings file has the action of an
+// operation, and its object.
+func TestDeclaredKindsHaveRecords(t *testing.T) {
+	t.Parallel()
+	kinds := declaredKinds()
+	if len(kinds) < 5 {
+		t.Errorf("only %q", kinds)
+	}
+	for _, kind := range kinds {
+		for _, verb := range []string{"create", "patch", "delete"} {
+			if spec := changeSpecs()[declaredAction(verb, kind)]; spec.object != kind {
+				t.Errorf("%s of a settings file: the action %s has the object %q", kind, declaredAction(verb, kind), spec.object)
+			}
+		}
+	}
 }
 
 // describeID says where the object's ID in a record comes from.
@@ -80,9 +128,11 @@ func (o *changeSpec) describeID() string {
 // describeValues says which values a record has.
 func (o *changeSpec) describeValues() string {
 	switch {
-	case o.requested:
+	case o.requested != nil && o.only != nil:
+		return "the decisions"
+	case o.requested != nil:
 		return "the request"
-	case o.read != nil:
+	case o.read != nil, o.readFor != nil:
 		return "before and after"
 	}
 	return ""

@@ -25,7 +25,11 @@ func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	ref := newAPIReference(newAPI(newWorld().options()).huma.OpenAPI())
 	root := filepath.Join("..", "..", "docs", "reference")
-	pages := map[string]string{"api/types.md": typesPage(ref), "changes.md": changesPage(newAPI(newWorld().options()))}
+	changes, err := os.ReadFile(filepath.Join(root, "changes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{"api/types.md": typesPage(ref), "changes.md": changesPage(newAPI(newWorld().options()), string(changes))}
 	for _, g := range ref.Groups {
 		pages["api/"+fileOf(g.Name)] = groupPage(g)
 	}

@@ -18,6 +18,9 @@ type ServerLogins interface {
 	// FinishLogin takes the login that StartLogin returned, and the address to which the
 	// browser was sent back.
 	FinishLogin(ctx context.Context, p *junctor.Principal, server, login, url string) (junctor.ServerLogin, error)
+	// StartedLogin returns the server of a login that the caller has started and not
+	// finished, and whether the login is shared.
+	StartedLogin(p *junctor.Principal, login string) (server string, shared bool, err error)
 	// ServerLogin returns the state of a login.
 	ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error)
 	// EndLogin revokes the tokens of a login and forgets them.

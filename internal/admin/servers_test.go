@@ -196,6 +196,10 @@ func (w *world) FinishLogin(context.Context, *junctor.Principal, string, string,
 	return junctor.ServerLogin{State: junctor.LoginLive}, nil
 }
 
+func (w *world) StartedLogin(*junctor.Principal, string) (server string, shared bool, err error) {
+	return "demo", false, nil
+}
+
 func (w *world) ServerLogin(context.Context, *junctor.Principal, string, bool) (junctor.ServerLogin, error) {
 	return junctor.ServerLogin{State: junctor.LoginNone}, nil
 }

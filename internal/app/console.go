@@ -38,6 +38,8 @@ func (a *App) HasTools(server string) bool {
 func (a *App) FurnishDemo(ctx context.Context, mapURL string) error {
 	operator := *a.identity.OperatorPrincipal()
 	operator.Subject = "demo" // the console's first steps do not count its agents as a person's
-	demo := declare.Demo{Servers: a.servers, Agents: a.agents, Rooms: a.rooms, MapURL: mapURL, Log: a.log}
+	demo := declare.Demo{
+		Servers: recordedDemoServers{a.servers, a}, Agents: recordedDemoAgents{a.agents, a}, Rooms: recordedDemoRooms{a.rooms, a}, MapURL: mapURL, Log: a.log,
+	}
 	return demo.Furnish(ctx, &operator)
 }

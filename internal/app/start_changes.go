@@ -87,6 +87,9 @@ func (r recordedAuthority) AnswerConsent(ctx context.Context, p *junctor.Princip
 	c := admin.NewChange(ctx, "grant-consent", "consent", "")
 	consents := func(ctx context.Context) (any, error) {
 		list, err := r.ListConsents(ctx, p.Tenant, p.User)
+		if len(list) == 0 {
+			return nil, err
+		}
 		for i := range list {
 			list[i].LastUsedAt = time.Time{} // not a part of the change
 		}
@@ -111,10 +114,13 @@ type recordedLogins struct {
 // EndLogin implements signin.Connector.
 func (r recordedLogins) EndLogin(ctx context.Context, p *junctor.Principal, sealed string, answer url.Values) (server string, err error) {
 	ctx = admin.WithChangeOrigin(ctx, admin.ChangeOrigin(p, junctor.ChangeByConsole))
-	c := admin.NewChange(ctx, "finish-server-login", "server-login", "")
-	err = admin.RecordChange(ctx, r.changes, c, nil, func(ctx context.Context) error {
+	id, shared, err := r.Manager.StartedLogin(p, sealed)
+	if err != nil {
+		return r.LoginPages.EndLogin(ctx, p, sealed, answer) // it is refused
+	}
+	login := func(ctx context.Context) (any, error) { return r.Manager.LoginStatus(ctx, p, id, shared) }
+	err = admin.RecordChange(ctx, r.changes, admin.NewChange(ctx, "finish-server-login", "server-login", id), login, func(ctx context.Context) error {
 		server, err = r.LoginPages.EndLogin(ctx, p, sealed, answer)
-		c.ObjectID = server
 		return err
 	})
 	return server, err

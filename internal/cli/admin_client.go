@@ -14,7 +14,6 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // maxAnswer bounds the bytes that are read of one response, so that a wrong
@@ -188,7 +187,6 @@ func (c *adminClient) send(ctx context.Context, method, path string, in any) (*h
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set("User-Agent", admin.ClientName)
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}

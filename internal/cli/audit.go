@@ -28,8 +28,8 @@ import (
 //
 // auditCommand returns the group `junctor audit`.
 func (c *cli) auditCommand() *cobra.Command {
-	cmd := newGroupCommand("audit", "List, verify and export the journal of calls", "junctor audit verify")
-	cmd.AddCommand(c.auditList(), c.auditVerify(), c.auditExport(), c.auditShip())
+	cmd := newGroupCommand("audit", "List, verify and export the journal of calls and changes", "junctor audit verify")
+	cmd.AddCommand(c.auditList(), c.auditShow(), c.auditVerify(), c.auditExport(), c.auditShip())
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (c *cli) auditList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the records of calls and changes in the journal, newest first",
 		Long: "List the records of the journal, newest first. A call has one record when it starts and one when it ends; a " +
-			"denied call has one. A change of the instance, such as a new server or a revoked key, has one record of the phase change. The command does not verify the records: use junctor audit verify.",
+			"denied call has one. A change of the instance, such as a new server or a revoked key, has one record of the phase change; junctor audit show prints its values by the id in the last column. The command does not verify the records: use junctor audit verify.",
 		Example: "  junctor audit ls --status denied --since 24h\n  junctor audit ls --object server/notes", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			dir, err := c.journalFolder(cmd)

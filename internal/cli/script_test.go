@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"changeof":  changeOf,
 			"edit":      edit,
 			"exits":     exits,
 			"keyof":     keyof,
@@ -121,6 +122,22 @@ func keyof(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &key))
 	ts.Setenv("KEY_ID", key.ID)
 	ts.Setenv("JUNCTOR_KEY", key.Key)
+}
+
+// changeof FILE takes the id of a change out of what audit ls --format json has printed, as
+// CHANGE.
+func changeOf(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: changeof FILE")
+	}
+	var list struct {
+		Items []struct{ Record struct{ Change string } }
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &list))
+	if len(list.Items) == 0 || list.Items[0].Record.Change == "" {
+		ts.Fatalf("%s begins with no change", args[0])
+	}
+	ts.Setenv("CHANGE", list.Items[0].Record.Change)
 }
 
 // keyprefix FILE takes the key and the letters of its prefix out of what key create

@@ -350,8 +350,8 @@ func (f *Filter) conditions() (where []string, args []any) {
 }
 
 // Page returns a page of events, with one more if there is another page, and counts those of
-// all pages. Words are searched in the kind, the agent and the hash of the block. A row's ID
-// is PageID.
+// all pages. Words are searched in the kind, the agent and the hash of the block. A row's ID is
+// number/log_index/block_hash.
 func (r *Records) Page(ctx context.Context, f Filter, page *junctor.RowPage) ([]Recorded, junctor.RowTotal, error) {
 	where, args := f.conditions()
 	for _, pattern := range page.LikePatterns() {

@@ -209,6 +209,19 @@ func (m *Manager) openPendingLogin(sealed string) (*pendingLogin, error) {
 	return pending, nil
 }
 
+// StartedLogin returns the server of a login that p has started and not finished, and whether
+// the login is shared.
+func (m *Manager) StartedLogin(p *junctor.Principal, sealed string) (server string, shared bool, err error) {
+	pending, err := m.openPendingLogin(sealed)
+	if err == nil && (pending.Tenant != p.Tenant || pending.StartedBy != p.ID()) {
+		err = junctor.Errorf(junctor.CodeDenied, "this login was started by another user: start it again")
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return pending.Server, pending.User == "", nil
+}
+
 // completeLogin exchanges the authorization code, stores the login and makes the
 // next calls use it. It checks again that p may have this login, because rights may
 // have changed since BeginLogin. Each pending login can be completed once, on all

@@ -115,16 +115,25 @@ func everyChange(t *testing.T, args ...string) {
 		t.Errorf("%+v", list)
 	}
 
-	// By the command line, as the operator and with a key.
+	// By the command line: as the operator, and with a key, which is the API. What a client says
+	// about itself does not count.
 	if _, stderr, code := c.in.Operate(t, "user", "add", "max"); code != 0 {
 		t.Fatal(stderr)
 	}
 	if _, stderr, code := c.in.CLI(t, "limit", "set", "free", "--per-day", "7"); code != 0 {
 		t.Fatal(stderr)
 	}
-	if list := c.history(url.Values{"entry_point": {"cli"}}); len(list) != 2 || list[1].Subject != "operator" || list[0].Object != "limits" || !strings.Contains(string(list[0].After), "7") {
+	if list := c.history(url.Values{"entry_point": {"cli"}}); len(list) != 1 || list[0].Subject != "operator" || list[0].Object != "user" || !strings.Contains(string(list[0].After), "max") {
 		t.Errorf("%+v", list)
 	}
+	if list := c.history(url.Values{"object": {"limits"}}); len(list) != 1 || list[0].EntryPoint != junctor.ChangeByAPI || list[0].Actor != "admin" || !strings.Contains(string(list[0].After), "7") {
+		t.Errorf("%+v", list)
+	}
+	a, err := c.in.Request(t.Context(), http.MethodPut, "/api/v1/roles/Tester", "{}", "User-Agent: junctor-cli")
+	if err != nil || a.Status != http.StatusOK {
+		t.Fatalf("%v %d %s", err, a.Status, a.Body)
+	}
+	c.one("role", "Tester", junctor.ChangeByAPI)
 
 	// By the settings file, at the start and when it is edited.
 	if one := c.one("schedule", "tick", junctor.ChangeBySettings); one.Action != "put-schedule" || !strings.Contains(one.Address, "junctor.yaml") {

@@ -3,6 +3,7 @@ package rooms
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,6 +27,24 @@ func TestDemo(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.answer) {
 			t.Errorf("%q: %v\n%s\nwant %q", c.said, err, out, c.answer)
+		}
+	}
+	// What it added is on record, as changes of the start.
+	list, _, code := program.OperateOn(t, filepath.Join(dir, "demo"), "audit", "ls", "--changes")
+	for _, want := range []string{"create-server server/map ", "create-agent agent/clerk ", "create-agent agent/guide ", "create-room room/"} {
+		if code != 0 || !strings.Contains(list, want) {
+			t.Errorf("%d %s\nhas no %s", code, list, want)
+		}
+	}
+	list, _, _ = program.OperateOn(t, filepath.Join(dir, "demo"), "audit", "ls", "--object", "room", "--format", "json")
+	id := regexp.MustCompile(`"change": ?"([A-Z0-9]+)"`).FindStringSubmatch(list)
+	if id == nil {
+		t.Fatalf("no change of a room: %s", list)
+	}
+	shown, _, code := program.OperateOn(t, filepath.Join(dir, "demo"), "audit", "show", id[1])
+	for _, want := range []string{"entry_point  start", `"Lobby"`, `"clerk"`} {
+		if code != 0 || !strings.Contains(shown, want) {
+			t.Errorf("%d %s\nhas no %s", code, shown, want)
 		}
 	}
 }

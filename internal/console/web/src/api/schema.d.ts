@@ -2995,7 +2995,7 @@ export interface components {
             /** @description ID of the OAuth client that the user let make the change. */
             client?: string;
             /**
-             * @description How the change came in.
+             * @description How the change came in. cli is the socket in the data directory, which only the operator can use; api is a key or token, also that of a command with JUNCTOR_KEY; console is a browser's login.
              * @enum {string}
              */
             entry_point: "api" | "cli" | "console" | "settings-file" | "start";

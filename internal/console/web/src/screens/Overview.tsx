@@ -3,7 +3,7 @@ import { useLocalStorage } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Check } from 'lucide-react';
 import { Link } from 'wouter';
-import { type Call, get, type ListedServer, type Page, query, type Schemas } from '../api/client';
+import { type Call, get, type ListedServer, type Page, query } from '../api/client';
 import { useKeys, useMe, useWho } from '../api/data';
 import type { Delivery } from '../api/events';
 import { useFirst, useTotal } from '../api/lists';
