@@ -128,7 +128,10 @@ func TestDeliveryToAnAgent(t *testing.T) {
 	if !bytes.Contains(peer.bodies[0], []byte(`"`+junctor.MetaDelivery+`":{"id":"`+ids[0]+`"`)) {
 		t.Errorf("it does not say which delivery it is: %s", peer.bodies[0])
 	}
-	if r := i.Do(t, http.MethodGet, "/metrics", ""); !strings.Contains(r.Body, `delivery_attempts_total{outcome="delivered"} 1`) || !strings.Contains(r.Body, `queue_depth{state="dead"} 0`) {
+	if !poll.Holds(time.Minute, func() bool { // the depth of the queue is counted now and then
+		r := i.Do(t, http.MethodGet, "/metrics", "")
+		return strings.Contains(r.Body, `delivery_attempts_total{outcome="delivered"} 1`) && strings.Contains(r.Body, `queue_depth{state="dead"} 0`)
+	}) {
 		t.Error("the metrics do not say so")
 	}
 }

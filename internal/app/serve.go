@@ -335,7 +335,15 @@ func (a *App) chores(ctx context.Context) {
 	if _, err := a.vault.Resume(ctx); err != nil && ctx.Err() == nil { // finish an interrupted rotation
 		a.log.Warn("key rotation is unfinished: run junctor secret rotate to complete it", telemetry.ErrorAttr(err))
 	}
-	if err := errors.Join(a.changes.RecordPending(ctx), a.recordSettings(ctx)); err != nil && ctx.Err() == nil {
+	settingsRecorded := false
+	recordSettings := func() (err error) {
+		if !settingsRecorded {
+			err = a.recordSettings(ctx)
+			settingsRecorded = err == nil
+		}
+		return err
+	}
+	if err := errors.Join(a.changes.RecordPending(ctx), recordSettings()); err != nil && ctx.Err() == nil {
 		a.log.Warn("cannot record the changes of the last run; retrying in a minute", telemetry.ErrorAttr(err))
 	}
 	tick := time.NewTicker(chore)
@@ -347,7 +355,7 @@ func (a *App) chores(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := errors.Join(a.identity.FlushUsage(ctx), a.identity.Reload(ctx), a.agents.Load(ctx), a.ring.Rotate(ctx), a.limits.Flush(ctx), a.recheckTokens(ctx), a.dropStartLink(ctx), a.changes.RecordPending(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(a.identity.FlushUsage(ctx), a.identity.Reload(ctx), a.agents.Load(ctx), a.ring.Rotate(ctx), a.limits.Flush(ctx), a.recheckTokens(ctx), a.dropStartLink(ctx), a.changes.RecordPending(ctx), recordSettings()); err != nil && ctx.Err() == nil {
 			a.log.Warn("housekeeping failed; retrying in a minute", telemetry.ErrorAttr(err))
 		}
 		a.apps.DropDeadViews()
