@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -96,5 +98,42 @@ func TestUnrecordableChangeIsRefused(t *testing.T) {
 	rec := ask(w.handler(t), "servers:write", "DELETE", "/servers/demo", "")
 	if rec.Code != http.StatusServiceUnavailable || !slices.ContainsFunc(w.servers, func(s junctor.Server) bool { return s.ID == "demo" }) {
 		t.Errorf("%d %s, %+v", rec.Code, rec.Body, w.servers)
+	}
+}
+
+// begunIDs notes the object's ID with which each change begins.
+type begunIDs []string
+
+func (b *begunIDs) Begin(_ context.Context, c *junctor.AdminChange) error {
+	*b = append(*b, c.ObjectID)
+	return nil
+}
+func (*begunIDs) End(context.Context, *junctor.AdminChange)  {}
+func (*begunIDs) Drop(context.Context, *junctor.AdminChange) {}
+
+// TestUnknownObjectsAreNotStored refuses changes of objects that do not exist: what stands in
+// place of an ID may be a secret, and is not stored. A change that may make the object is
+// stored with its ID, so that it has one if it is interrupted.
+func TestUnknownObjectsAreNotStored(t *testing.T) {
+	t.Parallel()
+	unknown := junctor.Errorf(junctor.CodeNotFound, "unknown")
+	var got begunIDs
+	for _, x := range []struct {
+		action string
+		exists bool
+	}{{"delete-key", false}, {"delete-key", true}, {"patch-server", false}, {"put-role", false}, {"create-server", false}} {
+		read := func(context.Context) (any, error) {
+			if !x.exists {
+				return nil, unknown
+			}
+			return "an object", nil
+		}
+		c := NewChange(t.Context(), x.action, "thing", x.action)
+		if err := RecordChange(t.Context(), &got, c, read, func(context.Context) error { return unknown }); !errors.Is(err, unknown) {
+			t.Errorf("%s: %v", x.action, err)
+		}
+	}
+	if want := (begunIDs{"", "delete-key", "", "put-role", "create-server"}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -63,8 +63,8 @@ func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, re
 	var exists bool
 	c.Before, exists = value(ctx)
 	id := c.ObjectID
-	if !exists {
-		c.ObjectID = "" // it can be anything, such as a key in the wrong place, until do accepts it
+	if !exists && read != nil && !mayCreate(c.Action) {
+		c.ObjectID = "" // no such object: do refuses what may be anything, such as a key in the wrong place
 	}
 	if err := log.Begin(ctx, c); err != nil {
 		return err
@@ -90,6 +90,12 @@ func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, re
 	}
 	log.End(kept, c)
 	return err
+}
+
+// mayCreate reports whether an action makes an object that does not exist yet. Its ID is on
+// record from the beginning, so that an interrupted change says what it made.
+func mayCreate(action string) bool {
+	return strings.HasPrefix(action, "create-") || strings.HasPrefix(action, "put-")
 }
 
 // maxChangeValue bounds, in bytes, a value before or after a change.

@@ -137,7 +137,7 @@ func TestHostileFiles(t *testing.T) {
 		{"forbidden", web.URL + "/none", "403"},
 		{"redirected inside", web.URL + "/away", "not allowed"},
 		{"metadata address", "http://169.254.169.254/latest", "not allowed"},
-		{"another scheme", "gopher://127.0.0.1/", "must be an address that begins with"},
+		{"another scheme", "gopher://127.0.0.1/", "must be an address with the scheme"},
 		{"an endpoint inside", `data:,{"services":[{"name":"MCP","endpoint":"http://169.254.169.254/mcp"}]}`, "not allowed"},
 	}
 	uris := map[int64]string{42: registration(42, mcpAt(a.url)), 50: web.URL + "/slow"}
