@@ -55,11 +55,7 @@ const (
 	defaultReadTimeout = 5 * time.Second
 )
 
-var (
-	timeType  = reflect.TypeFor[time.Time]()
-	textsType = reflect.TypeFor[[]string]()
-	tagKey    = regexp.MustCompile(`(?:^|")\s*([^\s":]+):"`)
-)
+var tagKey = regexp.MustCompile(`(?:^|")\s*([^\s":]+):"`)
 
 // registerOperation documents an operation and adds its route. do receives a pointer to a
 // request and returns a pointer to an answer, or nil.
@@ -110,8 +106,7 @@ func (o *operation) checkType(t reflect.Type, seen map[reflect.Type]bool) {
 	if t.Kind() != reflect.Struct {
 		return
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		if field.Tag.Get("default") != "" && t != o.request && field.Tag.Get("query") == "" {
 			o.refuse("the default of " + field.Name)
 		}
@@ -163,12 +158,12 @@ func (o *operation) addParameter(field reflect.StructField, index []int) {
 	var option string
 	p.name, option, _ = strings.Cut(p.name, ",")
 	exploded := option == "explode"
-	switch list := field.Type == textsType; {
+	switch list := field.Type == reflect.TypeFor[[]string](); {
 	case p.name == "" || !field.IsExported():
 		o.refuse("the field " + field.Name + " without a parameter")
 	case option != "" && !exploded, list != exploded, list && (p.standard != "" || p.in != "query"):
 		o.refuse("the form of the parameter " + p.name)
-	case field.Type == timeType && p.in != "header", list:
+	case field.Type == reflect.TypeFor[time.Time]() && p.in != "header", list:
 	case !slices.Contains([]reflect.Kind{reflect.String, reflect.Int, reflect.Uint64, reflect.Bool}, field.Type.Kind()):
 		o.refuse("the type " + field.Type.String() + " of the parameter " + p.name)
 	}

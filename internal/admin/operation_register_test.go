@@ -67,7 +67,7 @@ func TestOperationRefusesTypes(t *testing.T) {
 			P time.Time `query:"p" timeFormat:"2006"`
 		}{}, empty{}, "the tag timeFormat of P"},
 		{struct {
-			p string `query:"p"` //nolint:unused // refused for that
+			p string `query:"p"`
 		}{}, empty{}, "the field p without a parameter"},
 		{struct{ RawBody []byte }{}, empty{}, "the field RawBody without a parameter"},
 		{struct{ hiddenPage }{}, empty{}, "the embedded field hiddenPage"},

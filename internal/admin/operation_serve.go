@@ -209,7 +209,7 @@ func (o *operation) receiveBody(ctx huma.Context, faults *requestFaults) (body [
 		reader = http.NoBody
 	}
 	if closer, ok := reader.(io.Closer); ok {
-		defer closer.Close() //nolint:errcheck // what was read is complete
+		defer closer.Close()
 	}
 	body, err := io.ReadAll(io.LimitReader(reader, o.MaxBodyBytes))
 	var timeout net.Error

@@ -41,7 +41,7 @@ type sampleQuery struct {
 	Since   time.Time           `query:"since"`
 	Names   []string            `query:"name,explode" maxItems:"2" maxLength:"4"`
 	IfMatch string              `header:"X-Match" maxLength:"5"`
-	unread  string
+	unread  string              //nolint:unused // no parameter
 }
 
 // sampleChange has a request body.
