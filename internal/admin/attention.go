@@ -90,7 +90,7 @@ func (a *api) pushAttention(ctx context.Context, r *http.Request, out *eventStre
 		defer close(done)
 		for ctx.Err() == nil {
 			changed := a.Attention.Changed()
-			if p, err := a.Authenticate(r); err == nil && checkScope(p, "list-attention") == nil {
+			if p, err := a.Authenticate(r); err == nil && a.checkScope(p, "list-attention") == nil {
 				if list, err := a.Attention.Peek(ctx, p, attention.Filter{Limit: streamedAttention}); err == nil && ctx.Err() == nil {
 					out.sendEvent("attention", newAttentionList(&list))
 				}

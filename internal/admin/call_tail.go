@@ -107,7 +107,7 @@ func (a *api) streamCalls(ctx context.Context, hctx huma.Context, in *tailQuery)
 		// A key or login that has ended meanwhile sees nothing more.
 		p, err := a.Authenticate(r)
 		if err == nil {
-			err = checkScope(p, "tail-calls")
+			err = a.checkScope(p, "tail-calls")
 		}
 		if err != nil {
 			out.sendEvent("error", newProblem(err))

@@ -274,5 +274,5 @@ func (a *api) checkReferenceCaller(r *http.Request) error {
 	case p == nil:
 		return junctor.Errorf(junctor.CodeUnauthenticated, "no credential: send Authorization: Bearer <key>, or sign in at /login")
 	}
-	return checkScope(p, "get-openapi")
+	return a.checkScope(p, "get-openapi")
 }

@@ -339,7 +339,7 @@ func (a *api) streamFeed(ctx context.Context, operation string, feed *room.Feed,
 			}
 			p, err := a.Authenticate(r)
 			if err == nil {
-				err = checkScope(p, operation)
+				err = a.checkScope(p, operation)
 			}
 			if err == nil && still != nil {
 				err = still(p)

@@ -23,7 +23,9 @@ type api struct {
 	mux    *http.ServeMux
 	huma   huma.API
 	routes []string // "METHOD /path" of each
-	// changes holds changeSpecs, which would cost each request a new map.
+	// scopes holds requiredScopes and changes holds changeSpecs, which would cost each request,
+	// and each step of a stream, a new map.
+	scopes  map[string]junctor.Scope
 	changes map[string]changeSpec
 
 	// gzips holds writers for compress: each has tables of several hundred kilobytes.
@@ -62,7 +64,7 @@ type empty struct{}
 // newAPI registers all routes. A new file of routes has to be added here, and its
 // operations to requiredScopes.
 func newAPI(o Options) *api {
-	a := &api{Options: o, mux: http.NewServeMux(), changes: changeSpecs(), gallery: sync.OnceValues(pack.Gallery)}
+	a := &api{Options: o, mux: http.NewServeMux(), scopes: requiredScopes(), changes: changeSpecs(), gallery: sync.OnceValues(pack.Gallery)}
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	describeTypes(registry)
 	a.huma = humago.NewWithPrefix(a.mux, Prefix, huma.Config{
@@ -164,7 +166,7 @@ type untypedOperation func(ctx context.Context, in any) (any, error)
 // errors into problems.
 func (a *api) registerUntyped(op huma.Operation, request, answer reflect.Type, do untypedOperation) {
 	var needs []string
-	switch scope := requiredScopes()[op.OperationID]; scope {
+	switch scope := a.scopes[op.OperationID]; scope {
 	case scopeAnyone:
 	case scopeOperator:
 		needs = []string{string(junctor.ScopeAdmin)}

@@ -249,7 +249,7 @@ func (a *api) admitRequest(ctx huma.Context, next func(huma.Context)) {
 		err = junctor.Errorf(junctor.CodeUnauthenticated, "no credential: send Authorization: Bearer <key>")
 	}
 	if err == nil {
-		err = checkScope(p, ctx.Operation().OperationID)
+		err = a.checkScope(p, ctx.Operation().OperationID)
 	}
 	if err != nil {
 		writeProblem(w, a.toProblem(ctx.Context(), err))
@@ -260,8 +260,8 @@ func (a *api) admitRequest(ctx huma.Context, next func(huma.Context)) {
 
 // checkScope refuses a principal that may not perform an operation. Streams call it again
 // while they go on, since scopes may change.
-func checkScope(p *junctor.Principal, operation string) error {
-	scope, known := requiredScopes()[operation]
+func (a *api) checkScope(p *junctor.Principal, operation string) error {
+	scope, known := a.scopes[operation]
 	if !known {
 		return junctor.Errorf(junctor.CodeInternal, "the route %s declares no required scope", operation)
 	}
