@@ -117,23 +117,30 @@ func (*begunIDs) Drop(context.Context, *junctor.AdminChange) {}
 func TestUnknownObjectsAreNotStored(t *testing.T) {
 	t.Parallel()
 	unknown := junctor.Errorf(junctor.CodeNotFound, "unknown")
-	var got begunIDs
 	for _, x := range []struct {
-		action string
-		exists bool
-	}{{"delete-key", false}, {"delete-key", true}, {"patch-server", false}, {"put-role", false}, {"create-server", false}} {
+		operation string
+		exists    bool
+		begins    string
+	}{
+		{"delete-key", false, ""},
+		{"delete-key", true, "an id"},
+		{"patch-server", false, ""},
+		{"put-user-password", false, ""}, // the user has to exist
+		{"put-role", false, "an id"},
+		{"create-server", false, "an id"},
+	} {
+		spec := changeSpecs()[x.operation]
 		read := func(context.Context) (any, error) {
 			if !x.exists {
 				return nil, unknown
 			}
 			return "an object", nil
 		}
-		c := NewChange(t.Context(), x.action, "thing", x.action)
-		if err := RecordChange(t.Context(), &got, c, read, func(context.Context) error { return unknown }); !errors.Is(err, unknown) {
-			t.Errorf("%s: %v", x.action, err)
+		var got begunIDs
+		c := NewChange(t.Context(), x.operation, spec.object, "an id")
+		err := recordChange(t.Context(), &got, c, read, func(context.Context) error { return unknown }, changeRules{creates: spec.creates(x.operation)})
+		if !errors.Is(err, unknown) || len(got) != 1 || got[0] != x.begins {
+			t.Errorf("%s: began with %q, want %q; %v", x.operation, got, x.begins, err)
 		}
-	}
-	if want := (begunIDs{"", "delete-key", "", "put-role", "create-server"}); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

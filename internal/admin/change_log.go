@@ -38,18 +38,28 @@ type ChangeLog interface {
 // A change that was refused leaves no record; one that failed leaves none if its object is as
 // before.
 func RecordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error) error {
-	return recordChange(ctx, log, c, read, do, true)
+	return recordChange(ctx, log, c, read, do, changeRules{unchanged: true, creates: true})
 }
 
 // RecordIfChanged is RecordChange for what a start repeats: if the object is as before, there
 // is no record.
 func RecordIfChanged(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error) error {
-	return recordChange(ctx, log, c, read, do, false)
+	return recordChange(ctx, log, c, read, do, changeRules{creates: true})
 }
 
-// recordChange is RecordChange. With always, a change that succeeds is recorded even if the
-// object is as before: a password, for example, is not shown.
-func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error, always bool) error {
+// changeRules says how a change is recorded.
+type changeRules struct {
+	// unchanged records a change that succeeds even if the object is as before: a password,
+	// for example, is not shown.
+	unchanged bool
+	// creates says that do may make an object with the ID that the caller gave. The ID is then
+	// on record from the beginning, so that an interrupted change says what it made. Without
+	// it, an ID of no object is not stored: it may be anything, such as a key in the wrong place.
+	creates bool
+}
+
+// recordChange is RecordChange by these rules.
+func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, read func(context.Context) (any, error), do func(context.Context) error, rules changeRules) error {
 	value := func(ctx context.Context) (_ json.RawMessage, exists bool) {
 		if read == nil {
 			return nil, false
@@ -63,8 +73,8 @@ func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, re
 	var exists bool
 	c.Before, exists = value(ctx)
 	id := c.ObjectID
-	if !exists && read != nil && !mayCreate(c.Action) {
-		c.ObjectID = "" // no such object: do refuses what may be anything, such as a key in the wrong place
+	if !exists && read != nil && !rules.creates {
+		c.ObjectID = "" // until do has accepted it
 	}
 	if err := log.Begin(ctx, c); err != nil {
 		return err
@@ -82,7 +92,7 @@ func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, re
 	returned = true
 	c.After, _ = value(kept)
 	switch {
-	case (err != nil || !always) && bytes.Equal(c.Before, c.After):
+	case (err != nil || !rules.unchanged) && bytes.Equal(c.Before, c.After):
 		log.Drop(kept, c)
 		return err
 	case err == nil:
@@ -90,12 +100,6 @@ func recordChange(ctx context.Context, log ChangeLog, c *junctor.AdminChange, re
 	}
 	log.End(kept, c)
 	return err
-}
-
-// mayCreate reports whether an action makes an object that does not exist yet. Its ID is on
-// record from the beginning, so that an interrupted change says what it made.
-func mayCreate(action string) bool {
-	return strings.HasPrefix(action, "create-") || strings.HasPrefix(action, "put-")
 }
 
 // maxChangeValue bounds, in bytes, a value before or after a change.
@@ -192,7 +196,7 @@ func (a *api) recordOperation(ctx context.Context, operation string, in any, do 
 	if spec.read == nil && spec.requested == nil {
 		read = nil
 	}
-	err = RecordChange(ctx, a.Changes, c, read, func(ctx context.Context) error {
+	err = recordChange(ctx, a.Changes, c, read, func(ctx context.Context) error {
 		var err error
 		if out, err = do(ctx, in); err == nil && c.ObjectID == "" {
 			c.ObjectID = memberOf(bodyOf(out), spec.created)
@@ -201,7 +205,7 @@ func (a *api) recordOperation(ctx context.Context, operation string, in any, do 
 			out = nil
 		}
 		return err
-	})
+	}, changeRules{unchanged: true, creates: spec.creates(operation)})
 	return out, err
 }
 
@@ -287,6 +291,12 @@ type changeSpec struct {
 	only func(in any) bool
 	// steps says that the operation changes several objects, each of which has its own record.
 	steps bool
+}
+
+// creates reports whether an operation may make an object with the ID in the request. Objects
+// with an alias have IDs that Junctor makes.
+func (o *changeSpec) creates(operation string) bool {
+	return o.alias == "" && (strings.HasPrefix(operation, "create-") || strings.HasPrefix(operation, "put-"))
 }
 
 // objectReader reads an object by its ID, as the API shows it to the caller.

@@ -182,7 +182,7 @@ func changeSpecs() map[string]changeSpec {
 		"create-room": {object: "room", created: "id", read: room},
 		"patch-room":  {object: "room", path: id, read: room},
 		"delete-room": {object: "room", path: id, read: room},
-		"run-room":    {object: "approval", path: id, only: decides, requested: decisionsOf},
+		"run-room":    {object: "approval", path: id, only: decidesOnCalls, requested: decisionsOf},
 
 		"put-secret":    {object: "secret", path: []string{"owner", "name"}, read: secret},
 		"delete-secret": {object: "secret", path: []string{"owner", "name"}, read: secret},
@@ -217,8 +217,8 @@ type decision struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// decides reports whether a run of a room decides on waiting calls.
-func decides(in any) bool { return decisionsOf(in) != nil }
+// decidesOnCalls reports whether a run of a room decides on waiting calls.
+func decidesOnCalls(in any) bool { return decisionsOf(in) != nil }
 
 // decisionsOf returns the decisions in a request to run a room; nil if it has none.
 func decisionsOf(in any) any {

@@ -37,7 +37,7 @@ type operation struct {
 
 // parameter is a field of a request with a value of the path, the query or a header.
 type parameter struct {
-	in, name, standard string // standard is the default
+	in, name, fallback string // fallback is the default value
 	required           bool
 	index              []int // of the field
 	schema             *huma.Schema
@@ -62,7 +62,7 @@ var tagKey = regexp.MustCompile(`(?:^|")\s*([^\s":]+):"`)
 func registerOperation(api huma.API, op huma.Operation, request, answer reflect.Type, do func(ctx context.Context, in any) (any, *Problem)) {
 	o := &operation{Operation: &op, api: api, do: do, request: request, content: -1}
 	if op.RequestBody != nil || op.Parameters != nil || op.Errors != nil || op.Hidden || op.SkipValidateBody || op.SkipValidateParams || op.RejectUnknownQueryParameters || op.MaxBodyBytes < 0 {
-		o.refuse("a member of huma.Operation")
+		o.refuseUse("a member of huma.Operation")
 	}
 	o.checkType(request, map[reflect.Type]bool{})
 	if op.Responses == nil {
@@ -79,14 +79,14 @@ func registerOperation(api huma.API, op huma.Operation, request, answer reflect.
 		}}
 	}
 	api.OpenAPI().AddOperation(o.Operation)
-	api.Adapter().Handle(o.Operation, api.Middlewares().Handler(op.Middlewares.Handler(o.serve)))
+	api.Adapter().Handle(o.Operation, api.Middlewares().Handler(op.Middlewares.Handler(o.serveRequest)))
 }
 
 // registry returns the schemas of the API's document.
 func (o *operation) registry() huma.Registry { return o.api.OpenAPI().Components.Schemas }
 
-// refuse panics because the API uses what operation does not support.
-func (o *operation) refuse(what string) {
+// refuseUse panics because the API uses what operation does not support.
+func (o *operation) refuseUse(what string) {
 	panic(fmt.Sprintf("%s %s: %s is not supported", o.Method, o.Path, what))
 }
 
@@ -101,14 +101,14 @@ func (o *operation) checkType(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 	seen[t] = true
 	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[huma.Resolver]()) || p.Implements(reflect.TypeFor[huma.ResolverWithPath]()) {
-		o.refuse("the resolver of " + t.String())
+		o.refuseUse("the resolver of " + t.String())
 	}
 	if t.Kind() != reflect.Struct {
 		return
 	}
 	for field := range t.Fields() {
 		if field.Tag.Get("default") != "" && t != o.request && field.Tag.Get("query") == "" {
-			o.refuse("the default of " + field.Name)
+			o.refuseUse("the default of " + field.Name)
 		}
 		if field.IsExported() {
 			o.checkType(field.Type, seen)
@@ -120,7 +120,7 @@ func (o *operation) checkType(t reflect.Type, seen map[reflect.Type]bool) {
 func (o *operation) checkTags(field reflect.StructField, allowed ...string) {
 	for _, match := range tagKey.FindAllStringSubmatch(string(field.Tag), -1) {
 		if !slices.Contains(allowed, match[1]) {
-			o.refuse("the tag " + match[1] + " of " + field.Name)
+			o.refuseUse("the tag " + match[1] + " of " + field.Name)
 		}
 	}
 }
@@ -132,12 +132,12 @@ func (o *operation) addParameters(t reflect.Type, index []int) {
 		switch {
 		case field.Anonymous:
 			if !field.IsExported() || field.Type.Kind() != reflect.Struct {
-				o.refuse("the embedded field " + field.Name)
+				o.refuseUse("the embedded field " + field.Name)
 			}
 			o.addParameters(field.Type, at)
 		case field.Name == "Body":
 			if len(index) > 0 {
-				o.refuse("an embedded body")
+				o.refuseUse("an embedded body")
 			}
 		case field.Tag == "" && !field.IsExported():
 		default:
@@ -149,7 +149,7 @@ func (o *operation) addParameters(t reflect.Type, index []int) {
 // addParameter documents the parameter of one field.
 func (o *operation) addParameter(field reflect.StructField, index []int) {
 	o.checkTags(field, "path", "query", "header", "required", "default", "doc", "enum", "minimum", "maximum", "minLength", "maxLength", "maxItems")
-	p := parameter{index: index, standard: field.Tag.Get("default"), required: field.Tag.Get("required") == "true"}
+	p := parameter{index: index, fallback: field.Tag.Get("default"), required: field.Tag.Get("required") == "true"}
 	for _, p.in = range []string{"path", "query", "header"} {
 		if p.name = field.Tag.Get(p.in); p.name != "" {
 			break
@@ -160,12 +160,12 @@ func (o *operation) addParameter(field reflect.StructField, index []int) {
 	exploded := option == "explode"
 	switch list := field.Type == reflect.TypeFor[[]string](); {
 	case p.name == "" || !field.IsExported():
-		o.refuse("the field " + field.Name + " without a parameter")
-	case option != "" && !exploded, list != exploded, list && (p.standard != "" || p.in != "query"):
-		o.refuse("the form of the parameter " + p.name)
+		o.refuseUse("the field " + field.Name + " without a parameter")
+	case option != "" && !exploded, list != exploded, list && (p.fallback != "" || p.in != "query"):
+		o.refuseUse("the form of the parameter " + p.name)
 	case field.Type == reflect.TypeFor[time.Time]() && p.in != "header", list:
 	case !slices.Contains([]reflect.Kind{reflect.String, reflect.Int, reflect.Uint64, reflect.Bool}, field.Type.Kind()):
-		o.refuse("the type " + field.Type.String() + " of the parameter " + p.name)
+		o.refuseUse("the type " + field.Type.String() + " of the parameter " + p.name)
 	}
 	p.required = p.required || p.in == "path"
 	p.schema = huma.SchemaFromField(o.registry(), field, "")
@@ -181,11 +181,11 @@ func (o *operation) addParameter(field reflect.StructField, index []int) {
 func (o *operation) addBody(field reflect.StructField) {
 	o.checkTags(field)
 	if kind := field.Type.Kind(); kind == reflect.Pointer || kind == reflect.Interface {
-		o.refuse("a request body that is optional")
+		o.refuseUse("a request body that is optional")
 	}
 	for _, p := range o.parameters {
-		if p.standard != "" {
-			o.refuse("a default beside a body") // huma applies it once more, to zeros
+		if p.fallback != "" {
+			o.refuseUse("a default beside a body") // huma applies it once more, to zeros
 		}
 	}
 	o.body, o.bodySchema = field.Index, huma.SchemaFromField(o.registry(), field, o.schemaHint(o.request, "Request"))
@@ -206,11 +206,11 @@ func (o *operation) schemaHint(message reflect.Type, suffix string) string {
 // addAnswer documents the successful answer.
 func (o *operation) addAnswer(t reflect.Type) {
 	body, hasBody := t.FieldByName("Body")
-	standard := http.StatusNoContent
+	success := http.StatusNoContent
 	if hasBody {
-		standard = http.StatusOK
+		success = http.StatusOK
 	}
-	o.DefaultStatus = cmp.Or(o.DefaultStatus, standard)
+	o.DefaultStatus = cmp.Or(o.DefaultStatus, success)
 	status := strconv.Itoa(o.DefaultStatus)
 	if o.Responses[status] == nil {
 		o.Responses[status] = &huma.Response{}
@@ -235,7 +235,7 @@ func (o *operation) addContent(response *huma.Response, t reflect.Type, body ref
 	o.checkTags(body)
 	switch {
 	case len(body.Index) != 1, body.Type.Kind() == reflect.Func, body.Type == reflect.TypeFor[[]byte](), reflect.PointerTo(body.Type).Implements(reflect.TypeFor[huma.ContentTypeFilter]()):
-		o.refuse("the type " + body.Type.String() + " of an answer's body")
+		o.refuseUse("the type " + body.Type.String() + " of an answer's body")
 	}
 	o.content = body.Index[0]
 	schema := huma.SchemaFromField(o.registry(), body, o.schemaHint(t, "Response"))
@@ -252,7 +252,7 @@ func (o *operation) addHeader(response *huma.Response, field reflect.StructField
 	o.checkTags(field, "header", "doc")
 	name := field.Tag.Get("header")
 	if name == "" || name == "Content-Type" || field.Type.Kind() != reflect.String || field.Anonymous || field.Name == "Status" {
-		o.refuse("the field " + field.Name + " of an answer")
+		o.refuseUse("the field " + field.Name + " of an answer")
 	}
 	o.headers = append(o.headers, answerHeader{name, index})
 	if response.Headers == nil {

@@ -24,8 +24,8 @@ type requestFaults struct {
 	path *huma.PathBuffer
 }
 
-// at sets the place that is checked next.
-func (f *requestFaults) at(in, name string) {
+// moveTo sets the place that is checked next.
+func (f *requestFaults) moveTo(in, name string) {
 	f.path.Reset()
 	f.path.Push(in)
 	if name != "" {
@@ -33,14 +33,14 @@ func (f *requestFaults) at(in, name string) {
 	}
 }
 
-// add records a fault at the present place.
-func (f *requestFaults) add(message string) { f.Add(f.path, "", message) }
+// addFault records a fault at the present place.
+func (f *requestFaults) addFault(message string) { f.Add(f.path, "", message) }
 
-// serve answers a request.
-func (o *operation) serve(ctx huma.Context) {
+// serveRequest answers a request.
+func (o *operation) serveRequest(ctx huma.Context) {
 	faults := &requestFaults{path: huma.NewPathBuffer(make([]byte, 0, 64), 0)}
 	in := reflect.New(o.request)
-	if status, message := o.read(ctx, in.Elem(), faults); status != 0 {
+	if status, message := o.readRequest(ctx, in.Elem(), faults); status != 0 {
 		// It fails only if the client has gone.
 		_ = huma.WriteErr(o.api, ctx, status, message, faults.Errors...)
 		return
@@ -52,7 +52,7 @@ func (o *operation) serve(ctx huma.Context) {
 				ctx.AppendHeader(name, value)
 			}
 		}
-		o.write(ctx, problem.Status, problem)
+		o.writeBody(ctx, problem.Status, problem)
 		return
 	}
 	answer := reflect.ValueOf(out)
@@ -73,20 +73,20 @@ func (o *operation) serve(ctx huma.Context) {
 		ctx.SetStatus(o.DefaultStatus)
 		return
 	}
-	o.write(ctx, o.DefaultStatus, answer.Elem().Field(o.content).Interface())
+	o.writeBody(ctx, o.DefaultStatus, answer.Elem().Field(o.content).Interface())
 }
 
-// read reads a request. If it is invalid, read returns the status and the message of the
+// readRequest reads a request. If it is invalid, it returns the status and the message of the
 // answer; faults says what is invalid.
-func (o *operation) read(ctx huma.Context, in reflect.Value, faults *requestFaults) (status int, message string) {
+func (o *operation) readRequest(ctx huma.Context, in reflect.Value, faults *requestFaults) (status int, message string) {
 	var query url.Values
 	if target := ctx.URL(); target.RawQuery != "" {
 		query = target.Query()
 	}
 	for name := range query {
 		if !slices.ContainsFunc(o.parameters, func(p parameter) bool { return p.in == "query" && p.name == name }) {
-			faults.at("query", name)
-			faults.add("unknown query parameter")
+			faults.moveTo("query", name)
+			faults.addFault("unknown query parameter")
 		}
 	}
 	if len(faults.Errors) > 0 {
@@ -94,7 +94,7 @@ func (o *operation) read(ctx huma.Context, in reflect.Value, faults *requestFaul
 	}
 	for i := range o.parameters {
 		p := &o.parameters[i]
-		if value := p.read(ctx, query, in.FieldByIndex(p.index), faults); value != nil {
+		if value := p.readValue(ctx, query, in.FieldByIndex(p.index), faults); value != nil {
 			huma.Validate(o.registry(), p.schema, faults.path, huma.ModeWriteToServer, value, &faults.ValidateResult)
 		}
 	}
@@ -109,9 +109,9 @@ func (o *operation) read(ctx huma.Context, in reflect.Value, faults *requestFaul
 	return 0, ""
 }
 
-// read sets the field of a parameter and returns the value to validate; nil if there is
+// readValue sets the field of a parameter and returns the value to validate; nil if there is
 // none, or if it is invalid.
-func (p *parameter) read(ctx huma.Context, query url.Values, field reflect.Value, faults *requestFaults) any {
+func (p *parameter) readValue(ctx huma.Context, query url.Values, field reflect.Value, faults *requestFaults) any {
 	var text string
 	switch p.in {
 	case "path":
@@ -121,10 +121,10 @@ func (p *parameter) read(ctx huma.Context, query url.Values, field reflect.Value
 	default:
 		text = ctx.Header(p.name)
 	}
-	faults.at(p.in, p.name)
-	if text = cmp.Or(text, p.standard); text == "" {
+	faults.moveTo(p.in, p.name)
+	if text = cmp.Or(text, p.fallback); text == "" {
 		if p.required {
-			faults.add("required " + p.in + " parameter is missing")
+			faults.addFault("required " + p.in + " parameter is missing")
 		}
 		return nil
 	}
@@ -163,7 +163,7 @@ func (p *parameter) read(ctx huma.Context, query url.Values, field reflect.Value
 		value = text
 	}
 	if err != nil {
-		faults.add("invalid " + wanted)
+		faults.addFault("invalid " + wanted)
 		return nil
 	}
 	return value
@@ -191,7 +191,7 @@ func (o *operation) readBody(ctx huma.Context, field reflect.Value, faults *requ
 		return http.StatusBadRequest, ""
 	}
 	before := len(faults.Errors)
-	faults.at("body", "")
+	faults.moveTo("body", "")
 	huma.Validate(o.registry(), o.bodySchema, faults.path, huma.ModeWriteToServer, parsed, &faults.ValidateResult)
 	if len(faults.Errors) > before {
 		return http.StatusUnprocessableEntity, ""
@@ -227,8 +227,8 @@ func (o *operation) receiveBody(ctx huma.Context, faults *requestFaults) (body [
 	return body, 0, ""
 }
 
-// write writes the body of an answer.
-func (o *operation) write(ctx huma.Context, status int, body any) {
+// writeBody writes the body of an answer.
+func (o *operation) writeBody(ctx huma.Context, status int, body any) {
 	media, err := o.api.Negotiate(ctx.Header("Accept"))
 	if err == nil {
 		if filter, ok := body.(huma.ContentTypeFilter); ok {

@@ -254,9 +254,21 @@ func (s *scene) others() {
 		modern("tools/call", "demo__add")...)
 
 	// A person who pastes a key where its id belongs.
-	for _, r := range []struct{ method, path string }{{http.MethodDelete, "/api/v1/keys/"}, {http.MethodGet, "/api/v1/keys/"}} {
+	for _, r := range []struct{ method, path, body string }{
+		{http.MethodDelete, "/api/v1/keys/%s", ""},
+		{http.MethodGet, "/api/v1/keys/%s", ""},
+		{http.MethodPost, "/api/v1/keys/%s/rotate", ""},
+	} {
 		name := "a key in the path of " + r.method + " " + r.path
-		s.text("the answer to "+name, s.Do(s.t, r.method, r.path+url.PathEscape(s.plant(name)), "").Body)
+		s.text("the answer to "+name, s.Do(s.t, r.method, fmt.Sprintf(r.path, url.PathEscape(s.plant(name))), r.body).Body)
+	}
+	// The answers name the object that does not exist; nothing keeps the name.
+	for _, r := range []struct{ method, path, body string }{
+		{http.MethodPut, "/api/v1/users/%s/password", `{"password":"long enough for one"}`},
+		{http.MethodPatch, "/api/v1/servers/%s", `{"title":"x"}`},
+	} {
+		name := "a key in the path of " + r.method + " " + r.path
+		s.text("the answer to "+name, s.Do(s.t, r.method, fmt.Sprintf(r.path, url.PathEscape(s.plant(name))), r.body).Body, name)
 	}
 	// A key that exists: shown once, to the one who made it.
 	made := s.Do(s.t, http.MethodPost, "/api/v1/keys", `{"name":"k","scopes":["tools:read"]}`)
