@@ -4,7 +4,6 @@ import { type Attention, type Severity, useAttention } from '../api/attention';
 import { useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { Ago, Panel } from './elements';
-import { counted } from './format';
 import { Empty, ErrorCard, Loading } from './states';
 
 export const severityNames: Record<Severity, string> = { critical: 'Critical', warning: 'Warning', info: 'Info' };
@@ -14,35 +13,6 @@ export function SeverityIcon({ severity, size = 16 }: { severity: Severity; size
   if (severity === 'critical') return <CircleAlert size={size} color="var(--bad)" aria-label={label} role="img" />;
   if (severity === 'warning') return <TriangleAlert size={size} color="var(--warn)" aria-label={label} role="img" />;
   return <Info size={size} color="var(--soft)" aria-label={label} role="img" />;
-}
-
-const parts = (a: Attention): string =>
-  [
-    a.counts.critical && `${a.counts.critical} critical`,
-    a.counts.warning && counted(a.counts.warning, 'warning'),
-    a.counts.info && `${a.counts.info} info`,
-  ]
-    .filter(Boolean)
-    .join(', ');
-
-// AttentionLine is the health of the instance in one line, with a link to the list.
-export function AttentionLine() {
-  const a = useAttention();
-  const tone = a.healthy ? 'good' : a.tone || 'off';
-  return (
-    <Link href="/attention" className="row plain small health-line">
-      <span className={`dot ${tone}`} />
-      {a.total > 0 ? (
-        <span>
-          <b>{a.total === 1 ? '1 item needs attention' : `${a.total} items need attention`}</b> <span className="soft">{parts(a)}</span>
-        </span>
-      ) : a.healthy ? (
-        <b>All is well</b>
-      ) : (
-        <span className="soft">{a.error ? 'The health of the instance cannot be read' : 'Checking…'}</span>
-      )}
-    </Link>
-  );
 }
 
 // AttentionSummary lists the most urgent items. Users who may not read the list see only what
