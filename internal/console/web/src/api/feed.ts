@@ -56,15 +56,21 @@ async function load() {
   }
 }
 
-// refetch reads lists again that somebody looks at.
-const refetch = (lists: readonly string[]) => void client.invalidateQueries({ predicate: (q) => isOf(q.queryKey[0], lists) });
+// refetch reads lists again that somebody looks at. Single tools are read after the lists: by
+// then a screen shows a tool that was renamed by its new name, and nothing asks for the old one.
+async function refetch(lists: readonly string[]) {
+  const read = (tool: boolean) =>
+    client.invalidateQueries({ predicate: ({ queryKey: [key] }) => (key === 'tool') === tool && isOf(key, lists) });
+  await read(false);
+  setTimeout(() => void read(true)); // when the lists are shown
+}
 
 function open(calls: boolean) {
   withCalls = calls;
   source = new EventSource(`/api/v1/calls/tail${calls ? '' : '?calls=false'}`);
   source.onopen = () => {
     setStreaming(true);
-    if (lost) refetch(['*']);
+    if (lost) void refetch(['*']);
     lost = false;
     if (!calls) return;
     set({ live: true });
@@ -73,7 +79,7 @@ function open(calls: boolean) {
   source.onerror = () => {
     set({ live: false });
     setStreaming(false);
-    if (!lost) refetch(['servers', 'events', 'deliveries', 'endpoints']); // a query sees its new interval when it is read
+    if (!lost) void refetch(['servers', 'events', 'deliveries', 'endpoints']); // a query sees its new interval when it is read
     lost = true;
     if (source?.readyState === EventSource.CLOSED) {
       close();
@@ -85,7 +91,7 @@ function open(calls: boolean) {
     const part = JSON.parse((e as MessageEvent<string>).data) as { calls: Call[]; missed?: number };
     if (part.calls.length > 0 || part.missed) set({ calls: merge(feed.calls, part.calls), missed: feed.missed + (part.missed ?? 0) });
   });
-  source.addEventListener('changed', (e) => refetch((JSON.parse((e as MessageEvent<string>).data) as { lists: string[] }).lists));
+  source.addEventListener('changed', (e) => void refetch((JSON.parse((e as MessageEvent<string>).data) as { lists: string[] }).lists));
   let first = true;
   source.addEventListener('attention', (e) => {
     client.setQueryData(attentionKey, JSON.parse((e as MessageEvent<string>).data));
