@@ -263,6 +263,8 @@ type Options struct {
 	Deliveries Deliveries
 	Rooms      Rooms
 	Settings   func() []Setting
+	// RunsCommands reports whether servers that p adds may run a command on this machine.
+	RunsCommands func(p *junctor.Principal) bool
 	// WatchCatalog begins to collect changes of the catalog.
 	WatchCatalog func() CatalogChanges
 	// ListFeed notifies streams; default: of the requests of this handler.
@@ -312,6 +314,7 @@ func New(o Options) (*Handler, error) {
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},
+		{"RunsCommands", o.RunsCommands == nil},
 		{"WatchCatalog", o.WatchCatalog == nil},
 	} {
 		if part.missing {

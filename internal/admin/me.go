@@ -27,6 +27,8 @@ type Whoami struct {
 type Me struct {
 	Whoami
 	Person *junctor.User `json:"person,omitempty" doc:"The user. Absent if the caller is not a user."`
+
+	RunsCommands bool `json:"runs_commands" doc:"Whether servers that the caller adds may run a command on the machine of the instance."`
 }
 
 // whoamiResponse is the answer to get-whoami.
@@ -71,7 +73,7 @@ func (a *api) registerMeRoutes() {
 		OperationID: "get-me", Method: http.MethodGet, Path: "/me", Summary: "Show the identity and preferences of the caller", Tags: tags,
 	}, func(ctx context.Context, _ *empty) (*meResponse, error) {
 		p := callerOf(ctx)
-		me := Me{Whoami: describeCaller(p)}
+		me := Me{Whoami: describeCaller(p), RunsCommands: a.RunsCommands(p)}
 		if id := callerUserID(p); id != "" {
 			u, err := a.Users.User(ctx, p.Tenant, id)
 			if err != nil {

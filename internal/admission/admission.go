@@ -34,6 +34,8 @@ type Options struct {
 	// (--allow-commands). The local socket and the settings file may always
 	// define them.
 	AllowCommands bool
+	// ThisMachineOnly says that only this machine reaches the instance.
+	ThisMachineOnly bool
 	// CheckReference refuses references that no principal may use: those to the instance's
 	// own secrets. Required.
 	CheckReference func(reference string) error
@@ -56,6 +58,18 @@ func New(o Options) *Judge { return &Judge{o} }
 // AllowCommands is set.
 func (j *Judge) RunsCommands(p *junctor.Principal) bool {
 	return p.Issuer == junctor.IssuerLocal || p.Operator() && j.options.AllowCommands
+}
+
+// MayNameThisMachine reports whether what a principal defines may be at a loopback address.
+// It may for the operator at the local socket. While only this machine reaches the instance,
+// it may for an admin of the default tenant: who signs in there can reach these addresses.
+func (j *Judge) MayNameThisMachine(p *junctor.Principal) bool {
+	return MayNameThisMachine(p, j.options.ThisMachineOnly)
+}
+
+// MayNameThisMachine is [Judge.MayNameThisMachine] for those who need nothing else of a Judge.
+func MayNameThisMachine(p *junctor.Principal, thisMachineOnly bool) bool {
+	return p.Issuer == junctor.IssuerLocal || thisMachineOnly && p.Operator() && p.Agent == ""
 }
 
 // Owns reports whether a principal may change a thing of owner: the owner itself and an

@@ -167,6 +167,44 @@ func TestWhoseItIs(t *testing.T) {
 	}
 }
 
+// While only this machine reaches the instance, its admins may name loopback addresses, in
+// each way that a server is judged.
+func TestWhoMayNameThisMachine(t *testing.T) {
+	t.Parallel()
+	agent := operator()
+	agent.Agent = "helper"
+	for _, tt := range []struct {
+		as              *junctor.Principal
+		here, elsewhere bool // whether the instance is reached by this machine only
+	}{
+		{local(), true, true},
+		{operator(), true, false},
+		{agent, false, false},
+		{admin(), false, false},
+		{developer(), false, false},
+	} {
+		for _, here := range []bool{true, false} {
+			want := tt.elsewhere
+			if here {
+				want = tt.here
+			}
+			j := admission.New(admission.Options{ThisMachineOnly: here, CheckReference: func(string) error { return nil }})
+			former := web("https://example.com/mcp", junctor.Masked)
+			former.Owner = tt.as.ID()
+			row := web("http://127.0.0.1:9000/mcp", junctor.Masked)
+			for name, of := range map[string]func() (admission.Server, error){
+				"added":     func() (admission.Server, error) { return j.Server(t.Context(), tt.as, row, nil) },
+				"changed":   func() (admission.Server, error) { return j.Server(t.Context(), tt.as, row, &former) },
+				"previewed": func() (admission.Server, error) { return j.Preview(t.Context(), tt.as, row) },
+			} {
+				if got, err := of(); err != nil || got.Row().Trusted != want {
+					t.Errorf("%s by %s, only this machine: %t: trusted %t, want %t; %v", name, tt.as.ID(), here, got.Row().Trusted, want, err)
+				}
+			}
+		}
+	}
+}
+
 func TestNamesOfRemovedServersAreReserved(t *testing.T) {
 	t.Parallel()
 	j := admission.New(admission.Options{

@@ -94,9 +94,8 @@ func Discovered(row junctor.Server) (Server, error) {
 // Server judges the row that p wants to store under its id. former is the
 // stored row; nil for a new server. The verdict sets whose it is. The tenant is
 // that of p. The owner is that of former, or p if p adds the server or takes
-// over one whose settings file is no longer read (row.Owner). Only a server
-// that the operator connected may be Trusted, which allows addresses of this
-// machine.
+// over one whose settings file is no longer read (row.Owner). Only a server of somebody
+// who may name addresses of this machine is Trusted, which allows them.
 func (j *Judge) Server(ctx context.Context, p *junctor.Principal, row junctor.Server, former *junctor.Server) (Server, error) {
 	return j.judgeServer(ctx, p, row, former, false)
 }
@@ -117,7 +116,7 @@ func (j *Judge) judgeServer(ctx context.Context, p *junctor.Principal, row junct
 	}
 	row = cloneServer(row)
 	row.Tenant = p.Tenant
-	local := p.Issuer == junctor.IssuerLocal
+	local := j.MayNameThisMachine(p)
 	if former == nil {
 		row.Owner, row.Trusted = p.ID(), local
 	} else {
@@ -153,7 +152,7 @@ func (j *Judge) Preview(ctx context.Context, p *junctor.Principal, row junctor.S
 		return Server{}, err
 	}
 	row = cloneServer(row)
-	row.Tenant, row.Owner, row.Trusted, row.Credential = p.Tenant, p.ID(), p.Issuer == junctor.IssuerLocal, ""
+	row.Tenant, row.Owner, row.Trusted, row.Credential = p.Tenant, p.ID(), j.MayNameThisMachine(p), ""
 	return Server{row, true, unread}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/agent/model"
 	"github.com/junctor-mcp/junctor/internal/egress"
@@ -88,7 +89,7 @@ func (m *ModelRegistry) AddModel(ctx context.Context, p *junctor.Principal, row 
 	if err := row.Check(); err != nil {
 		return junctor.Model{}, err
 	}
-	row.Trusted = p.Issuer == junctor.IssuerLocal
+	row.Trusted = admission.MayNameThisMachine(p, m.o.ThisMachineOnly)
 	rows := m.o.Store.For(p.Tenant).By(p.ID())
 	if err := rows.AddModel(ctx, row); err != nil {
 		return junctor.Model{}, err
@@ -125,7 +126,7 @@ func (m *ModelRegistry) ChangeModel(ctx context.Context, p *junctor.Principal, n
 			return junctor.Model{}, err
 		}
 		if row.BaseURL != had.BaseURL {
-			row.Trusted = p.Issuer == junctor.IssuerLocal
+			row.Trusted = admission.MayNameThisMachine(p, m.o.ThisMachineOnly)
 		}
 		if had.HasKey && key.Reveal() == "" && (originOf(had) != originOf(row)) {
 			return junctor.Model{}, junctor.Errorf(junctor.CodeInvalid, "the key of the model %q was entered for %s: enter the key again to use it with another address", name, originOf(had))

@@ -26,7 +26,9 @@ type Options struct {
 	// URL returns the address of the instance, which is known once it listens.
 	URL      func() string
 	Loopback bool // the instance listens on this machine only
-	Log      *slog.Logger
+	// ThisMachineOnly says that no proxy leads to it either.
+	ThisMachineOnly bool
+	Log             *slog.Logger
 }
 
 // Limits applies the limits of agents to their calls.

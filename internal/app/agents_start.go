@@ -9,7 +9,7 @@ import (
 func (a *App) newAgents() *agents.Registry {
 	return agents.New(agents.Options{
 		Store: a.store, Vault: a.vault, Catalog: a.catalog, Egress: a.egress, Limits: a.limits, SecretRow: instance.SecretRow,
-		URL: a.URL, Loopback: a.cfg.Loopback(), Log: a.log,
+		URL: a.URL, Loopback: a.cfg.Loopback(), ThisMachineOnly: a.cfg.ThisMachineOnly(), Log: a.log,
 	})
 }
 

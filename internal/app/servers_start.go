@@ -22,7 +22,7 @@ func (a *App) newServers() *servers.Registry {
 		Operator:       func() *junctor.Principal { return a.identity.OperatorPrincipal() },
 		PollsDocuments: a.leases.documents.Held,
 		URL:            a.URL, ConsoleURL: a.ConsoleURL, PublicURL: a.cfg.PublicURL, NewID: newID, Version: a.version, Log: a.log,
-		AllowCommands: a.cfg.AllowCommands, Loopback: a.cfg.Loopback(), Traced: a.traced(), SharesDatabase: a.cfg.DB != nil,
+		AllowCommands: a.cfg.AllowCommands, Loopback: a.cfg.Loopback(), ThisMachineOnly: a.cfg.ThisMachineOnly(), Traced: a.traced(), SharesDatabase: a.cfg.DB != nil,
 		ReplicaBeat: cluster.HeartbeatInterval, ReplicaExpiry: cluster.ExpiryAfter, MaxResult: a.cfg.MaxResult, ReservedIDDays: a.cfg.ReservedIDDays,
 	}
 	if a.replicas != nil {

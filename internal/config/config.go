@@ -120,6 +120,12 @@ func (c *Config) IsEndpointOn(endpoint string) bool {
 // Loopback reports whether only this machine can reach the listener.
 func (c *Config) Loopback() bool { return isLoopbackAddress(c.Listen) }
 
+// ThisMachineOnly reports whether only this machine can reach the instance: Loopback holds,
+// and no setting tells of a proxy that passes the requests of others to the listener.
+func (c *Config) ThisMachineOnly() bool {
+	return c.Loopback() && len(c.TrustedProxy) == 0 && (c.PublicURL == nil || isLoopbackHost(c.PublicURL.Hostname()))
+}
+
 // File returns the absolute path of the settings file; "" if none was named.
 func (c *Config) File() string { return c.file }
 

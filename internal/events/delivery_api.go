@@ -83,7 +83,7 @@ func (a DeliveryAPI) PutAgentEndpoint(ctx context.Context, p *junctor.Principal,
 		}
 		e := junctor.AgentEndpoint{
 			Tenant: p.Tenant, Agent: agent, Origin: origin, URL: in.URL, Transport: defaultTransport(in.Transport), Header: cmp.Or(in.Header, former.Header, junctor.TokenHeaderAuto),
-			Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: former.CreatedAt, UpdatedAt: former.UpdatedAt, Reference: former.Reference,
+			Signed: former.Signed || in.Sign, Trusted: a.service.Judge.MayNameThisMachine(p), CreatedAt: former.CreatedAt, UpdatedAt: former.UpdatedAt, Reference: former.Reference,
 		}
 		if e.Header != junctor.TokenHeaderAuto && !slices.Contains(junctor.TokenHeaders(), e.Header) {
 			return e, junctor.Errorf(junctor.CodeInvalid, "header must be one of %s, or %s for the header that the registration names", strings.Join(junctor.TokenHeaders(), ", "), junctor.TokenHeaderAuto)

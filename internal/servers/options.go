@@ -62,12 +62,13 @@ type Options struct {
 	ReplicaBeat   time.Duration // interval of the heartbeats of replicas
 	ReplicaExpiry time.Duration // time without a heartbeat after which a replica counts as dead
 
-	AllowCommands  bool  // admins may add servers that run a command
-	Loopback       bool  // the instance listens on this machine only
-	Traced         bool  // calls calls carry trace contexts
-	SharesDatabase bool  // other replicas may add and change servers
-	MaxResult      int64 // bytes of one result
-	ReservedIDDays int   // for which the id of a removed server stays reserved
+	AllowCommands   bool  // admins may add servers that run a command
+	Loopback        bool  // the instance listens on this machine only
+	ThisMachineOnly bool  // and no proxy leads to it
+	Traced          bool  // calls calls carry trace contexts
+	SharesDatabase  bool  // other replicas may add and change servers
+	MaxResult       int64 // bytes of one result
+	ReservedIDDays  int   // for which the id of a removed server stays reserved
 }
 
 // Pipeline runs operations for users of the console.

@@ -68,7 +68,7 @@ func New(o Options) *Registry {
 	}
 	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)
 	s.Auth = s.newAuthManager()
-	s.Judge = admission.New(admission.Options{AllowCommands: o.AllowCommands, CheckReference: o.Reader.Check, Reserved: s.reservedID, Refused: s.recordRefusal})
+	s.Judge = admission.New(admission.Options{AllowCommands: o.AllowCommands, ThisMachineOnly: o.ThisMachineOnly, CheckReference: o.Reader.Check, Reserved: s.reservedID, Refused: s.recordRefusal})
 	return s
 }
 

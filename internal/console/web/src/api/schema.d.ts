@@ -4463,6 +4463,8 @@ export interface components {
             name?: string;
             /** @description The user. Absent if the caller is not a user. */
             person?: components["schemas"]["User"];
+            /** @description Whether servers that the caller adds may run a command on the machine of the instance. */
+            runs_commands: boolean;
             scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
             subject: string;
             tenant: string;

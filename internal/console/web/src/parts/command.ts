@@ -36,6 +36,13 @@ export function splitCommand(line: string): { words: string[]; problem?: string 
 export const joinCommand = (words: string[]): string =>
   words.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", `'\\''`)}'`)).join(' ');
 
+// addLine is the command line that adds a server that runs a command. Values of variables may
+// be secret: the line names a file for each.
+export function addLine(id: string, words: string[], env: string[] = [], cwd = ''): string {
+  const flags = [...env.flatMap((name) => ['--env', `${name}=@${name}.txt`]), ...(cwd ? ['--cwd', cwd] : [])];
+  return joinCommand(['junctor', 'server', 'add', id, ...flags, '--', ...words]);
+}
+
 // guess says what somebody has pasted.
 export function guess(text: string): 'url' | 'command' | 'mcp.json' | 'api' {
   const t = text.trim();

@@ -4,7 +4,7 @@ import { TerminalSquare } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Failure, type Schemas, type Server, send } from '../api/client';
-import { guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
+import { addLine, guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
 import { lacks } from '../parts/connection';
 import { Head, Panel, Tabs, Tag } from '../parts/elements';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
@@ -12,6 +12,7 @@ import { ErrorCard, Loading } from '../parts/states';
 import { useKept } from '../parts/store';
 import { useParam } from '../parts/url';
 import { AuthFields } from './server/AuthFields';
+import { CommandsOff, useRunsCommands } from './server/CommandsOff';
 import { ConnectionSteps, ToolPreview, useConnectionTest } from './server/ConnectionTest';
 import { Consent } from './server/Consent';
 import { Advanced, Fields } from './server/Fields';
@@ -86,6 +87,7 @@ function One({ command, text, write, paste }: OneProps) {
   const [error, setError] = useState<unknown>(null);
   const { test, go, forget } = useConnectionTest();
 
+  const off = !useRunsCommands() && command;
   const kind: ServerKind = command ? 'command' : 'url';
   const nothing = command ? noCommand : noURL;
   const stored = fieldsOf(nothing);
@@ -97,7 +99,7 @@ function One({ command, text, write, paste }: OneProps) {
   const name = id || (command ? suggestID(words) : text ? suggestID([text]) : '');
   const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
   const given = wrong.length === 0 && (command ? words.length > 0 : /^https?:\/\/[^/]/.test(text) && !lacks(auth));
-  const ready = given && named && (!command || agreed) && !test.busy && !adding;
+  const ready = !off && given && named && (!command || agreed) && !test.busy && !adding;
   const probe = test.probe;
   // People log in once it is there, so that it may be added before.
   const later = auth.type === 'oauth' && probe?.failed === 'authentication';
@@ -182,20 +184,27 @@ function One({ command, text, write, paste }: OneProps) {
             onChange={(e) => setEdits((all) => ({ ...all, private: e.currentTarget.checked }))}
           />
           <Advanced names={advanced} open={false} {...common} />
-          {command && given && <Consent words={words} env={env} checked={agreed} setChecked={setAgreed} />}
-          <div className="acts">
-            <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
-              Test connection
-            </Button>
-            <Button type="submit" disabled={!ready || !reached} loading={adding}>
-              Add {name || 'it'}
-            </Button>
-            {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
-          </div>
+          {command && given && !off && <Consent words={words} env={env} checked={agreed} setChecked={setAgreed} />}
+          {!off && (
+            <div className="acts">
+              <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
+                Test connection
+              </Button>
+              <Button type="submit" disabled={!ready || !reached} loading={adding}>
+                Add {name || 'it'}
+              </Button>
+              {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
+            </div>
+          )}
           {error !== null && <ErrorCard error={error} />}
         </form>
       </Panel>
       <div className="stack">
+        {off && (
+          <CommandsOff
+            lines={[addLine(name || 'NAME', words.length > 0 ? words : ['COMMAND'], Object.keys(env), String(fields.cwd ?? ''))]}
+          />
+        )}
         <Panel title="Connection test" pad>
           <ConnectionSteps test={test} command={command} secure={/^https:/i.test(text)} />
           {test.error ? <ErrorCard error={test.error} /> : null}
@@ -212,23 +221,27 @@ interface Line extends Found {
   error?: unknown;
 }
 
-const linesOf = (text: string): Line[] => (text.trim() ? parseMcpJson(text).found.map((f) => ({ ...f, chosen: !f.problem })) : []);
+// linesOf lists the servers of a file; those that the user may add are chosen.
+const linesOf = (text: string, runs: boolean): Line[] =>
+  text.trim() ? parseMcpJson(text).found.map((f) => ({ ...f, chosen: !f.problem && (runs || !f.command) })) : [];
 
 function Import({ text, write }: { text: string; write: (t: string) => void }) {
   const cache = useQueryClient();
   const problem = text.trim() ? parseMcpJson(text).problem : undefined;
-  const [lines, setLines] = useState<Line[]>(() => linesOf(text));
+  const runs = useRunsCommands();
+  const [lines, setLines] = useState<Line[]>(() => linesOf(text, runs));
   const [agreed, setAgreed] = useState(false);
   const [busy, setBusy] = useState(false);
 
   const read = (t: string) => {
     write(t);
     setAgreed(false);
-    setLines(linesOf(t));
+    setLines(linesOf(t, runs));
   };
   const change = (i: number, c: Partial<Line>) => setLines((all) => all.map((l, j) => (j === i ? { ...l, ...c } : l)));
   const chosen = lines.filter((l) => l.chosen && l.outcome !== 'added');
   const commands = chosen.filter((l) => l.command);
+  const closed = runs ? [] : lines.filter((l) => l.command && !l.problem);
 
   const add = async () => {
     setBusy(true);
@@ -251,6 +264,7 @@ function Import({ text, write }: { text: string; write: (t: string) => void }) {
     if (l.outcome === 'busy') return <Loader size={14} />;
     if (l.outcome === 'added') return <Tag tone="good">added</Tag>;
     if (l.problem) return <Tag tone="warn">{l.problem}</Tag>;
+    if (closed.includes(l)) return <Tag>on the command line</Tag>;
     if (l.error) return <Tag tone="bad">{l.error instanceof Failure ? (l.error.problem.step ?? l.error.problem.code) : 'failed'}</Tag>;
     return null;
   };
@@ -278,56 +292,59 @@ function Import({ text, write }: { text: string; write: (t: string) => void }) {
           />
         </div>
       </Panel>
-      <Panel title={lines.length ? `${lines.length} servers` : 'Servers in the file'}>
-        {lines.length === 0 ? (
-          <p className="pad soft">Paste the configuration on the left. You choose which servers to add.</p>
-        ) : (
-          <>
-            <div className="rows">
-              {lines.map((l, i) => (
-                <div key={l.name} style={{ alignItems: 'flex-start' }}>
-                  <Checkbox
-                    aria-label={`Add ${l.name}`}
-                    mt={2}
-                    checked={l.chosen}
-                    disabled={!!l.problem || l.outcome === 'added' || busy}
-                    onChange={(e) => {
-                      change(i, { chosen: e.currentTarget.checked });
-                      setAgreed(false);
-                    }}
-                  />
-                  <span className="grow stack tight">
-                    <span className="row">
-                      <b>{l.id}</b> {l.command && <TerminalSquare size={14} aria-label="a command" />} {mark(l)}
+      <div className="stack">
+        {closed.length > 0 && <CommandsOff lines={closed.map((l) => addLine(l.id, l.command ?? [], Object.keys(l.env ?? {}), l.cwd))} />}
+        <Panel title={lines.length ? `${lines.length} servers` : 'Servers in the file'}>
+          {lines.length === 0 ? (
+            <p className="pad soft">Paste the configuration on the left. You choose which servers to add.</p>
+          ) : (
+            <>
+              <div className="rows">
+                {lines.map((l, i) => (
+                  <div key={l.name} style={{ alignItems: 'flex-start' }}>
+                    <Checkbox
+                      aria-label={`Add ${l.name}`}
+                      mt={2}
+                      checked={l.chosen}
+                      disabled={!!l.problem || closed.includes(l) || l.outcome === 'added' || busy}
+                      onChange={(e) => {
+                        change(i, { chosen: e.currentTarget.checked });
+                        setAgreed(false);
+                      }}
+                    />
+                    <span className="grow stack tight">
+                      <span className="row">
+                        <b>{l.id}</b> {l.command && <TerminalSquare size={14} aria-label="a command" />} {mark(l)}
+                      </span>
+                      <code className="tiny soft wrap">{l.url ?? joinCommand(l.command ?? [])}</code>
+                      {l.env && Object.keys(l.env).length > 0 && (
+                        <code className="tiny soft wrap">
+                          {Object.keys(l.env)
+                            .map((k) => `${k}=•••`)
+                            .join(' ')}
+                        </code>
+                      )}
+                      {l.error ? <ErrorCard error={l.error} /> : null}
                     </span>
-                    <code className="tiny soft wrap">{l.url ?? joinCommand(l.command ?? [])}</code>
-                    {l.env && Object.keys(l.env).length > 0 && (
-                      <code className="tiny soft wrap">
-                        {Object.keys(l.env)
-                          .map((k) => `${k}=•••`)
-                          .join(' ')}
-                      </code>
-                    )}
-                    {l.error ? <ErrorCard error={l.error} /> : null}
-                  </span>
-                </div>
-              ))}
-            </div>
-            <div className="pad stack" style={{ borderTop: '1px solid var(--line-soft)' }}>
-              {commands.length > 0 && (
-                <Checkbox
-                  label={`I want this instance to run exactly ${commands.length === 1 ? 'the command' : `the ${commands.length} commands`} above.`}
-                  checked={agreed}
-                  onChange={(e) => setAgreed(e.currentTarget.checked)}
-                />
-              )}
-              <Button disabled={chosen.length === 0 || (commands.length > 0 && !agreed)} loading={busy} onClick={add}>
-                Test and add {chosen.length || ''}
-              </Button>
-            </div>
-          </>
-        )}
-      </Panel>
+                  </div>
+                ))}
+              </div>
+              <div className="pad stack" style={{ borderTop: '1px solid var(--line-soft)' }}>
+                {commands.length > 0 && (
+                  <Checkbox
+                    label={`I want this instance to run exactly ${commands.length === 1 ? 'the command' : `the ${commands.length} commands`} above.`}
+                    checked={agreed}
+                    onChange={(e) => setAgreed(e.currentTarget.checked)}
+                  />
+                )}
+                <Button disabled={chosen.length === 0 || (commands.length > 0 && !agreed)} loading={busy} onClick={add}>
+                  Test and add {chosen.length || ''}
+                </Button>
+              </div>
+            </>
+          )}
+        </Panel>
+      </div>
     </div>
   );
 }

@@ -9,6 +9,7 @@ import { FilterInput } from '../parts/FilterInput';
 import { matches } from '../parts/search';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
+import { useRunsCommands } from './server/CommandsOff';
 
 type Pack = Schemas['PackPlan'];
 
@@ -18,6 +19,7 @@ export const wantsLogin = (p: Pack) => p.servers.some((s) => s.auth === 'oauth')
 export default function Gallery() {
   const me = useMe().data;
   const packs = usePacks();
+  const runs = useRunsCommands();
   const [q, setQ] = useParam('q');
   const [tag, setTag] = useParam('tag');
   return (
@@ -58,7 +60,7 @@ export default function Gallery() {
                 <ul className="cards" aria-label="Packs">
                   {found.map((p) => (
                     <li key={p.id}>
-                      <Card p={p} />
+                      <Card p={p} runs={runs} />
                     </li>
                   ))}
                 </ul>
@@ -71,14 +73,14 @@ export default function Gallery() {
   );
 }
 
-function Card({ p }: { p: Pack }) {
+function Card({ p, runs }: { p: Pack; runs: boolean }) {
   const secret = p.questions?.some((x) => x.secret && !x.optional);
   return (
     <Link href={`/gallery/${p.id}`} className="card">
       <span className="row">
         {isCommand(p) ? <TerminalSquare size={15} aria-hidden /> : <Globe size={15} aria-hidden />}
         <h2 className="grow">{p.title}</h2>
-        {p.servers.some((s) => s.taken) && <Tag tone="good">added</Tag>}
+        {p.servers.some((s) => s.taken) ? <Tag tone="good">added</Tag> : !runs && isCommand(p) && <Tag>command line</Tag>}
       </span>
       <span className="small soft">{p.summary}</span>
       <span className="row tiny soft">

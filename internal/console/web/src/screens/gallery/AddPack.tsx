@@ -5,8 +5,10 @@ import { Link, useLocation } from 'wouter';
 import { type Schemas, send } from '../../api/client';
 import { useMe, usePacks } from '../../api/data';
 import { can } from '../../app/permissions';
+import { joinCommand } from '../../parts/command';
 import { Copy, ExternalLink, Head, Panel, Tag } from '../../parts/elements';
 import { Empty, ErrorCard, Loading } from '../../parts/states';
+import { CommandsOff, useRunsCommands } from '../server/CommandsOff';
 import { Consent } from '../server/Consent';
 
 type Plan = Schemas['PackPlan'];
@@ -104,7 +106,8 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
   const missing = questions.filter((q) => wanted(q) && !answers[q.name]);
   const taken = now.servers.some((s) => s.taken) || now.agents.some((a) => a.taken);
   const commands = now.servers.filter((s) => s.command && s.command.length > 0 && !s.present);
-  const ready = may && current && !plan.error && missing.length === 0 && !taken && commands.every((s) => agreed[s.id]);
+  const off = !useRunsCommands() && commands.length > 0;
+  const ready = may && !off && current && !plan.error && missing.length === 0 && !taken && commands.every((s) => agreed[s.id]);
 
   const answer = (name: string, value: string) => {
     setAnswers((a) => ({ ...a, [name]: value }));
@@ -179,6 +182,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
           ))}
           {plan.error && <ErrorCard error={plan.error} />}
           {may &&
+            !off &&
             !plan.error &&
             missing.length === 0 &&
             commands.map((s) => (
@@ -190,7 +194,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
                 setChecked={(c) => setAgreed({ ...agreed, [s.id]: c })}
               />
             ))}
-          {may ? (
+          {may && off ? null : may ? (
             <div className="acts">
               <Button type="submit" disabled={!ready || busy} loading={busy}>
                 Add {now.servers.length === 1 ? now.servers[0]?.id : 'all'}
@@ -211,10 +215,26 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
           {error !== null && <ErrorCard error={error} />}
         </form>
       </Panel>
-      <About pack={pack} now={now} />
+      <div className="stack">
+        {may && off && <CommandsOff lines={[packLine(choice.pack, questions, answers)]} />}
+        <About pack={pack} now={now} />
+      </div>
     </div>
   );
 }
+
+// packLine is the command line that adds a pack with these answers. It names a file for each
+// secret.
+const packLine = (pack: string | undefined, questions: Question[], answers: Texts): string =>
+  joinCommand([
+    'junctor',
+    'pack',
+    'add',
+    pack ?? './pack.yaml',
+    ...questions
+      .filter((q) => wanted(q) || answers[q.name])
+      .flatMap((q) => ['--answer', `${q.name}=${q.secret ? `@${q.name}.txt` : answers[q.name] || q.example || q.name.toUpperCase()}`]),
+  ]);
 
 // freeNames proposes a name that nobody has for each server and agent whose own is taken.
 function freeNames(pack: Plan): Texts {

@@ -3,11 +3,12 @@ import { getAll, type Schemas } from '../../api/client';
 import { Panel, Tag } from '../../parts/elements';
 import { QueryContent } from '../../parts/states';
 
-export const useSettings = () =>
+export const useSettings = (enabled = true) =>
   useQuery({
     queryKey: ['settings'],
     queryFn: ({ signal }) => getAll<Schemas['Setting']>('/settings', signal),
     select: (p) => p.items,
+    enabled,
   });
 
 // What the instance may reach and run. These are the operator's to set, and not
