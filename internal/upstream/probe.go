@@ -13,6 +13,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -260,6 +261,9 @@ func (s *Server) hintFor(step Step, err error) string {
 		case s.opts.Transport == TransportStdio:
 			return "check that the program is installed and that command has its correct name"
 		case code == junctor.CodeDenied:
+			if egress.NamesLoopback(s.opts.URL.String()) {
+				return "ask an admin to add it, who may add addresses of this machine if only this machine reaches Junctor; otherwise, allow the range with --egress-allow"
+			}
 			return "allow its address range with --egress-allow, or use a public https address"
 		}
 		return "check the host and port of the URL, and that the server is running"
