@@ -79,7 +79,7 @@ func newAPI(o Options) *api {
 				Schemas: registry,
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					"key":   {Type: "http", Scheme: "bearer", Description: "A key of this instance. Each operation names the scope that it requires."},
-					"login": {Type: "apiKey", In: "cookie", Name: "__Host-junctor-session", Description: "The session of a browser that is signed in at /login."},
+					"login": {Type: "apiKey", In: "cookie", Name: "__Host-junctor-session", Description: "The session of a browser that is signed in at /login. If the address of the instance has a port, the name ends with it, as in __Host-junctor-session-8717."},
 				},
 			},
 		},

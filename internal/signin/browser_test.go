@@ -19,6 +19,11 @@ func console(i *testkit.Instance) string {
 	return "http://console.junctor.localhost:" + i.URL[strings.LastIndexByte(i.URL, ':')+1:]
 }
 
+// sessionCookie is the name of the cookie of a login.
+func (b *browser) sessionCookie() string {
+	return "__Host-junctor-session-" + b.home[strings.LastIndexByte(b.home, ':')+1:]
+}
+
 // browser keeps cookies as browsers do that take *.localhost for as safe as
 // TLS, and says where its requests come from.
 type browser struct {

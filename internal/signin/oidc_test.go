@@ -46,7 +46,7 @@ func TestProvider(t *testing.T) {
 	if r.status != 200 || me.Person.Name != "ann@example.com" || me.Person.Role != "developer" || me.Tenant != "default" {
 		t.Fatalf("%d %s, %+v", r.status, r.body, me)
 	}
-	if c := b.cookies[session]; c.SameSite != http.SameSiteStrictMode || !c.Secure || b.cookies["__Host-junctor-oidc"] != nil {
+	if c := b.cookies[b.sessionCookie()]; c.SameSite != http.SameSiteStrictMode || !c.Secure || b.cookies[strings.Replace(b.sessionCookie(), "session", "oidc", 1)] != nil {
 		t.Errorf("%v", b.cookies)
 	}
 	// Who comes again is the same user, whatever their address is by then.
@@ -56,7 +56,7 @@ func TestProvider(t *testing.T) {
 	if you := again.me(); you.User != me.User || you.Login == me.Login {
 		t.Errorf("%+v, then %+v", me, you)
 	}
-	secrets := map[string]string{"the client's secret": clientSecret, "a cookie": b.cookies[session].Value}
+	secrets := map[string]string{"the client's secret": clientSecret, "a cookie": b.cookies[b.sessionCookie()].Value}
 	for n, s := range p.seen {
 		secrets[fmt.Sprint("what the provider saw, ", n)] = s
 	}
@@ -130,7 +130,7 @@ func TestProviderAnswersAreBound(t *testing.T) {
 	ann, eve := newBrowser(t, i), newBrowser(t, i)
 	back := ann.do("GET", ann.start(), nil).header.Get("Location")
 	eve.start()
-	if r := eve.do("GET", back, nil); r.status != 403 || eve.cookies[session] != nil {
+	if r := eve.do("GET", back, nil); r.status != 403 || eve.cookies[eve.sessionCookie()] != nil {
 		t.Errorf("another browser: %d", r.status)
 	}
 	if r := newBrowser(t, i).do("GET", back, nil); r.status != 403 {
@@ -274,7 +274,7 @@ func TestProviderSecretStaysAtItsTokenEndpoint(t *testing.T) {
 		t.Helper()
 		b := newBrowser(t, i)
 		b.provider()
-		if b.cookies[session] == nil {
+		if b.cookies[b.sessionCookie()] == nil {
 			return ""
 		}
 		return b.me().Login

@@ -190,8 +190,13 @@ func hostWithoutPort(host string) string {
 	return strings.ToLower(host)
 }
 
-// fullCookieName returns the name of a cookie with its prefix.
+// fullCookieName returns the name of a cookie with its prefix and, if the address has a port,
+// with the port: browsers keep one set of cookies for all ports of a host, and two instances
+// on one host must not replace each other's.
 func (s *SignIn) fullCookieName(r *http.Request, name string) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" {
+		name += "-" + port
+	}
 	if s.isSecure(r) {
 		return "__Host-" + name
 	}

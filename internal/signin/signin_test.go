@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	session  = "__Host-junctor-session"
 	password = "canary of a password"
 )
 
@@ -60,7 +59,7 @@ func TestLink(t *testing.T) {
 	if in.Load() != 1 {
 		t.Fatalf("%d were let in by one link", in.Load())
 	}
-	c := b.cookies[session]
+	c := b.cookies[b.sessionCookie()]
 	if c == nil || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || c.MaxAge != 30*24*3600 {
 		t.Fatalf("the cookie is %+v", c)
 	}
@@ -73,7 +72,7 @@ func TestLink(t *testing.T) {
 	if r := b.do("POST", "/logout", url.Values{}); r.status != 303 || len(b.cookies) != 0 {
 		t.Errorf("%d %v", r.status, b.cookies)
 	}
-	b.cookies[session] = c
+	b.cookies[b.sessionCookie()] = c
 	if r := b.do("GET", "/api/v1/me", nil); r.status != 401 {
 		t.Errorf("after signing out: %d", r.status)
 	}
@@ -125,7 +124,7 @@ func TestPassword(t *testing.T) {
 	if r := b.do("GET", "/api/v1/tools", nil); r.body != "{\"items\":[],\"total\":0}\n" {
 		t.Errorf("tools: %s", r.body)
 	}
-	nowhere(t, i, map[string]string{"a password": password, "another": "another password", "a cookie": b.cookies[session].Value, "a key": key})
+	nowhere(t, i, map[string]string{"a password": password, "another": "another password", "a cookie": b.cookies[b.sessionCookie()].Value, "a key": key})
 }
 
 // What a cookie may do, and where.
@@ -182,6 +181,7 @@ func TestCookies(t *testing.T) {
 		t.Parallel()
 		b := ann.fork()
 		b.t, b.cookies = t, nil
+		session := ann.sessionCookie()
 		value := ann.cookies[session].Value
 		for _, header := range []string{"junctor-session=" + value, session + "=" + value + "; " + session + "=x", session + "=", session + "=" + strings.Repeat("x", 2000)} {
 			if r := b.do("GET", "/api/v1/users", nil, "Cookie: "+header); r.status != 401 {
@@ -202,9 +202,35 @@ func TestCookieNames(t *testing.T) {
 	b := newBrowser(t, i)
 	b.home = i.URL
 	b.do("POST", "/login", url.Values{"token": u.Query()["token"]})
-	c := b.cookies["junctor-session"]
+	c := b.cookies[strings.TrimPrefix(b.sessionCookie(), "__Host-")]
 	if c == nil || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || b.me().Person.Name != "ann" {
 		t.Errorf("%+v", b.cookies)
+	}
+}
+
+// Browsers have one set of cookies for all ports of a host.
+func TestTwoInstancesOnOneHost(t *testing.T) {
+	t.Parallel()
+	jar := map[string]*http.Cookie{}
+	var browsers []*browser
+	for range 2 {
+		i := testkit.Start(t, nil)
+		object(t, i, "POST", "/users", `{"name":"ann"}`, 201)
+		u, _ := url.Parse(object(t, i, "POST", "/users/ann/link", "", 200).URL)
+		b := newBrowser(t, i)
+		b.cookies = jar
+		if r := b.do("POST", "/login", url.Values{"token": u.Query()["token"]}); r.status != 200 {
+			t.Fatal(r.body)
+		}
+		browsers = append(browsers, b)
+	}
+	for _, b := range browsers {
+		if r := b.do("GET", "/api/v1/me", nil); r.status != 200 {
+			t.Errorf("at %s: %d", b.home, r.status)
+		}
+	}
+	if browsers[0].do("POST", "/logout", url.Values{}); browsers[1].do("GET", "/api/v1/me", nil).status != 200 {
+		t.Error("signing out of one instance ends the login at the other")
 	}
 }
 
