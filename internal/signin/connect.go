@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -94,13 +95,16 @@ func (s *SignIn) startConnect(w http.ResponseWriter, r *http.Request) {
 	s.renderPage(w, r, http.StatusOK, pageData{RedirectTo: address})
 }
 
-// finishConnect takes a user back from the authorization server. The browser withholds the
-// session cookie on the way back from another site, so the page reloads itself once with
-// here=1.
+// finishConnect takes a user back from the authorization server. At the loopback address it
+// leads on to the console, which has the cookies. The browser withholds the session cookie on
+// the way back from another site, so the page reloads itself once with here=1.
 func (s *SignIn) finishConnect(w http.ResponseWriter, r *http.Request) {
 	sealed, found := s.readCookie(r, connectCookie)
 	p := s.signedInUser(r)
 	switch {
+	case !found && !s.isConsole(r):
+		s.renderPage(w, r, http.StatusOK, pageData{RedirectTo: s.URL() + r.URL.RequestURI()})
+		return
 	case !found:
 		s.renderPage(w, r, http.StatusForbidden, pageData{PasteIntoTerminal: true})
 		return
@@ -125,6 +129,12 @@ func (s *SignIn) finishConnect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.renderPage(w, r, http.StatusOK, pageData{ConnectedServer: server})
+}
+
+// isConsole reports whether a request was sent to the address of the console.
+func (s *SignIn) isConsole(r *http.Request) bool {
+	u, err := url.Parse(s.URL())
+	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
 // renderConnectError shows why a login failed.

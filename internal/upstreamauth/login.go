@@ -105,7 +105,7 @@ func (m *Manager) BeginLogin(ctx context.Context, p *junctor.Principal, id, redi
 // receive the person's authorization code.
 func (m *Manager) checkRedirect(redirect string) error {
 	u, err := url.Parse(redirect)
-	if redirect == m.callbackURL() || redirect == m.URL()+m.CallbackPath {
+	if redirect == m.callbackURL() || redirect == m.ConsoleURL()+m.CallbackPath {
 		return nil
 	}
 	if err == nil && u.Scheme == "http" && u.User == nil && u.Fragment == "" {

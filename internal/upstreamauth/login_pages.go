@@ -84,8 +84,10 @@ const ClientDocumentPath = "/oauth/client.json"
 // browser.
 const loopbackCallbackURL = "http://127.0.0.1:8719/callback"
 
-// callbackURL is the page of this instance to which browsers are redirected.
-func (m *Manager) callbackURL() string { return m.ConsoleURL() + m.CallbackPath }
+// callbackURL is the page of this instance to which browsers are redirected. On loopback it has
+// the address, not the name of the console: authorization servers accept loopback addresses
+// (RFC 8252) and may refuse other names over plain http. The page leads on to the console.
+func (m *Manager) callbackURL() string { return m.URL() + m.CallbackPath }
 
 // ServeClientDocument serves the client metadata document. Authorization servers
 // that support Client ID Metadata Documents identify this instance by its URL,

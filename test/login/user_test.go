@@ -279,7 +279,14 @@ func (o *loginSite) follow(address *url.URL, cookie, who string) {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	back := o.g.Browse(t, html.UnescapeString(found[1]), who)
-	if r := o.Do(t, "GET", back.RequestURI(), "", "Authorization:", "Cookie: "+cookie, "Sec-Fetch-Site: same-origin"); r.Status != 403 {
+	// Authorization servers accept a loopback address; from there it goes to the console, which
+	// has the cookies of browsers.
+	console := "http://console.junctor.localhost:" + back.Port()
+	r = o.Do(t, "GET", back.RequestURI(), "", "Authorization:", "Sec-Fetch-Site: cross-site")
+	if found = away.FindStringSubmatch(r.Body); "http://"+back.Host != o.URL || found == nil || html.UnescapeString(found[1]) != console+back.RequestURI() {
+		t.Fatalf("back at %s: %d, on to %q", back.Host, r.Status, found)
+	}
+	if r := o.Do(t, "GET", back.RequestURI(), "", "Host: "+strings.TrimPrefix(console, "http://"), "Authorization:", "Cookie: "+cookie, "Sec-Fetch-Site: same-origin"); r.Status != 403 {
 		t.Errorf("a browser that did not begin it: %d %s", r.Status, r.Body)
 	}
 	// From another site the strict cookie does not come: the page leads to itself.
