@@ -172,7 +172,7 @@ paths: {/days: {get: {operationId: days, responses: {"200": {description: ok}}}}
 components: {securitySchemes: {people: {type: oauth2, flows: {authorizationCode: {authorizationUrl: "${api}/in", tokenUrl: "${api}/token", scopes: {read: look}}}}}}`);
   await button('Read').click();
   await page.getByLabel('Authentication scheme').selectOption('people');
-  await page.getByText(`${origin}/connected`).waitFor();
+  await page.getByText(`${origin.replace('console.junctor.localhost', '127.0.0.1')}/connected`).waitFor();
   assert.ok(await button('Add diary').isDisabled(), 'a login without a client can be added');
   await page.getByLabel('Client ID').fill('junctor');
   await button('Add diary').click();

@@ -3,6 +3,7 @@ import type { APIPreview, Server } from '../../api/client';
 import { type AuthType, type Draft, lacks, ruleLines } from '../../parts/connection';
 import { Tag } from '../../parts/elements';
 import { count } from '../../parts/format';
+import { instanceURL } from '../../parts/instanceURL';
 import { AuthFields } from '../server/AuthFields';
 import { Advanced } from '../server/Fields';
 import { fieldsIn, fieldsOf, patchOf, type ServerFields, type ServerPatch, wrongFields } from '../server/serverFields';
@@ -123,7 +124,7 @@ export function AuthOptions({
       )}
       {chosen && options.auth.type === 'oauth' && (
         <p className="small soft wrap">
-          Register an OAuth client with the API provider. Use the redirect URI <code>{window.location.origin}/connected</code>, and enter
+          Register an OAuth client with the API provider. Use the redirect URI <code>{instanceURL()}/connected</code>, and enter
           the client here. Users log in after the server is added.
         </p>
       )}
