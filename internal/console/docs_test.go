@@ -254,6 +254,30 @@ func TestDocsSearchHostile(t *testing.T) {
 	}
 }
 
+// TestDocsOfScreens holds that the page exists that the console links on each screen, with
+// its heading.
+func TestDocsOfScreens(t *testing.T) {
+	t.Parallel()
+	places, err := os.ReadFile("web/src/app/navigation.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := serveDocs(t)
+	named := regexp.MustCompile(`docs: '([^']+)'`).FindAllStringSubmatch(string(places), -1)
+	if len(named) < len(Screens()) {
+		t.Fatalf("only %d screens name a page", len(named))
+	}
+	for _, m := range append(named, regexp.MustCompile(`docs \?\? '([^']+)'`).FindStringSubmatch(string(places))) {
+		path, anchor, _ := strings.Cut(m[1], "#")
+		w := ask(mux, docsPrefix+path)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d", m[1], w.Code)
+		} else if anchor != "" && !strings.Contains(w.Body.String(), ` id="`+anchor+`"`) {
+			t.Errorf("%s has no heading %s", path, anchor)
+		}
+	}
+}
+
 // TestDocsMarkdown holds what becomes of the parts of a page.
 func TestDocsMarkdown(t *testing.T) {
 	t.Parallel()
