@@ -392,7 +392,7 @@ func (d *docsReader) overview(folder string, known map[string]bool) []docsLink {
 		return nil
 	}
 	known[page.file] = true
-	return []docsLink{{Title: "All of this part", Path: page.path}}
+	return []docsLink{{Title: "Overview", Path: page.path}}
 }
 
 // linksBelow returns the links of a README to pages of its folder.
