@@ -36,16 +36,18 @@ export function ShortcutsDialog({ table, close }: { table: readonly Shortcut[]; 
   return (
     <Modal opened onClose={close} title="Keyboard shortcuts" size="lg">
       <div className="shortcuts">
-        <Keys name="Everywhere" list={[...elsewhere, ...table.filter((s) => !s.path)]} />
+        <div>
+          <Keys name="Everywhere" list={[...elsewhere, ...table.filter((s) => !s.path)]} />
+          <Switch
+            mt="md"
+            label="Use shortcuts without Ctrl or ⌘"
+            description="They do nothing while you type or a dialog is open."
+            checked={isOn}
+            onChange={(e) => setOn(e.currentTarget.checked)}
+          />
+        </div>
         <Keys name="Go to a screen" list={screens} />
       </div>
-      <Switch
-        mt="md"
-        label="Use shortcuts without Ctrl or ⌘"
-        description="They do nothing while you type or a dialog is open."
-        checked={isOn}
-        onChange={(e) => setOn(e.currentTarget.checked)}
-      />
     </Modal>
   );
 }
