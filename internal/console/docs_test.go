@@ -291,7 +291,7 @@ func TestDocsMarkdown(t *testing.T) {
 	page := ask(mux, "/docs/guides/a").Body.String()
 	for _, want := range []string{
 		`<title>The A`, `<h2 id="whats-new-20">`, `<h2 id="same">`, `<h2 id="same-1">`, `href="/docs/#docs"`, `href="#same-1"`,
-		`href="` + repositoryFiles + `cmd/x.go"`, `href="` + repositoryFiles + `docs/adr/1.md"`, `href="https://example.com/#x"`, `src="/docs/images/i.png"`,
+		`href="` + repositoryFiles + `cmd/x.go"`, `href="` + repositoryFiles + `docs/adr/` + `1.md"`, `href="https://example.com/#x"`, `src="/docs/images/i.png"`,
 		`<div class="table" role="group" aria-label="Table" tabindex="0">`, `align="right"`, `ls &lt;dir&gt;`, `aria-current="page">A</a>`,
 	} {
 		if !strings.Contains(page, want) {
