@@ -20,7 +20,7 @@
 //   - problem.go: errors as RFC 9457 problems
 //   - precondition.go: versions of stored things, ETag and If-Match
 //   - event_stream.go: answers that are streams of server-sent events
-//   - reference.go, reference_page.go: the document for people, at /docs
+//   - reference.go, reference_page.go: the document for people, at ReferencePath
 //   - schema.go: types of package junctor in the OpenAPI document
 //
 // Every other file holds the routes of one subject: its interface, its request and
@@ -48,6 +48,9 @@ import (
 
 // Prefix is the path below which all routes of the API are.
 const Prefix = "/api/v1"
+
+// ReferencePath is the path of the page that ServeReference answers with.
+const ReferencePath = Prefix + "/reference"
 
 // Keys creates, lists, rotates and revokes keys. Keys are named by id. internal/identity
 // implements it.

@@ -14,7 +14,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// apiReference is the OpenAPI document as people read it. The page at /docs shows it, and
+// apiReference is the OpenAPI document as people read it. The page at ReferencePath shows it, and
 // docs/reference/api is generated from it.
 type apiReference struct {
 	Version string

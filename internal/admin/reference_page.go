@@ -30,7 +30,7 @@ func (h *Handler) ServeReference(w http.ResponseWriter, r *http.Request) {
 	a := h.api()
 	if err := a.checkReferenceCaller(r); err != nil {
 		if junctor.CodeOf(err) == junctor.CodeUnauthenticated && strings.Contains(r.Header.Get("Accept"), "text/html") {
-			http.Redirect(w, r, "/login?next=/docs", http.StatusSeeOther)
+			http.Redirect(w, r, "/login?next="+ReferencePath, http.StatusSeeOther)
 			return
 		}
 		writeProblem(w, a.toProblem(r.Context(), err))

@@ -177,7 +177,7 @@ func typesPage(ref apiReference) string {
 	return b.String()
 }
 
-// TestReferencePage reads the page at /docs: who may read it, that it has every operation
+// TestReferencePage reads the page at ReferencePath: who may read it, that it has every operation
 // and every link leads to an anchor, and that nothing on it comes from elsewhere.
 func TestReferencePage(t *testing.T) {
 	t.Parallel()
@@ -187,7 +187,7 @@ func TestReferencePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := func(who, accept string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(http.MethodGet, "/docs", http.NoBody)
+		r := httptest.NewRequest(http.MethodGet, ReferencePath, http.NoBody)
 		if who != "" {
 			r.Header.Set("Authorization", "Bearer "+who)
 		}
@@ -199,7 +199,7 @@ func TestReferencePage(t *testing.T) {
 	if rec := get("", "*/*"); rec.Code != http.StatusUnauthorized || !strings.Contains(rec.Body.String(), `"code":"unauthenticated"`) {
 		t.Errorf("without a credential: %d %s", rec.Code, rec.Body)
 	}
-	if rec := get("", "text/html,*/*"); rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/login?next=/docs" {
+	if rec := get("", "text/html,*/*"); rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/login?next="+ReferencePath {
 		t.Errorf("a browser without a login: %d %s", rec.Code, rec.Header().Get("Location"))
 	}
 	rec := get("tools:read", "text/html")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/docs"
 	"github.com/junctor-mcp/junctor/internal/console"
 	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/egress"
@@ -13,7 +14,7 @@ import (
 // openConsole makes the handler of the console's pages.
 func (a *App) openConsole() error {
 	o := console.Options{Plain: http.HandlerFunc(a.welcome), Frames: func(origin string) []string { return a.sandbox().FrameSources(origin) }}
-	o.Tiles = a.cfg.MapTiles
+	o.Tiles, o.Docs = a.cfg.MapTiles, docs.Files()
 	if dev := a.cfg.ConsoleDev; dev != nil {
 		client, err := egress.Remote(dev) // the operator named it
 		if err != nil {

@@ -87,7 +87,7 @@ func (a *App) mux() (*mux, error) {
 			return nil, junctor.Errorf(junctor.CodeInternal, "cannot create the admin API: %w", err)
 		}
 		mux.handleUnlisted(admin.Prefix+"/", a.replicas.RouteToHome(api))
-		mux.HandleFunc("GET /docs", api.ServeReference)
+		mux.HandleFunc("GET "+admin.ReferencePath, api.ServeReference)
 		mux.api = api
 		a.signIn.Routes(mux)
 		mux.HandleFunc("GET "+upstreamauth.ClientDocumentPath, a.servers.Auth.ServeClientDocument)

@@ -6,19 +6,25 @@
 // users. The pages themselves hold nothing secret, so they are served to everybody. app
 // creates the Console and registers its routes. embed.go embeds the build; with the tag
 // noconsole, embed_none.go leaves it out.
+//
+// It also serves the documentation at /docs/, without scripts: docs.go has the pages and
+// their index, docs_markdown.go renders them, docs_search.go finds sections.
 package console
 
 import (
 	"bytes"
 	"compress/gzip"
 	"crypto/rand"
+	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,12 +52,15 @@ type Options struct {
 	// Tiles is the URL template of map tiles with {z}, {x} and {y}, then a space and the
 	// attribution. If it is empty, maps show built-in outlines.
 	Tiles string
+	// Docs are the pages of the documentation, by their paths below docs/; nil serves none.
+	Docs fs.FS
 }
 
 // Console serves the pages.
 type Console struct {
 	options   Options
-	indexPage []byte // index.html, with a placeholder for the nonce
+	docs      *docsReader // nil if there are no pages
+	indexPage []byte      // index.html, with a placeholder for the nonce
 	assets    map[string]*asset
 	devProxy  http.Handler
 }
@@ -83,7 +92,7 @@ func New(o Options) (*Console, error) {
 				r.Out.Header.Del("Cookie") // Vite has no business with them
 			},
 		}
-		return c, nil
+		return c, c.openDocs()
 	}
 	build := openBuild()
 	err := fs.WalkDir(build, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -105,7 +114,29 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the console's build cannot be read: %w", err)
 	}
-	return c, nil
+	return c, c.openDocs()
+}
+
+// openDocs lists the pages of the documentation.
+func (c *Console) openDocs() (err error) {
+	if c.options.Docs != nil {
+		c.docs, err = newDocsReader(c.options.Docs, c.fontStyle())
+	}
+	return err
+}
+
+// fontStyle returns a style sheet with the fonts of the console, for pages without its
+// scripts.
+func (c *Console) fontStyle() string {
+	var style strings.Builder
+	for _, font := range []struct{ family, file string }{{"Inter Variable", "inter-"}, {"JetBrains Mono Variable", "jetbrains-mono-"}} {
+		for _, name := range slices.Sorted(maps.Keys(c.assets)) {
+			if strings.HasPrefix(name, "/assets/"+font.file) && path.Ext(name) == ".woff2" {
+				fmt.Fprintf(&style, "@font-face{font-family:%q;font-weight:100 900;font-display:swap;src:url(%q) format(\"woff2\")}\n", font.family, name)
+			}
+		}
+	}
+	return style.String()
 }
 
 // mediaType returns the media type of a file by its extension. It does not use the
@@ -134,6 +165,10 @@ func (c *Console) Routes(mux junctor.Mux) {
 		}
 	} else {
 		mux.HandleFunc("GET /assets/", c.serveAsset)
+	}
+	if c.docs != nil {
+		mux.HandleFunc("GET /docs", c.docs.serve)
+		mux.HandleFunc("GET "+docsPrefix, c.docs.serve)
 	}
 	for _, s := range Screens() {
 		mux.HandleFunc("GET /"+s, c.serveIndex)

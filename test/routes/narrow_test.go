@@ -79,6 +79,8 @@ GET /settings/                                                 any
 GET /assets/                                                   any
 GET /stdio                                                     any
 GET /docs                                                      any
+GET /docs/                                                     any
+GET /api/v1/reference                                          any
 GET /metrics                                                   -
 GET /debug/pprof/                                              -
 GET /debug/pprof/profile?seconds=1                             -

@@ -126,6 +126,7 @@ func (m *module) affectedBy(files []string) []string {
 		if isDocument(file) {
 			readers[m.path] = true // its tests hold what the architecture document says
 			readers[m.path+"/test/docs"], readers[m.path+"/test/deploy"] = true, true
+			readers[m.path+"/internal/console"] = true // it serves the pages
 			continue
 		}
 		owner, known := m.ownerOf(file)
@@ -148,7 +149,7 @@ func (m *module) withTests(selected func(path string) bool) []string {
 }
 
 func isDocument(file string) bool {
-	return strings.HasPrefix(file, "docs/") || strings.HasSuffix(file, ".md") && !strings.Contains(file, "/")
+	return strings.HasPrefix(file, "docs/") && !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, ".md") && !strings.Contains(file, "/")
 }
 
 // ownerOf names the package that a file belongs to: that of its folder, and for

@@ -1,8 +1,8 @@
 import { ActionIcon, Drawer, Menu, useMantineColorScheme } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { Check, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react';
-import { type ReactNode, useEffect, useLayoutEffect } from 'react';
-import { Link, useLocation } from 'wouter';
+import { BookOpen, Check, Keyboard, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react';
+import { type ReactNode, useEffect, useLayoutEffect, useMemo } from 'react';
+import { Link, useLocation, useSearch } from 'wouter';
 import { useAttention } from '../api/attention';
 import type { Me } from '../api/client';
 import { useVersion } from '../api/data';
@@ -12,9 +12,11 @@ import { setAdmin } from '../api/live';
 import { useNotifier } from '../parts/notifications';
 import { setTitle } from '../parts/title';
 import { Allowed } from './Allowed';
-import { grouped, placeOf, places } from './navigation';
+import { docsOf, grouped, placeOf, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
+import { ShortcutsDialog, useShortcuts } from './ShortcutsDialog';
+import { findKeys, shortcutsFor } from './shortcuts';
 
 export function Mark() {
   return (
@@ -30,11 +32,25 @@ export function Mark() {
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const [menu, { open: openMenu, close: closeMenu }] = useDisclosure();
   const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
+  const [help, { open: openHelp, close: closeHelp }] = useDisclosure();
   const [location] = useLocation();
+  const shortcuts = useMemo(() => shortcutsFor(places.filter((p) => !p.needs || can(me, p.needs))), [me]);
   useChanges(can(me, 'audit:read'));
   useNotifier();
   useEffect(() => setAdmin(can(me, 'admin')), [me]);
   useHotkeys([['mod+K', openPalette]], []);
+  useShortcuts(shortcuts, openHelp);
+  const account = (
+    <div className="account">
+      <Account
+        me={me}
+        openHelp={() => {
+          closeMenu();
+          openHelp();
+        }}
+      />
+    </div>
+  );
 
   useLayoutEffect(() => {
     setTitle(placeOf(location)?.name); // until the screen names what it shows, in an effect that runs later
@@ -52,14 +68,15 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           <Link href="/" className="brand">
             <Mark /> Junctor
           </Link>
-          <button type="button" className="find" onClick={openPalette}>
-            <Search size={14} aria-hidden /> Find <kbd>{mac ? '⌘K' : 'Ctrl K'}</kbd>
-          </button>
+          <div className="find-row">
+            <button type="button" className="find" onClick={openPalette}>
+              <Search size={14} aria-hidden /> Find <kbd>{findKeys}</kbd>
+            </button>
+            <DocsLink />
+          </div>
         </div>
         <Navigation me={me} />
-        <div className="account">
-          <Account me={me} />
-        </div>
+        {account}
       </aside>
       <section className="bar" aria-label="Menu and search">
         <ActionIcon aria-label="Open the menu" onClick={openMenu} size="lg">
@@ -68,6 +85,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Link href="/" className="brand">
           <Mark /> Junctor
         </Link>
+        <DocsLink />
         <ActionIcon aria-label="Find" onClick={openPalette} size="lg">
           <Search size={18} />
         </ActionIcon>
@@ -76,9 +94,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         <Drawer opened onClose={closeMenu} size="17rem" title="Junctor" classNames={{ body: 'drawer-body', content: 'drawer-content' }}>
           <div className="drawer-menu">
             <Navigation me={me} />
-            <div className="account">
-              <Account me={me} />
-            </div>
+            {account}
           </div>
         </Drawer>
       )}
@@ -88,11 +104,27 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         </div>
       </main>
       {palette && <Palette me={me} opened close={closePalette} />}
+      {help && <ShortcutsDialog table={shortcuts} close={closeHelp} />}
     </div>
   );
 }
 
-const mac = navigator.platform.startsWith('Mac');
+// DocsLink opens the page of the documentation that fits the screen.
+function DocsLink() {
+  const [location] = useLocation();
+  const search = useSearch();
+  return (
+    <a
+      className="docs-link"
+      href={docsOf(location, search)}
+      target="_blank"
+      rel="noopener"
+      title="The documentation of this screen, in a new tab"
+    >
+      <BookOpen size={14} aria-hidden /> Docs
+    </a>
+  );
+}
 
 // Navigation is the menu: places of a group stand together under its name.
 function Navigation({ me }: { me: Me }) {
@@ -125,7 +157,7 @@ function Navigation({ me }: { me: Me }) {
   );
 }
 
-function Account({ me }: { me: Me }) {
+function Account({ me, openHelp }: { me: Me; openHelp: () => void }) {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const version = useVersion();
   const name = me.name || me.subject;
@@ -166,6 +198,9 @@ function Account({ me }: { me: Me }) {
           </Menu.Item>
         ))}
         <Menu.Divider />
+        <Menu.Item leftSection={<Keyboard size={14} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
+          Keyboard shortcuts
+        </Menu.Item>
         <form method="post" action="/logout">
           {/* The menu stays: a form that is gone is not sent. */}
           <Menu.Item component="button" type="submit" closeMenuOnClick={false} leftSection={<LogOut size={14} />}>
