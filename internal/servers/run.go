@@ -73,12 +73,14 @@ func (s *Registry) Offer(_ context.Context, p *junctor.Principal, id string) (ad
 		if err != nil {
 			return o, err
 		}
-		var lists map[string][]json.RawMessage
-		if err := json.Unmarshal(body, &lists); err != nil {
+		var members map[string]json.RawMessage // _meta is beside the list if the server has not answered yet
+		if err := json.Unmarshal(body, &members); err != nil {
 			return o, err
 		}
-		if items := lists[list.name]; items != nil {
-			*list.to = items
+		if items, found := members[list.name]; found {
+			if err := json.Unmarshal(items, list.to); err != nil {
+				return o, err
+			}
 		}
 	}
 	return o, nil

@@ -268,6 +268,17 @@ func (o *loginSite) signIn(name string) string {
 	return cookie
 }
 
+// The offer of a server that waits for a login is empty.
+func TestOfferBeforeLogin(t *testing.T) {
+	t.Parallel()
+	for _, credentials := range []junctor.Credentials{junctor.CredentialsShared, junctor.CredentialsPerUser} {
+		o := newOffice(t, upstreams.Modern, credentials)
+		if r := o.Do(t, "GET", "/api/v1/servers/notes/offer", ""); r.Status != 200 || r.Body != `{"resources":[],"templates":[],"prompts":[]}`+"\n" {
+			t.Errorf("%s: %d %s", credentials, r.Status, r.Body)
+		}
+	}
+}
+
 // follow is a browser that goes all the way.
 func (o *loginSite) follow(address *url.URL, cookie, who string) {
 	t := o.t
