@@ -124,8 +124,8 @@ export function AuthOptions({
       )}
       {chosen && options.auth.type === 'oauth' && (
         <p className="small soft wrap">
-          Register an OAuth client with the API provider. Use the redirect URI <code>{instanceURL()}/connected</code>, and enter
-          the client here. Users log in after the server is added.
+          Register an OAuth client with the API provider. Use the redirect URI <code>{instanceURL()}/connected</code>, and enter the client
+          here. Users log in after the server is added.
         </p>
       )}
       {options.scheme !== '' && (
