@@ -326,6 +326,7 @@ type docsLink struct {
 type docsPart struct {
 	Title  string
 	Links  []docsLink
+	IsOpen bool   // its links are shown
 	anchor string // of its heading in the index
 	folder string // such as guides/
 }
@@ -436,15 +437,17 @@ func (d *docsReader) linksIn(n ast.Node, source []byte, known map[string]bool, f
 	return links
 }
 
-// at returns the parts for the page at an address: it is marked, and only the pages of
-// its own folder are shown below their README.
+// at returns the parts for the page at an address. The page is marked, its part is open,
+// and only the pages of its own folder are shown below their README. An address without a
+// page, such as the search, has all parts open.
 func (x *docsIndex) at(address string) []docsPart {
 	parts := make([]docsPart, 0, len(x.parts))
+	isFound := false
 	for _, part := range x.parts {
 		links := make([]docsLink, 0, len(part.Links))
 		for _, link := range part.Links {
 			link.Current = link.Path == address
-			isOpen := link.Current
+			isOpen := link.Current // the link with what is below it
 			below := make([]docsLink, 0, len(link.Below))
 			for _, one := range link.Below {
 				one.Current = one.Path == address
@@ -454,10 +457,15 @@ func (x *docsIndex) at(address string) []docsPart {
 			if link.Below = nil; isOpen {
 				link.Below = below
 			}
+			part.IsOpen = part.IsOpen || isOpen
 			links = append(links, link)
 		}
 		part.Links = links
+		isFound = isFound || part.IsOpen
 		parts = append(parts, part)
+	}
+	for i := range parts {
+		parts[i].IsOpen = parts[i].IsOpen || !isFound
 	}
 	return parts
 }

@@ -65,6 +65,9 @@ func TestDocsPages(t *testing.T) {
 				t.Errorf("%s contains %s", path, forbidden)
 			}
 		}
+		if open := strings.Count(page, "<details open>"); path != docsPrefix && open != 1 || path == docsPrefix && open != 4 {
+			t.Errorf("the index of %s has %d open parts", path, open)
+		}
 		if path != docsPrefix && !strings.Contains(page, `href="`+path+`" aria-current="page"`) {
 			t.Errorf("the index does not show %s", path)
 		}
@@ -298,7 +301,7 @@ func TestDocsMarkdown(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	for _, bad := range []string{"comment", "<script", "<b>", "javascript:", "<h2>Others</h2>"} {
+	for _, bad := range []string{"comment", "<script", "<b>", "javascript:", "<summary>Others"} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %s", bad)
 		}
