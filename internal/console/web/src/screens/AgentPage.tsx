@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Agent, type Schemas, send } from '../api/client';
-import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
+import { useAgent, useAgentTools, useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
 import { Bars } from '../parts/Bars';
@@ -19,7 +19,7 @@ import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
 import { Brain } from './agent/Brain';
 import { Publication } from './agent/Publication';
-import { KeyRows } from './KeyRows';
+import { KeyList } from './KeyList';
 import { ToolPicker } from './ToolPicker';
 import { ToolRows } from './ToolRows';
 import { dayName, perDay, sinceOf, useSums } from './usage';
@@ -174,13 +174,8 @@ function Grants({ a, may }: { a: Agent; may: boolean }) {
 
 function Keys({ a }: { a: Agent }) {
   const me = useMe().data;
-  const keys = useKeys(can(me, 'keys:write'));
   if (!can(me, 'keys:write')) return <Empty title="Only developers and admins can see keys" />;
-  return (
-    <Panel>
-      <QueryContent query={keys}>{(all) => <KeyRows keys={all.filter((k) => k.agent === a.name)} agent={a.name} />}</QueryContent>
-    </Panel>
-  );
+  return <KeyList agent={a.name} />;
 }
 
 const limitsOf = (a: Agent): Schemas['Limits'] => ({ ...a.limits });
