@@ -9,7 +9,9 @@ import { Egress } from './settings/Egress';
 import { ImportExport } from './settings/ImportExport';
 import { Instance } from './settings/Instance';
 import { Limits } from './settings/Limits';
+import { Roles } from './settings/Roles';
 import { Secrets } from './settings/Secrets';
+import { Tenants } from './settings/Tenants';
 import { Users } from './settings/Users';
 import { Sessions } from './user/Sessions';
 
@@ -26,11 +28,11 @@ export default function Settings() {
     ['connect', 'Connect a client'],
   ];
   if (can(me, 'keys:write')) tabs.push(['keys', 'Keys']);
-  if (admin) tabs.push(['users', 'Users']);
+  if (admin) tabs.push(['users', 'Users'], ['roles', 'Roles']);
   tabs.push(['limits', 'Limits']);
   if (can(me, 'servers:write')) tabs.push(['secrets', 'Secrets']);
   if (can(me, 'tools:read')) tabs.push(['files', 'Import and export']);
-  if (admin && me?.tenant === 'default') tabs.push(['egress', 'Egress'], ['instance', 'Instance']);
+  if (admin && me?.tenant === 'default') tabs.push(['egress', 'Egress'], ['tenants', 'Tenants'], ['instance', 'Instance']);
   // An address may name a tab that the user may not see.
   const tab = tabs.some(([key]) => key === chosen) ? chosen : 'you';
   return (
@@ -42,10 +44,12 @@ export default function Settings() {
       {tab === 'sessions' && <Sessions />}
       {tab === 'keys' && <KeyList />}
       {tab === 'users' && admin && <Users />}
+      {tab === 'roles' && <Roles />}
       {tab === 'limits' && <Limits />}
       {tab === 'secrets' && <Secrets />}
       {tab === 'files' && <ImportExport />}
       {tab === 'egress' && <Egress />}
+      {tab === 'tenants' && <Tenants />}
       {tab === 'instance' && <Instance />}
     </>
   );

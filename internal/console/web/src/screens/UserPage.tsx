@@ -21,7 +21,7 @@ const crumbs: [string, string][] = [['Users', '/settings?tab=users']];
 
 export default function UserPage({ id }: { id: string }) {
   const user = useUser(id);
-  if (!user.data && user.error instanceof Failure && user.error.problem.code === 'not_found') return <Missing id={id} />;
+  if (user.error instanceof Failure && user.error.problem.code === 'not_found') return <Missing id={id} />;
   return <QueryContent query={user}>{(u) => <Page key={u.id} u={u} />}</QueryContent>;
 }
 
