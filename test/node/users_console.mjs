@@ -152,7 +152,7 @@ const tours = {
     let token = await newToken();
     const who = await withKey(token, '/whoami');
     assert.deepEqual([who.body.user, who.body.scopes.sort()], [id, ['audit:read', 'tools:call', 'tools:read']]);
-    assert.equal((await withKey(token, '/run', { name: 'demo__echo', arguments: { text: 'from the laptop' } })).status, 200);
+    assert.equal((await withKey(token, '/tools/demo__echo/call', { arguments: { text: 'from the laptop' } })).status, 200);
     await page.getByRole('link', { name: 'laptop', exact: true }).waitFor();
     await look('keys of a user');
 
@@ -264,7 +264,7 @@ const tours = {
     await dialog.getByLabel('Expires').selectOption('7');
     await inDialog('Create key').click();
     const token = await newToken();
-    assert.equal((await withKey(token, '/run', { name: 'demo__echo', arguments: { text: 'built' } })).status, 200);
+    assert.equal((await withKey(token, '/tools/demo__echo/call', { arguments: { text: 'built' } })).status, 200);
     await page.getByText('expires soon').waitFor();
     await look('keys');
     await page.getByRole('link', { name: 'ci', exact: true }).click();
@@ -278,7 +278,7 @@ const tours = {
     await dialog.getByLabel('Purpose').fill('screen');
     await dialog.getByLabel('Owner').selectOption('user');
     await dialog.getByLabel('User', { exact: true }).fill('vera');
-    await dialog.getByText('The role viewer of the user limits them').waitFor();
+    await dialog.getByText('The role viewer of the user limits the scopes').waitFor();
     await dialog.getByRole('checkbox', { name: /^tools:call/ }).waitFor({ state: 'detached' });
     await inDialog('Create key').click();
     await newToken();

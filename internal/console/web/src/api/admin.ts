@@ -9,19 +9,19 @@ export type SignInLink = Schemas['SignInLink'];
 
 // useAction is a change of the instance. Afterwards the queries that lists names are read
 // again, by the first member of their keys, and the history of changes. A deleted object is
-// not: gone is the key of its query.
+// not: deleted is the key of its query.
 export function useAction<V = void, T = void>(
   run: (v: V) => Promise<T>,
-  { lists, gone, done }: { lists: readonly string[]; gone?: QueryKey; done?: (answer: T, v: V) => void },
+  { lists, deleted, done }: { lists: readonly string[]; deleted?: QueryKey; done?: (answer: T, v: V) => void },
 ) {
   const cache = useQueryClient();
-  const isGone = (key: QueryKey) => gone?.every((part, i) => key[i] === part) ?? false;
+  const isDeleted = (key: QueryKey) => deleted?.every((part, i) => key[i] === part) ?? false;
   return useMutation({
     mutationFn: run,
     onSuccess: (answer, v) => done?.(answer, v),
     onSettled: (_, error) =>
       cache.invalidateQueries({
-        predicate: ({ queryKey }) => [...lists, 'admin-changes'].includes(String(queryKey[0])) && (error !== null || !isGone(queryKey)),
+        predicate: ({ queryKey }) => [...lists, 'admin-changes'].includes(String(queryKey[0])) && (error !== null || !isDeleted(queryKey)),
       }),
   });
 }

@@ -13,7 +13,7 @@ import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
 import { useParam } from '../parts/url';
 import { KeyList } from './KeyList';
-import { DeleteDialog, DisableDialog, LinkDialog, PasswordDialog, SignOut } from './user/dialogs';
+import { DeleteDialog, DisableDialog, LinkDialog, PasswordDialog } from './user/dialogs';
 import { Sessions } from './user/Sessions';
 import { UserDetails } from './user/UserDetails';
 
@@ -36,7 +36,7 @@ const Missing = ({ id }: { id: string }) => (
   </>
 );
 
-type Dialog = 'link' | 'password' | 'sign-out' | 'disable' | 'delete';
+type Dialog = 'link' | 'password' | 'disable' | 'delete';
 
 function Page({ u }: { u: User }) {
   const me = useMe().data;
@@ -70,7 +70,6 @@ function Page({ u }: { u: User }) {
         )}
         <ActionMenu label={`Actions for ${u.name}`}>
           <Menu.Item onClick={() => setDialog('password')}>Set a password</Menu.Item>
-          <Menu.Item onClick={() => setDialog('sign-out')}>{own ? 'Sign out all other sessions' : 'Sign out everywhere'}</Menu.Item>
           {!own && !u.disabled && <Menu.Item onClick={() => setDialog('disable')}>Disable user</Menu.Item>}
           {!own && (
             <Menu.Item color="red" onClick={() => setDialog('delete')}>
@@ -112,7 +111,6 @@ function Page({ u }: { u: User }) {
       )}
       {dialog === 'link' && <LinkDialog u={u} close={close} />}
       {dialog === 'password' && <PasswordDialog u={u} close={close} />}
-      {dialog === 'sign-out' && <SignOut id={u.id} name={u.name} me={me} close={close} />}
       {dialog === 'disable' && <DisableDialog u={u} close={close} />}
       {dialog === 'delete' && <DeleteDialog u={u} close={close} deleted={() => navigate('/settings?tab=users')} />}
     </>

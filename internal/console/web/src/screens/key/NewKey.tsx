@@ -140,7 +140,7 @@ export function NewKey({ user, agent, close }: { user?: User; agent?: string; cl
         )}
         <fieldset className="plain stack tight">
           <legend className="label">Scopes</legend>
-          {role && <p className="small soft">The role {role} of the user limits them, also if the role changes later.</p>}
+          {role && <p className="small soft">The role {role} of the user limits the scopes, also if it changes later.</p>}
           {offered.map((s) => (
             <Checkbox
               key={s}

@@ -102,7 +102,9 @@ function ReplicaRow({ r }: { r: Replica }) {
       </td>
       <td className="right wide num soft">{r.self ? '–' : milliseconds(r.clock_ms)}</td>
       <td className="wide mono tiny cut">{r.seal_key || '–'}</td>
-      <td className="wide">{r.redis ? <Tag tone={r.redis === 'ok' ? 'good' : 'warn'}>{r.redis === 'ok' ? 'ok' : 'unavailable'}</Tag> : '–'}</td>
+      <td className="wide">
+        {r.redis ? <Tag tone={r.redis === 'ok' ? 'good' : 'warn'}>{r.redis === 'ok' ? 'ok' : 'unavailable'}</Tag> : '–'}
+      </td>
     </tr>
   );
 }
@@ -118,7 +120,9 @@ function Warnings({ c }: { c: Cluster }) {
   if (versions.size > 1) list.push('Replicas have different versions: finish the upgrade.');
   if (Math.max(...clocks) - Math.min(...clocks) > mostSkew) list.push('Clocks differ by more than 2 s: synchronize them with NTP.');
   if (lacking.length > 0)
-    list.push(`${lacking.map((r) => r.name).join(', ')}: cannot decrypt secrets of other replicas. Give all replicas the same sealing keys.`);
+    list.push(
+      `${lacking.map((r) => r.name).join(', ')}: cannot decrypt secrets of other replicas. Give all replicas the same sealing keys.`,
+    );
   else if (current.size > 1) list.push('Replicas encrypt with different sealing keys: finish the rotation.');
   return (
     <>

@@ -80,8 +80,8 @@ export function Tenants() {
           </div>
         )}
         <p className="pad small soft">
-          A tenant has its own users, keys, agents, servers, secrets and records. Its admins manage it with its admin key. A tenant cannot be
-          deleted, because records refer to it.
+          A tenant has its own users, keys, agents, servers, secrets and records. Its admins manage it with its admin key. A tenant cannot
+          be deleted, because records refer to it.
         </p>
       </Panel>
       {adding && <NewTenant close={close} />}

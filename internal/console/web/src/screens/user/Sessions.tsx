@@ -33,7 +33,7 @@ const ways: Record<string, string> = { link: 'Sign-in link', password: 'Password
 function Logins({ user }: { user?: User }) {
   const me = useMe().data;
   const [sort, setSort] = useParam('sessions', '-last_used_at');
-  const logins = useListPages<Login>('/logins', { user: user?.id, sort });
+  const logins = useListPages<Login>('/logins', { user: user?.id, sort }, 10_000);
   const [all, setAll] = useState(false);
   const end = useAction((id: string) => send('DELETE', `/logins/${encodeURIComponent(id)}`), { lists: ['logins'] });
   const named = !user && can(me, 'admin');
@@ -130,7 +130,7 @@ function Logins({ user }: { user?: User }) {
 
 function Consents({ user }: { user?: User }) {
   const me = useMe().data;
-  const consents = useListPages<Consent>('/consents', { user: user?.id, sort: 'client_name' });
+  const consents = useListPages<Consent>('/consents', { user: user?.id, sort: 'client_name' }, 10_000);
   const [asked, setAsked] = useState<Consent | null>(null);
   const [history, setHistory] = useState<Consent | null>(null);
   const revoke = useAction((c: Consent) => send('DELETE', `/consents/${encodeURIComponent(c.id)}`), {

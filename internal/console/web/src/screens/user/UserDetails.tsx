@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { type User, userPath, useTiers } from '../../api/admin';
 import { useMe } from '../../api/data';
 import { Confirm } from '../../parts/Confirm';
-import { Ago, Copy, Panel, Tag } from '../../parts/elements';
+import { Ago, Panel, Tag } from '../../parts/elements';
 import { Principal } from '../../parts/Principal';
 import { roleMeanings, roleScopes, roles, scopeMeanings } from '../../parts/roles';
 import { ErrorCard } from '../../parts/states';
@@ -110,12 +110,6 @@ export function UserDetails({ u }: { u: User }) {
       <div className="stack" style={{ gap: '1.125rem' }}>
         <Panel title="Facts" pad>
           <dl className="facts">
-            <dt>ID</dt>
-            <dd className="row plain">
-              <code className="cut">{u.id}</code> <Copy value={u.id} label="Copy the ID" />
-            </dd>
-            <dt>State</dt>
-            <dd>{u.disabled ? <Tag tone="warn">disabled</Tag> : <Tag tone="good">active</Tag>}</dd>
             <dt>Added</dt>
             <dd>
               <Ago at={u.created_at} />

@@ -112,7 +112,7 @@ export function DisableDialog({ u, close }: { u: User; close: () => void }) {
 export function DeleteDialog({ u, deleted, close }: { u: User; deleted: () => void; close: () => void }) {
   const remove = useAction(() => send('DELETE', userPath(u.id)), {
     lists: ['users', 'keys', 'servers', 'agents'],
-    gone: ['users', u.id],
+    deleted: ['users', u.id],
     done: deleted,
   });
   return (
