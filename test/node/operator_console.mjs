@@ -213,14 +213,13 @@ const tours = {
     await page.getByRole('tab', { name: 'History' }).click();
     await row('disabled', '–', 'true');
     await page.goto(`${origin}/settings?tab=users`);
-    await page.getByRole('button', { name: 'Actions for uma' }).click();
-    await page.getByRole('menuitem', { name: 'History' }).click();
-    await page.getByRole('dialog').getByText('Changed user').waitFor();
+    await page.getByRole('link', { name: 'uma', exact: true }).click();
+    await page.getByRole('tab', { name: 'History' }).click();
+    await changes.getByText('Changed user').waitFor();
     await row('role', 'viewer', 'developer');
-    await accessible(page, 'the history of a user');
     await page.goto(`${origin}/settings?tab=keys`);
-    await page.getByRole('button', { name: 'Actions for ci' }).click();
-    await page.getByRole('menuitem', { name: 'History' }).click();
+    await page.getByRole('link', { name: 'ci', exact: true }).click();
+    await page.getByRole('tab', { name: 'History' }).click();
     await row('scopes', '–', 'tools:read');
 
     step('the audit log has all changes, by actor and object');

@@ -64,6 +64,14 @@ export const screens = {
   connect: '/settings?tab=connect',
   keys: '/settings?tab=keys',
   users: '/settings?tab=users',
+  sessions: '/settings?tab=sessions',
+  roles: '/settings?tab=roles',
+  tenants: '/settings?tab=tenants',
+  user: '/users/ME',
+  'user-sessions': '/users/ME?tab=sessions',
+  'user-keys': '/users/ME?tab=keys',
+  'user-activity': '/users/ME?tab=activity',
+  'user-history': '/users/ME?tab=history',
   limits: '/settings?tab=limits',
   secrets: '/settings?tab=secrets',
   files: '/settings?tab=files',
@@ -73,8 +81,9 @@ export const screens = {
   'overview-week': '/?range=7d&live=off',
 };
 
-// addresses puts the newest call's id where one is wanted.
+// addresses puts the newest call's id where one is wanted, and that of the user who is signed in.
 export async function addresses(page) {
   const id = await page.evaluate(async () => (await (await fetch('/api/v1/calls?limit=50')).json()).items.find((c) => c.server === 'everything')?.id);
-  return Object.fromEntries(Object.entries(screens).map(([name, path]) => [name, path.replace('NEWEST', id ?? 'none')]));
+  const me = await page.evaluate(async () => (await (await fetch('/api/v1/me')).json()).user);
+  return Object.fromEntries(Object.entries(screens).map(([name, path]) => [name, path.replace('NEWEST', id ?? 'none').replace('ME', me)]));
 }

@@ -72,6 +72,10 @@ GET /chains                                                    any
 GET /chains/                                                   any
 GET /chain-agents                                              any
 GET /chain-agents/                                             any
+GET /users                                                     any
+GET /users/                                                    any
+GET /keys                                                      any
+GET /keys/                                                     any
 GET /settings                                                  any
 GET /chat                                                      any
 GET /chat/                                                     any

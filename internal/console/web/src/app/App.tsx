@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react';
-import { Route, Switch } from 'wouter';
+import { Redirect, Route, Switch } from 'wouter';
 import { useMe } from '../api/data';
 import { ErrorCard, Loading } from '../parts/states';
 import { NotFound } from './NotFound';
@@ -39,6 +39,8 @@ const Endpoints = lazy(() => import('../screens/Endpoints'));
 const Chains = lazy(() => import('../screens/Chains'));
 const ChainAgents = lazy(() => import('../screens/ChainAgents'));
 const ChainAgentPage = lazy(() => import('../screens/ChainAgentPage'));
+const UserPage = lazy(() => import('../screens/UserPage'));
+const KeyPage = lazy(() => import('../screens/KeyPage'));
 const Settings = lazy(() => import('../screens/Settings'));
 
 export function App() {
@@ -96,6 +98,14 @@ export function App() {
             <Route path="/chains" component={Chains} />
             <Route path="/chain-agents" component={ChainAgents} />
             <Route path="/chain-agents/one" component={ChainAgentPage} />
+            <Route path="/users">
+              <Redirect to="/settings?tab=users" replace />
+            </Route>
+            <Route path="/users/:id">{(p) => <UserPage key={p.id} id={p.id} />}</Route>
+            <Route path="/keys">
+              <Redirect to="/settings?tab=keys" replace />
+            </Route>
+            <Route path="/keys/:id">{(p) => <KeyPage key={p.id} id={p.id} />}</Route>
             <Route path="/settings" component={Settings} />
             <Route>
               <NotFound me={me.data} />

@@ -1,8 +1,9 @@
 import { Modal, TextInput, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, Wrench } from 'lucide-react';
+import { Bot, Moon, Play, Plus, Search, Server as ServerIcon, Sun, UserRound, Wrench } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
+import type { User } from '../api/admin';
 import type { Agent, ListedServer, Me, Tool } from '../api/client';
 import { useFirst } from '../api/lists';
 import { matches } from '../parts/search';
@@ -52,6 +53,7 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
   const servers = useFirst<ListedServer>('/servers', { q: asked }, found, reads);
   const agents = useFirst<Agent>('/agents', { q: asked }, found, reads);
   const tools = useFirst<Tool>('/tools', { q: asked }, found);
+  const users = useFirst<User>('/users', { q: asked }, found, can(me, 'admin'));
 
   const entries = useMemo(() => {
     const to = (path: string) => () => navigate(path);
@@ -88,6 +90,8 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
       });
     for (const a of agents.data?.items ?? [])
       all.push({ key: `a ${a.name}`, icon: <Bot size={15} />, name: a.name, about: `agent · ${a.role}`, go: to(`/agents/${a.name}`) });
+    for (const u of users.data?.items ?? [])
+      all.push({ key: `u ${u.id}`, icon: <UserRound size={15} />, name: u.name, about: `user · ${u.role}`, go: to(`/users/${u.id}`) });
     for (const t of tools.data?.items ?? []) {
       all.push({
         key: `t ${t.exposed}`,
@@ -108,7 +112,7 @@ function PaletteSearch({ me, close }: { me: Me; close: () => void }) {
     // What is called so comes before what only speaks of it.
     const fit = all.filter((e) => matches(text, e.name, e.about));
     return [...fit.filter((e) => matches(text, e.name)), ...fit.filter((e) => !matches(text, e.name))].slice(0, most);
-  }, [me, servers.data, tools.data, agents.data, text, navigate, setColorScheme]);
+  }, [me, servers.data, tools.data, agents.data, users.data, text, navigate, setColorScheme]);
 
   useEffect(() => {
     list.current?.children[at]?.scrollIntoView({ block: 'nearest' });

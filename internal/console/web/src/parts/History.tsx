@@ -6,6 +6,7 @@ import { type AdminChange, useAdminChanges } from '../api/changes';
 import { actionName, changeEntryNames, nameOf, pageOf, valueChanges, written } from './changes';
 import { Ago, Copy, Panel, Tag } from './elements';
 import { NextPage } from './NextPage';
+import { usePrincipalPage } from './Principal';
 import { Empty, QueryContent } from './states';
 
 // History lists the changes of one object: who changed it, when, from where, and each
@@ -76,7 +77,7 @@ function Change({ c, named }: { c: AdminChange; named: boolean }) {
       </p>
       <p className="small soft row">
         <span title={`${c.issuer}:${c.subject}`}>
-          by <b>{c.actor || c.subject}</b>
+          by <Actor c={c} />
           {c.issuer !== 'user' && c.issuer !== 'local' && ` (${c.issuer})`}
           {c.client && ` through ${c.client}`}
         </span>
@@ -122,6 +123,13 @@ function Change({ c, named }: { c: AdminChange; named: boolean }) {
       )}
     </li>
   );
+}
+
+// Actor names who made a change as the record has it, with a link to the page of a user.
+function Actor({ c }: { c: AdminChange }) {
+  const page = usePrincipalPage()(c.issuer, c.subject);
+  const name = c.actor || c.subject;
+  return page ? <PageLink to={page}>{name}</PageLink> : <b>{name}</b>;
 }
 
 const PageLink = ({ to, children }: { to: string; children: string }) => (

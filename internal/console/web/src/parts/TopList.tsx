@@ -81,6 +81,7 @@ export function TopTools({
   choice,
   server,
   agent,
+  user,
   own = false,
   filter = {},
   enabled = true,
@@ -88,13 +89,14 @@ export function TopTools({
   choice: RangeChoice;
   server?: string;
   agent?: string;
+  user?: string;
   own?: boolean;
   filter?: Readonly<Record<string, string>>;
   enabled?: boolean;
 }) {
-  const byPath = agent !== undefined || own;
-  const first = agent ?? server;
-  const tools = useMetrics({ by: agent ? 'agent_tool' : own ? 'user_tool' : 'tool', ...(first ? { first } : {}) }, choice.range, {
+  const byPath = agent !== undefined || user !== undefined || own;
+  const first = agent ?? user ?? server;
+  const tools = useMetrics({ by: agent ? 'agent_tool' : user || own ? 'user_tool' : 'tool', ...(first ? { first } : {}) }, choice.range, {
     limit: mostTools,
     points: false,
     enabled,
@@ -110,6 +112,7 @@ export function TopTools({
         return callsIn(Date.parse(m.from), Date.parse(m.to), {
           ...filter,
           ...(agent ? { agent } : {}),
+          ...(user ? { user } : {}),
           ...(isName(of) ? { server: of } : {}),
           ...(isName(tool) ? { tool } : {}),
         });

@@ -34,7 +34,7 @@ test('values, actions and objects have names for people', () => {
   assert.equal(actionName('patch-server'), 'Changed server');
   assert.equal(actionName('rotate-secret'), 'Rotated secret');
   assert.equal(pageOf('server', 'a/b'), '/servers/a%2Fb');
-  assert.equal(pageOf('key', 'x'), undefined);
+  assert.equal(pageOf('role', 'x'), undefined);
   assert.equal(nameOf([{ id: '1', name: 'ada' }]), 'ada');
   assert.equal(nameOf({ id: '1', title: '' }), undefined);
 });

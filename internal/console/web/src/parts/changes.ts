@@ -127,10 +127,12 @@ const pages: Record<string, string> = {
   agent: '/agents/',
   app: '/apps/',
   event: '/events/',
+  key: '/keys/',
   room: '/chat/',
   server: '/servers/',
   tool: '/tools/',
   trigger: '/triggers/',
+  user: '/users/',
 };
 
 // pageOf is the page of a changed object, if it has one.

@@ -1,13 +1,13 @@
-import { Button, Modal, NumberInput, Switch, TextInput } from '@mantine/core';
+import { Button, NumberInput, Switch } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Agent, type Schemas, send } from '../api/client';
-import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
+import { useAgent, useAgentTools, useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
 import { Bars } from '../parts/Bars';
+import { Confirm } from '../parts/Confirm';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span, tokens } from '../parts/format';
 import { History } from '../parts/History';
@@ -19,7 +19,7 @@ import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
 import { Brain } from './agent/Brain';
 import { Publication } from './agent/Publication';
-import { KeyRows } from './KeyRows';
+import { KeyList } from './KeyList';
 import { ToolPicker } from './ToolPicker';
 import { ToolRows } from './ToolRows';
 import { dayName, perDay, sinceOf, useSums } from './usage';
@@ -174,13 +174,8 @@ function Grants({ a, may }: { a: Agent; may: boolean }) {
 
 function Keys({ a }: { a: Agent }) {
   const me = useMe().data;
-  const keys = useKeys(can(me, 'keys:write'));
   if (!can(me, 'keys:write')) return <Empty title="Only developers and admins can see keys" />;
-  return (
-    <Panel>
-      <QueryContent query={keys}>{(all) => <KeyRows keys={all.filter((k) => k.agent === a.name)} agent={a.name} />}</QueryContent>
-    </Panel>
-  );
+  return <KeyList agent={a.name} />;
 }
 
 const limitsOf = (a: Agent): Schemas['Limits'] => ({ ...a.limits });
@@ -306,7 +301,6 @@ function More({ a, may }: { a: Agent; may: boolean }) {
   const [, navigate] = useLocation();
   const cache = useQueryClient();
   const [asked, { open, close }] = useDisclosure();
-  const [typed, setTyped] = useState('');
   const remove = useMutation({
     mutationFn: () => send('DELETE', `/agents/${a.name}`),
     onSuccess: async () => {
@@ -349,28 +343,11 @@ function More({ a, may }: { a: Agent; may: boolean }) {
           </div>
         )}
       </div>
-      <Modal opened={asked} onClose={close} title={`Delete ${a.name}?`}>
-        <form
-          className="stack"
-          onSubmit={(e) => {
-            e.preventDefault();
-            if (typed === a.name) remove.mutate();
-          }}
-        >
-          <p className="soft">Its keys stop working and its open sessions end. Records are kept.</p>
-          <TextInput
-            label={`Type ${a.name} to confirm`}
-            value={typed}
-            onChange={(e) => setTyped(e.currentTarget.value)}
-            data-autofocus
-            autoComplete="off"
-          />
-          {remove.error && <ErrorCard error={remove.error} />}
-          <Button type="submit" color="red" disabled={typed !== a.name} loading={remove.isPending}>
-            Delete
-          </Button>
-        </form>
-      </Modal>
+      {asked && (
+        <Confirm title={`Delete ${a.name}?`} act="Delete" typed={a.name} of={remove} run={() => remove.mutate()} close={close}>
+          <p>Its keys stop working and its open sessions end. Records are kept.</p>
+        </Confirm>
+      )}
     </Panel>
   );
 }

@@ -4,13 +4,14 @@ import { Download } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { Link } from 'wouter';
 import { get, query, type Schemas } from '../api/client';
-import { useMe, useWho } from '../api/data';
+import { useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { ended, entryPointNames, shown } from '../parts/calls';
 import { Ago, Head, Panel, Scroll, Status, Tabs } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
 import { span } from '../parts/format';
 import { type CallPage, MoreCalls } from '../parts/MoreCalls';
+import { PrincipalName } from '../parts/Principal';
 import { periods, sinceOf } from '../parts/period';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -48,7 +49,6 @@ export default function Audit() {
 
 // CallHistory lists the records of calls.
 function CallHistory({ tabs }: { tabs: ReactNode }) {
-  const name = useWho();
   const me = useMe().data;
   const [text, setText] = useParam('q');
   const [tool, setTool] = useParam('tool');
@@ -154,7 +154,9 @@ function CallHistory({ tabs }: { tabs: ReactNode }) {
                         {shown(c)}
                       </Link>
                     </td>
-                    <td className="wide soft cut">{name(c)}</td>
+                    <td className="wide soft cut">
+                      <PrincipalName issuer={c.issuer} subject={c.subject} agent={c.agent} />
+                    </td>
                     <td className="wide soft">{entryPointNames[c.entry_point] ?? c.entry_point}</td>
                     <td className="wide mono tiny soft cut">{c.reason || JSON.stringify(c.params?.arguments ?? c.params ?? {})}</td>
                     <td className="right num soft">{span(c.duration_ns)}</td>

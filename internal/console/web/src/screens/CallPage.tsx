@@ -10,7 +10,7 @@ import { entryPointNames, shown } from '../parts/calls';
 import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/elements';
 import { absolute, bytes, span } from '../parts/format';
 import { Json } from '../parts/Json';
-import { Principal } from '../parts/Principal';
+import { Principal, PrincipalName } from '../parts/Principal';
 import { ErrorCard, Loading } from '../parts/states';
 import { CallTimeline, CallTiming } from './call/CallTimeline';
 import { leaveArgs } from './playground/run';
@@ -124,15 +124,16 @@ function Facts({ c }: { c: Call }) {
     <dl className="facts">
       <dt>Caller</dt>
       <dd className="row">
-        <Link className="link" href={`/calls?${c.agent ? 'agent' : 'caller'}=${encodeURIComponent(c.agent || c.subject)}`}>
-          {name(c)}
-        </Link>
+        <PrincipalName issuer={c.issuer} subject={c.subject} agent={c.agent} />
         <Tag>{c.issuer}</Tag>
         {!c.agent && name(c) !== c.subject && c.issuer !== 'local' && (
           <span className="row plain tiny soft">
             <code>{c.subject}</code> <Copy value={c.subject} label="Copy the ID of the caller" />
           </span>
         )}
+        <Link className="link small" href={`/calls?${c.agent ? 'agent' : 'caller'}=${encodeURIComponent(c.agent || c.subject)}`}>
+          View calls
+        </Link>
       </dd>
       {c.user && (
         <>

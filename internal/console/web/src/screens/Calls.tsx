@@ -22,7 +22,7 @@ import { Virtual } from '../parts/Virtual';
 const height = 42;
 
 // filters are the members of the address that the list of calls on the server has too.
-const filters = ['status', 'entry_point', 'server', 'tool', 'caller', 'agent', 'view'] as const;
+const filters = ['status', 'entry_point', 'server', 'tool', 'caller', 'user', 'agent', 'view'] as const;
 
 export default function Calls() {
   const feed = useFeed();
@@ -69,6 +69,7 @@ export default function Calls() {
         (!wanted.server || c.server === wanted.server) &&
         (!wanted.tool || c.name === wanted.tool || shown(c) === wanted.tool) &&
         (!wanted.caller || c.subject === wanted.caller || name(c) === wanted.caller) &&
+        (!wanted.user || c.user === wanted.user) &&
         (!wanted.agent || c.agent === wanted.agent) &&
         (!wanted.view || c.view === wanted.view) &&
         matches(text, shown(c), who(c), name(c), c.reason, c.id) &&
@@ -166,6 +167,11 @@ export default function Calls() {
           value={toLocal(until)}
           onChange={(e) => setUntil(e.currentTarget.value)}
         />
+        {wanted.user && (
+          <Button variant="light" rightSection={<X size={13} />} onClick={() => set('user', '')}>
+            {name({ issuer: 'user', subject: wanted.user })} and their agents
+          </Button>
+        )}
         {wanted.agent && (
           <Button variant="light" rightSection={<X size={13} />} onClick={() => set('agent', '')}>
             {wanted.agent}

@@ -1,14 +1,13 @@
-import { Button, Modal, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
-import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { type ServerDetail, send } from '../../api/client';
+import { Confirm } from '../../parts/Confirm';
 import { Ago, Copy, Panel } from '../../parts/elements';
 import { instanceURL } from '../../parts/instanceURL';
 import { Principal } from '../../parts/Principal';
-import { ErrorCard } from '../../parts/states';
 import { OverrideRows } from './Overrides';
 import { ServerForm } from './ServerForm';
 import { ViewSwitch } from './ViewSwitch';
@@ -80,7 +79,6 @@ function Remove({ s }: { s: ServerDetail }) {
   const [, navigate] = useLocation();
   const cache = useQueryClient();
   const [asked, { open, close }] = useDisclosure();
-  const [typed, setTyped] = useState('');
   const remove = useMutation({
     mutationFn: () => send('DELETE', `/servers/${s.id}`),
     onSuccess: async () => {
@@ -96,30 +94,11 @@ function Remove({ s }: { s: ServerDetail }) {
       <Button color="red" variant="light" leftSection={<Trash2 size={15} />} onClick={open}>
         Remove the server
       </Button>
-      <Modal opened={asked} onClose={close} title={`Remove ${s.id}?`}>
-        <form
-          className="stack"
-          onSubmit={(e) => {
-            e.preventDefault();
-            if (typed === s.id) remove.mutate();
-          }}
-        >
-          <p className="soft">
-            This removes its tools for everyone, its credentials, and its tools from the allowed tools of agents. Records are kept.
-          </p>
-          <TextInput
-            label={`Type ${s.id} to confirm`}
-            value={typed}
-            onChange={(e) => setTyped(e.currentTarget.value)}
-            data-autofocus
-            autoComplete="off"
-          />
-          {remove.error && <ErrorCard error={remove.error} />}
-          <Button type="submit" color="red" disabled={typed !== s.id} loading={remove.isPending}>
-            Remove
-          </Button>
-        </form>
-      </Modal>
+      {asked && (
+        <Confirm title={`Remove ${s.id}?`} act="Remove" typed={s.id} of={remove} run={() => remove.mutate()} close={close}>
+          <p>This removes its tools for everyone, its credentials, and its tools from the allowed tools of agents. Records are kept.</p>
+        </Confirm>
+      )}
     </div>
   );
 }

@@ -6,8 +6,18 @@ import { matches } from '../../parts/search';
 import { QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { useSettings } from './Egress';
+import { Backup, Health } from './Replicas';
 
-export function Instance() {
+export const Instance = () => (
+  <>
+    <Health />
+    <Backup />
+    <Effective />
+  </>
+);
+
+// Effective lists the settings in effect.
+function Effective() {
   const settings = useSettings();
   const file = useQuery({ queryKey: ['settings', 'file'], queryFn: ({ signal }) => get<Schemas['FileState']>('/settings/file', signal) });
   const [q, setQ] = useParam('q');

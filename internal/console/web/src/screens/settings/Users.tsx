@@ -1,118 +1,92 @@
-import { Button, Menu, Modal, NativeSelect, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Plus } from 'lucide-react';
-import { useState } from 'react';
-import { get, getAll, type Schemas, send } from '../../api/client';
+import { Button, NativeSelect } from '@mantine/core';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { Plus, UsersRound } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import type { User } from '../../api/admin';
 import { useMe } from '../../api/data';
-import { ActionMenu } from '../../parts/ActionMenu';
-import { Ago, Panel, Tag } from '../../parts/elements';
-import { HistoryDialog } from '../../parts/History';
-import { Code } from '../../parts/Json';
-import { Empty, ErrorCard, QueryContent } from '../../parts/states';
-
-type User = Schemas['User'];
-type Link = Schemas['SignInLink'];
-const roles = ['viewer', 'developer', 'admin'];
+import { useListPages } from '../../api/lists';
+import { Ago, Panel, Scroll, Tag } from '../../parts/elements';
+import { FilterInput } from '../../parts/FilterInput';
+import { NextPage } from '../../parts/NextPage';
+import { roles } from '../../parts/roles';
+import { SortedHeading } from '../../parts/SortedHeading';
+import { Empty, QueryContent } from '../../parts/states';
+import { useParam } from '../../parts/url';
+import { NewUser } from '../user/NewUser';
 
 export function Users() {
   const me = useMe().data;
-  const cache = useQueryClient();
-  const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => getAll<User>('/users', signal), select: (p) => p.items });
-  const limits = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Schemas['LimitState']>('/limits', signal) });
-  const [name, setName] = useState('');
-  const [role, setRole] = useState('viewer');
-  const [history, setHistory] = useState<User | null>(null);
-  const [link, setLink] = useState<Link | null>(null);
-  const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['users'] }) };
-  const add = useMutation({ mutationFn: () => send('POST', '/users', { name, role }), onSuccess: () => setName(''), ...settled });
-  const change = useMutation({
-    mutationFn: (c: { id: string; body: Partial<User> }) => send('PATCH', `/users/${c.id}`, c.body),
-    ...settled,
-  });
-  const invite = useMutation({ mutationFn: (id: string) => send<Link>('POST', `/users/${id}/link`), onSuccess: setLink });
-  const error = add.error ?? change.error ?? invite.error;
+  const [q, setQ] = useParam('q');
+  const [sort, setSort] = useParam('sort');
+  const [role, setRole] = useParam('role');
+  const [text] = useDebouncedValue(q, 150);
+  const users = useListPages<User>('/users', { q: text, sort, role });
+  const [adding, { open, close }] = useDisclosure();
+  const [, navigate] = useLocation();
   return (
-    <Panel>
-      <form
-        className="pad row"
-        style={{ borderBottom: '1px solid var(--line-soft)' }}
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (name) add.mutate();
-        }}
-      >
-        <TextInput
-          className="grow"
-          style={{ minWidth: '12rem' }}
-          placeholder="name@example.com"
-          aria-label="Name"
-          value={name}
-          onChange={(e) => setName(e.currentTarget.value)}
+    <>
+      <div className="row filters">
+        <FilterInput label="Filter users" minWidth="12rem" value={q} change={setQ} />
+        <NativeSelect
+          aria-label="Role"
+          value={role}
+          data={[{ value: '', label: 'Any role' }, ...roles]}
+          onChange={(e) => setRole(e.currentTarget.value)}
         />
-        <NativeSelect aria-label="Role" value={role} data={roles} onChange={(e) => setRole(e.currentTarget.value)} />
-        <Button type="submit" disabled={!name} loading={add.isPending} leftSection={<Plus size={15} />}>
+        <Button leftSection={<Plus size={15} />} onClick={open}>
           Add a user
         </Button>
-      </form>
-      {error && (
-        <div className="pad">
-          <ErrorCard error={error} />
-        </div>
-      )}
-      <QueryContent query={users}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="No users yet" />
-          ) : (
-            <div className="rows">
-              {all.map((u) => (
-                <div key={u.id}>
-                  <span className="grow row">
-                    <b className="cut">{u.name}</b> {u.disabled && <Tag tone="warn">off</Tag>}{' '}
-                    {u.id === me?.user && <Tag tone="act">you</Tag>}
-                  </span>
-                  <NativeSelect
-                    size="xs"
-                    className="wide"
-                    aria-label={`Tier of ${u.name}`}
-                    value={u.tier}
-                    data={[...new Set([u.tier, ...Object.keys(limits.data?.tiers ?? {})])]}
-                    onChange={(e) => change.mutate({ id: u.id, body: { tier: e.currentTarget.value } })}
-                  />
-                  <span className="small soft wide">
-                    added <Ago at={u.created_at} />
-                  </span>
-                  <NativeSelect
-                    size="xs"
-                    aria-label={`Role of ${u.name}`}
-                    value={u.role}
-                    data={roles}
-                    onChange={(e) => change.mutate({ id: u.id, body: { role: e.currentTarget.value as User['role'] } })}
-                  />
-                  <ActionMenu label={`Actions for ${u.name}`}>
-                    <Menu.Item onClick={() => invite.mutate(u.id)}>Create a sign-in link</Menu.Item>
-                    <Menu.Item onClick={() => change.mutate({ id: u.id, body: { disabled: !u.disabled } })}>
-                      {u.disabled ? 'Enable the user' : 'Disable the user'}
-                    </Menu.Item>
-                    <Menu.Item onClick={() => setHistory(u)}>History</Menu.Item>
-                  </ActionMenu>
-                </div>
-              ))}
-            </div>
-          )
-        }
-      </QueryContent>
-      {history && <HistoryDialog object="user" id={history.id} name={history.name} close={() => setHistory(null)} />}
-      <Modal opened={link !== null} onClose={() => setLink(null)} title="One-time sign-in link" size="lg">
-        {link && (
-          <div className="stack">
-            <p className="soft">
-              Anyone with this link can sign in once. It expires <Ago at={link.expires_at} />.
-            </p>
-            <Code label="Copy the link">{link.url}</Code>
-          </div>
-        )}
-      </Modal>
-    </Panel>
+      </div>
+      <Panel>
+        <QueryContent query={{ ...users, data: users.all }}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty
+                icon={<UsersRound size={28} strokeWidth={1.5} aria-hidden />}
+                title={text || role ? 'No user matches' : 'No users yet'}
+              />
+            ) : (
+              <Scroll label="Users">
+                <table className="list">
+                  <thead>
+                    <tr>
+                      <SortedHeading name="User" by="name" first sort={sort} setSort={setSort} />
+                      <SortedHeading name="Role" by="role" sort={sort} setSort={setSort} />
+                      <SortedHeading name="Tier" by="tier" className="wide" sort={sort} setSort={setSort} />
+                      <SortedHeading name="Added" by="created_at" className="right wide" sort={sort} setSort={setSort} />
+                      <SortedHeading name="Changed" by="updated_at" className="right wide" sort={sort} setSort={setSort} />
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {all.map((u) => (
+                      <tr key={u.id} className="on" onClick={() => navigate(`/users/${u.id}`)}>
+                        <td>
+                          <Link href={`/users/${u.id}`} style={{ fontWeight: 550 }} onClick={(e) => e.stopPropagation()}>
+                            {u.name}
+                          </Link>{' '}
+                          {u.disabled && <Tag tone="warn">disabled</Tag>} {u.id === me?.user && <Tag tone="act">you</Tag>}
+                        </td>
+                        <td>
+                          <Tag>{u.role}</Tag>
+                        </td>
+                        <td className="wide soft">{u.tier}</td>
+                        <td className="right wide soft">
+                          <Ago at={u.created_at} />
+                        </td>
+                        <td className="right wide soft">
+                          <Ago at={u.updated_at} />
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scroll>
+            )
+          }
+        </QueryContent>
+      </Panel>
+      <NextPage pages={users} near />
+      {adding && <NewUser close={close} />}
+    </>
   );
 }

@@ -1,0 +1,61 @@
+import { type QueryKey, useIsMutating, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { get, getAll, type Key, type Page, query, type Schemas, send } from './client';
+
+export type User = Schemas['User'];
+export type Login = Schemas['Login'];
+export type Consent = Schemas['Consent'];
+export type CreatedKey = Schemas['CreatedKey'];
+export type SignInLink = Schemas['SignInLink'];
+
+const deletionKey = (object: QueryKey) => ['delete', ...object];
+
+// useAction is a change of the instance. Afterwards the queries that lists names are read
+// again, by the first member of their keys, and the history of changes. A deleted object is
+// not: deleted is the key of its query.
+export function useAction<V = void, T = void>(
+  run: (v: V) => Promise<T>,
+  { lists, deleted, done }: { lists: readonly string[]; deleted?: QueryKey; done?: (answer: T, v: V) => void },
+) {
+  const cache = useQueryClient();
+  const isDeleted = (key: QueryKey) => deleted?.every((part, i) => key[i] === part) ?? false;
+  return useMutation({
+    ...(deleted ? { mutationKey: deletionKey(deleted) } : {}),
+    mutationFn: run,
+    onSuccess: (answer, v) => done?.(answer, v),
+    onSettled: (_, error) =>
+      cache.invalidateQueries({
+        predicate: ({ queryKey }) => [...lists, 'admin-changes'].includes(String(queryKey[0])) && (error !== null || !isDeleted(queryKey)),
+      }),
+  });
+}
+
+export const userPath = (id: string) => `/users/${encodeURIComponent(id)}`;
+
+// useUser reads a user, but not while the user is deleted: the stream names the list of users
+// before the deletion is answered.
+export function useUser(id: string) {
+  const queryKey = ['users', id];
+  const deleting = useIsMutating({ mutationKey: deletionKey(queryKey) }) > 0;
+  return useQuery({ queryKey, queryFn: ({ signal }) => get<User>(userPath(id), signal), enabled: !deleting });
+}
+
+// The API lists keys and shows none alone; its search finds a key by its ID.
+export const useKey = (id: string) =>
+  useQuery({
+    queryKey: ['keys', 'one', id],
+    queryFn: ({ signal }) => get<Page<Key>>(`/keys${query({ q: id })}`, signal),
+    select: (p) => p.items.find((k) => k.id === id) ?? null,
+  });
+
+export const useTiers = () =>
+  useQuery({
+    queryKey: ['limits'],
+    queryFn: ({ signal }) => get<Schemas['LimitState']>('/limits', signal),
+    select: (l) => Object.keys(l.tiers ?? {}),
+  });
+
+// endLogins ends the sessions of a user, except one.
+export async function endLogins(user: string, except = '') {
+  const { items } = await getAll<Login>(`/logins${query({ user })}`);
+  for (const { id } of items) if (id !== except) await send('DELETE', `/logins/${encodeURIComponent(id)}`);
+}
