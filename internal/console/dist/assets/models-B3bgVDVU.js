@@ -1,1 +1,0 @@
-import{F as e,R as t,z as n}from"./states-DLnf-61L.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(t=!0)=>n({queryKey:[`models`],queryFn:({signal:t})=>e(`/models`,t),select:e=>e.items,enabled:t}),a=e=>t(`POST`,`/models`,e),o=e=>t(`DELETE`,r(e)),s=e=>t(`POST`,`${r(e)}/test`);export{i,o as n,s as r,a as t};
