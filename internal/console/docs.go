@@ -400,7 +400,7 @@ func (d *docsReader) overview(folder string, known map[string]bool) []docsLink {
 func (d *docsReader) linksBelow(folder string, readme parsedPage, known map[string]bool) (below []docsLink) {
 	for _, link := range d.linksIn(readme.tree, readme.source, known, folder) {
 		if page, err := d.parse(d.fileAt(link.Path)); err == nil {
-			link.Title = page.title
+			link.Title = strings.TrimPrefix(page.title, readme.title+": ")
 		}
 		below = append(below, link)
 	}
