@@ -97,9 +97,7 @@ function ReplicaRow({ r }: { r: Replica }) {
         {r.problem && <div className="tiny soft wrap">{r.problem}</div>}
       </td>
       <td className="mono tiny cut">{r.version}</td>
-      <td className="wide soft">
-        {r.started_at.startsWith('0001-') ? '–' : <Ago at={r.started_at} />}
-      </td>
+      <td className="wide soft">{r.started_at.startsWith('0001-') ? '–' : <Ago at={r.started_at} />}</td>
       <td className="right wide num soft">{r.self ? '–' : milliseconds(r.clock_ms)}</td>
       <td className="wide mono tiny cut">{r.seal_key || '–'}</td>
       <td className="wide">
