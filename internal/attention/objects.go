@@ -127,7 +127,7 @@ func keyFinding(k *junctor.Key, now time.Time) (Finding, bool) {
 		Tenant: k.Tenant, Kind: junctor.AttentionKey, Severity: junctor.SeverityWarning, Object: junctor.AttentionObject{Kind: "key", ID: k.ID, Name: k.Name},
 		Problem: "the key expires at " + k.ExpiresAt.UTC().Format(time.RFC3339), Command: "junctor key ls",
 		Advice:  "A key cannot be extended: create another one with junctor key create, give it to its users, and revoke this one.",
-		Console: "/settings?tab=keys", Since: begin,
+		Console: "/keys/" + k.ID, Since: begin,
 	}}
 	if k.User != "" {
 		f.Owner = junctor.IssuerUser + ":" + k.User

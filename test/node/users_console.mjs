@@ -1,6 +1,7 @@
 // What an admin does with users, keys, sessions, roles and tenants, and what others see of it.
 // node users_console.mjs users LINK | instance LINK | viewer LINK
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { accessible, open, signIn } from './browser.mjs';
 
 const [what, link] = process.argv.slice(2);
@@ -64,6 +65,24 @@ async function newToken() {
   await inDialog('I saved the key').click();
   await dialog.waitFor({ state: 'hidden' });
   return token;
+}
+
+// consent lets a program that registers itself act for the user who is signed in.
+async function consent(name) {
+  const meta = await (await fetch(`${direct}/.well-known/oauth-authorization-server`)).json();
+  const redirect = `${direct}/healthz`; // an address of this machine that answers
+  const registered = await fetch(meta.registration_endpoint.replace(origin, direct), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ client_name: name, redirect_uris: [redirect], token_endpoint_auth_method: 'none' }),
+  });
+  const { client_id } = await registered.json();
+  const challenge = createHash('sha256').update('v'.repeat(43)).digest('base64url');
+  const request = { response_type: 'code', client_id, redirect_uri: redirect, code_challenge: challenge, code_challenge_method: 'S256', state: 's' };
+  await page.goto(`${meta.authorization_endpoint}?${new URLSearchParams({ ...request, resource: `${direct}/mcp`, scope: 'tools:read tools:call' })}`);
+  await button('Allow').click();
+  await page.waitForURL(/code=/);
+  faults.length = 0; // the program's page is not of the console
 }
 
 // shownScopes are the scopes that the page says the role has.
@@ -288,7 +307,19 @@ const tours = {
     await tab('Sessions');
     await page.getByText('this session').waitFor();
     await page.getByText('No OAuth consents').waitFor();
+
+    step('a program that a user allowed, and then no longer');
+    await consent('Notebook');
+    await page.goto(`${origin}/settings?tab=sessions`);
+    const program = page.getByRole('row').filter({ hasText: 'Notebook' });
+    await program.getByRole('link', { name: 'ada' }).waitFor();
     await look('sessions');
+    await program.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByText('tokens stop working at once').waitFor();
+    await accessible(page, 'the dialog that revokes a consent');
+    await inDialog('Revoke consent').click();
+    await page.getByText('No OAuth consents').waitFor();
+    await button('Sign out everywhere').waitFor({ state: 'detached' }); // of everybody
 
     step('roles');
     await tab('Roles');

@@ -5,6 +5,7 @@ import { useWho } from '../api/data';
 import { Bars } from '../parts/Bars';
 import { Copy, Head, Panel, Scroll, Status } from '../parts/elements';
 import { bytes, count, span } from '../parts/format';
+import { usePrincipalPage } from '../parts/Principal';
 import { Empty, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 import { dayName, type Errors, mostErrors, perDay, type Sum, sinceOf, useErrors, useSums } from './usage';
@@ -144,7 +145,10 @@ function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; cho
                     </button>
                     {shown !== name && (
                       <span className="row plain tiny soft">
-                        <span className="cut">{name}</span> <Copy value={name} label="Copy the ID" />
+                        <OwnPage u={u} by={by}>
+                          {name}
+                        </OwnPage>{' '}
+                        <Copy value={name} label="Copy the ID" />
                       </span>
                     )}
                   </td>
@@ -227,6 +231,18 @@ function nameOf(u: Sum, by: string): string {
     default:
       return u.entry_point ?? '–';
   }
+}
+
+// OwnPage is the ID of a row, as a link if the user or key has a page.
+function OwnPage({ u, by, children }: { u: Sum; by: string; children: string }) {
+  const pageOf = usePrincipalPage();
+  const page = by === 'user' ? pageOf('user', u.user || u.subject || '') : pageOf(u.issuer ?? '', u.subject ?? '');
+  if (!page) return <span className="cut">{children}</span>;
+  return (
+    <Link className="link cut" href={page}>
+      {children}
+    </Link>
+  );
 }
 
 // shownName is the name of a row for people: totals know users and keys by their IDs.

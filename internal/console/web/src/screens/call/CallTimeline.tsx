@@ -1,9 +1,9 @@
 import { Check, Minus, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Call } from '../../api/client';
-import { useWho } from '../../api/data';
 import { entryPointNames } from '../../parts/calls';
 import { absolute, bytes, span } from '../../parts/format';
+import { PrincipalName } from '../../parts/Principal';
 import { checks, isRefused, spans, stoppedAt } from './checks';
 
 const ends: Record<string, string> = {
@@ -18,14 +18,20 @@ type Mark = 'done' | 'bad' | 'open' | 'none';
 // CallTimeline tells a call from its entry point to its end: who asked, what each gate
 // decided, each attempt, and what came of it.
 export function CallTimeline({ c }: { c: Call }) {
-  const name = useWho();
   const refused = isRefused(c);
   const stop = stoppedAt(c);
   const retried = c.timing?.failed ?? [];
   const running = c.status === 'running';
   return (
     <ol className="steps">
-      <Step mark="done" title={`Request from ${name(c)}`}>
+      <Step
+        mark="done"
+        title={
+          <>
+            Request from <PrincipalName issuer={c.issuer} subject={c.subject} agent={c.agent} />
+          </>
+        }
+      >
         entry point {entryPointNames[c.entry_point] ?? c.entry_point}, {absolute(new Date(c.start))}, {bytes(c.bytes_in)}
       </Step>
       {checks.map((g, i) => (
@@ -59,7 +65,7 @@ const icons: Record<Mark, ReactNode> = {
   none: <Minus size={12} />,
 };
 
-function Step({ mark, title, children }: { mark: Mark; title: string; children?: ReactNode }) {
+function Step({ mark, title, children }: { mark: Mark; title: ReactNode; children?: ReactNode }) {
   return (
     <li>
       <span className={`mark ${mark === 'done' || mark === 'bad' ? mark : ''}`}>{icons[mark]}</span>
