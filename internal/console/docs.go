@@ -288,7 +288,7 @@ func (d *docsReader) writeAnswer(w http.ResponseWriter, r *http.Request, status 
 	h.Set("Content-Length", strconv.Itoa(length))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = io.Copy(w, body) // an error means that the client is gone
+		_, _ = io.CopyN(w, body, int64(length)) // an error means that the client is gone
 	}
 }
 

@@ -1,4 +1,4 @@
-import { type QueryKey, useIsMutating, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryKey, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { get, getAll, type Key, type Page, query, type Schemas, send } from './client';
 
 export type User = Schemas['User'];
@@ -6,8 +6,6 @@ export type Login = Schemas['Login'];
 export type Consent = Schemas['Consent'];
 export type CreatedKey = Schemas['CreatedKey'];
 export type SignInLink = Schemas['SignInLink'];
-
-const deletionKey = (object: QueryKey) => ['delete', ...object];
 
 // useAction is a change of the instance. Afterwards the queries that lists names are read
 // again, by the first member of their keys, and the history of changes. A deleted object is
@@ -19,7 +17,6 @@ export function useAction<V = void, T = void>(
   const cache = useQueryClient();
   const isDeleted = (key: QueryKey) => deleted?.every((part, i) => key[i] === part) ?? false;
   return useMutation({
-    ...(deleted ? { mutationKey: deletionKey(deleted) } : {}),
     mutationFn: run,
     onSuccess: (answer, v) => done?.(answer, v),
     onSettled: (_, error) =>
@@ -31,13 +28,7 @@ export function useAction<V = void, T = void>(
 
 export const userPath = (id: string) => `/users/${encodeURIComponent(id)}`;
 
-// useUser reads a user, but not while the user is deleted: the stream names the list of users
-// before the deletion is answered.
-export function useUser(id: string) {
-  const queryKey = ['users', id];
-  const deleting = useIsMutating({ mutationKey: deletionKey(queryKey) }) > 0;
-  return useQuery({ queryKey, queryFn: ({ signal }) => get<User>(userPath(id), signal), enabled: !deleting });
-}
+export const useUser = (id: string) => useQuery({ queryKey: ['users', id], queryFn: ({ signal }) => get<User>(userPath(id), signal) });
 
 // The API lists keys and shows none alone; its search finds a key by its ID.
 export const useKey = (id: string) =>

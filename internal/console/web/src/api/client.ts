@@ -114,8 +114,21 @@ export async function getAll<T>(path: string, signal?: AbortSignal): Promise<Pag
 }
 
 export async function send<T = void>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, how?: Sending): Promise<T> {
-  const res = await ask(method, path, body, how);
+  const request = ask(method, path, body, how);
+  if (method === 'DELETE') deletions.add(request);
+  const res = await request.finally(() => deletions.delete(request));
   return (res.status === 204 ? undefined : await res.json()) as T;
+}
+
+const deletions = new Set<Promise<unknown>>();
+
+// afterDeletions waits until the deletions that this page has sent are answered, and until the
+// page has left what it deleted. A notice of the change comes earlier.
+export async function afterDeletions(): Promise<void> {
+  while (deletions.size > 0) {
+    await Promise.allSettled(deletions);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
 }
 
 // query makes the part of an address behind the question mark; what is empty

@@ -1,6 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { attentionKey } from './attention';
-import { type Call, get, onEnded, type Page } from './client';
+import { afterDeletions, type Call, get, onEnded, type Page } from './client';
 import { client } from './data';
 import { isOf, setStreaming } from './live';
 
@@ -56,9 +56,11 @@ async function load() {
   }
 }
 
-// refetch reads lists again that somebody looks at. Single tools are read after the lists: by
-// then a screen shows a tool that was renamed by its new name, and nothing asks for the old one.
+// refetch reads lists again that somebody looks at, but nothing that this page is deleting.
+// Single tools are read after the lists: by then a screen shows a tool that was renamed by its
+// new name, and nothing asks for the old one.
 async function refetch(lists: readonly string[]) {
+  await afterDeletions();
   const read = (tool: boolean) =>
     client.invalidateQueries({ predicate: ({ queryKey: [key] }) => (key === 'tool') === tool && isOf(key, lists) });
   await read(false);

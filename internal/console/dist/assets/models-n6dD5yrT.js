@@ -1,1 +1,0 @@
-import{B as e,I as t,z as n}from"./states-D375xq-B.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(n=!0)=>e({queryKey:[`models`],queryFn:({signal:e})=>t(`/models`,e),select:e=>e.items,enabled:n}),a=e=>n(`POST`,`/models`,e),o=e=>n(`DELETE`,r(e)),s=e=>n(`POST`,`${r(e)}/test`);export{i,o as n,s as r,a as t};
