@@ -195,7 +195,7 @@ func TestPeopleRoutes(t *testing.T) {
 		{"nor the settings", asTheirs, "GET", "/settings", "", 403, "default"},
 		{"nor the sealing key", asTheirs, "POST", "/secrets/rotate", "", 403, "default"},
 		{"me, a user", asAnn, "GET", "/me", "", 200, `"user":"u1","login":"l1","person":` + ann},
-		{"me, a service", asService, "GET", "/me", "", 200, `"issuer":"key","subject":"k1","name":"test","scopes":["keys:write","tools:call"]}`},
+		{"me, a service", asService, "GET", "/me", "", 200, `"issuer":"key","subject":"k1","name":"test","scopes":["keys:write","tools:call"],"runs_commands":false}`},
 		{"sources", asViewer, "PUT", "/me/sources", `{"sources":"bring-your-own"}`, 200, `"sources":"bring-your-own"`},
 		{"unknown sources", asViewer, "PUT", "/me/sources", `{"sources":"mine"}`, 422, "bring-your-own"},
 		{"sources of a service", "tools:read", "PUT", "/me/sources", `{"sources":"both"}`, 403, "credential of a user"},
