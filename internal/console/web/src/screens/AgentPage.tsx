@@ -68,7 +68,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
         tabs={[
           ['can', `Available tools ${tools.data?.length ?? ''}`],
           ['list', 'Allowed tools'],
-          ...(may || a.brain ? ([['brain', 'Brain']] as [string, string][]) : []),
+          ...(may || a.brain ? ([['brain', 'Model & rules']] as [string, string][]) : []),
           ['published', 'Publishing'],
           ...(can(me, 'keys:write') ? ([['keys', 'Keys']] as [string, string][]) : []),
           ['limits', 'Limits'],

@@ -69,7 +69,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
           Its calls pass the same checks as on its endpoint.
         </p>
         <SegmentedControl
-          aria-label="Kind of brain"
+          aria-label="Model or rules"
           style={{ alignSelf: 'flex-start' }}
           value={kind}
           disabled={!may}
@@ -148,7 +148,7 @@ export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy
             </Button>
             {brain && (
               <Button variant="default" disabled={busy || saving.busy} onClick={takeAway}>
-                Remove the brain
+                {brain.rules ? 'Remove the rules' : 'Remove the model'}
               </Button>
             )}
           </div>

@@ -20,7 +20,7 @@ export function Publication({ a, may, save, busy }: { a: Agent; may: boolean; sa
         </p>
         <Switch
           label="Published"
-          description={a.brain ? undefined : 'Add a brain first. Without one, the agent cannot answer.'}
+          description={a.brain ? undefined : 'Choose a model or rules first. Without them, the agent cannot answer.'}
           checked={on}
           disabled={!may || busy || (!on && !a.brain)}
           onChange={(e) => save(e.currentTarget.checked)}
