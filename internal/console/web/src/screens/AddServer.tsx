@@ -143,73 +143,75 @@ function One({ command, text, write, paste }: OneProps) {
   const reach = () => void go('/servers/probe/steps', body());
 
   return (
-    <div className="columns wide-left">
-      <Panel pad>
-        <form
-          className="stack"
-          onSubmit={(e) => {
-            e.preventDefault();
-            if (ready) reached ? void add() : reach();
-          }}
-        >
-          <TextInput
-            label={command ? 'Command' : 'URL'}
-            placeholder={command ? 'npx -y @modelcontextprotocol/server-filesystem /srv/files' : 'https://notes.example.com/mcp'}
-            value={text}
-            error={wrong.find((w) => w.pointer === `/${kind}`)?.message}
-            autoFocus
-            styles={{ input: { fontFamily: 'var(--mono)' } }}
-            onPaste={(e) => {
-              if (paste(e.clipboardData.getData('text'))) e.preventDefault();
+    <div className="stack">
+      {off && (
+        <CommandsOff
+          lines={[addLine(name || 'NAME', words.length > 0 ? words : ['COMMAND'], Object.keys(env), String(fields.cwd ?? ''))]}
+        />
+      )}
+      <div className="columns wide-left">
+        <Panel pad>
+          <form
+            className="stack"
+            onSubmit={(e) => {
+              e.preventDefault();
+              if (ready) reached ? void add() : reach();
             }}
-            onChange={(e) => {
-              write(command ? e.currentTarget.value : e.currentTarget.value.trim());
-              setAgreed(false);
-              changed();
-            }}
-          />
-          {!command && <AuthFields draft={auth} change={(d) => common.change({ auth: d })} />}
-          <Fields names={basic} {...common} />
-          <TextInput
-            label="ID"
-            description="Prefix of the tool names: id__name."
-            placeholder={name || 'notes'}
-            value={id}
-            onChange={(e) => setID(e.currentTarget.value)}
-            error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
-          />
-          <Checkbox
-            label="Visible only to me"
-            checked={fields.private === true}
-            onChange={(e) => setEdits((all) => ({ ...all, private: e.currentTarget.checked }))}
-          />
-          <Advanced names={advanced} open={false} {...common} />
-          {command && given && !off && <Consent words={words} env={env} checked={agreed} setChecked={setAgreed} />}
-          {!off && (
-            <div className="acts">
-              <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
-                Test connection
-              </Button>
-              <Button type="submit" disabled={!ready || !reached} loading={adding}>
-                Add {name || 'it'}
-              </Button>
-              {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
-            </div>
-          )}
-          {error !== null && <ErrorCard error={error} />}
-        </form>
-      </Panel>
-      <div className="stack">
-        {off && (
-          <CommandsOff
-            lines={[addLine(name || 'NAME', words.length > 0 ? words : ['COMMAND'], Object.keys(env), String(fields.cwd ?? ''))]}
-          />
-        )}
-        <Panel title="Connection test" pad>
-          <ConnectionSteps test={test} command={command} secure={/^https:/i.test(text)} />
-          {test.error ? <ErrorCard error={test.error} /> : null}
+          >
+            <TextInput
+              label={command ? 'Command' : 'URL'}
+              placeholder={command ? 'npx -y @modelcontextprotocol/server-filesystem /srv/files' : 'https://notes.example.com/mcp'}
+              value={text}
+              error={wrong.find((w) => w.pointer === `/${kind}`)?.message}
+              autoFocus
+              styles={{ input: { fontFamily: 'var(--mono)' } }}
+              onPaste={(e) => {
+                if (paste(e.clipboardData.getData('text'))) e.preventDefault();
+              }}
+              onChange={(e) => {
+                write(command ? e.currentTarget.value : e.currentTarget.value.trim());
+                setAgreed(false);
+                changed();
+              }}
+            />
+            {!command && <AuthFields draft={auth} change={(d) => common.change({ auth: d })} />}
+            <Fields names={basic} {...common} />
+            <TextInput
+              label="ID"
+              description="Prefix of the tool names: id__name."
+              placeholder={name || 'notes'}
+              value={id}
+              onChange={(e) => setID(e.currentTarget.value)}
+              error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
+            />
+            <Checkbox
+              label="Visible only to me"
+              checked={fields.private === true}
+              onChange={(e) => setEdits((all) => ({ ...all, private: e.currentTarget.checked }))}
+            />
+            <Advanced names={advanced} open={false} {...common} />
+            {command && given && !off && <Consent words={words} env={env} checked={agreed} setChecked={setAgreed} />}
+            {!off && (
+              <div className="acts">
+                <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={test.busy} onClick={reach}>
+                  Test connection
+                </Button>
+                <Button type="submit" disabled={!ready || !reached} loading={adding}>
+                  Add {name || 'it'}
+                </Button>
+                {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
+              </div>
+            )}
+            {error !== null && <ErrorCard error={error} />}
+          </form>
         </Panel>
-        {probe && !probe.failed && <ToolPreview probe={probe} />}
+        <div className="stack">
+          <Panel title="Connection test" pad>
+            <ConnectionSteps test={test} command={command} secure={/^https:/i.test(text)} />
+            {test.error ? <ErrorCard error={test.error} /> : null}
+          </Panel>
+          {probe && !probe.failed && <ToolPreview probe={probe} />}
+        </div>
       </div>
     </div>
   );

@@ -135,88 +135,88 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
 
   if (added) return <Done added={added} />;
   return (
-    <div className="columns wide-left">
-      <Panel pad>
-        <form
-          className="stack"
-          onSubmit={(e) => {
-            e.preventDefault();
-            if (ready) void add();
-          }}
-        >
-          {questions.map((q) => (
-            <Answer key={q.name} q={q} value={answers[q.name] ?? ''} set={(v) => answer(q.name, v)} />
-          ))}
-          {questions.length === 0 && <p className="soft">No settings are needed.</p>}
-          {now.servers.map((s) =>
-            s.present || s.named ? (
-              <p key={s.name} className={s.taken ? 'bad' : 'soft'}>
-                {s.present
-                  ? `The server ${s.id} exists and is used unchanged.`
-                  : s.taken
-                    ? `Another server has the ID ${s.id}. Rules refer to tools by this ID, so remove that server first.`
-                    : `The server keeps the ID ${s.id}, because rules refer to its tools.`}
-              </p>
-            ) : (
+    <div className="stack">
+      {may && off && <CommandsOff lines={[packLine(choice.pack, questions, answers)]} />}
+      <div className="columns wide-left">
+        <Panel pad>
+          <form
+            className="stack"
+            onSubmit={(e) => {
+              e.preventDefault();
+              if (ready) void add();
+            }}
+          >
+            {questions.map((q) => (
+              <Answer key={q.name} q={q} value={answers[q.name] ?? ''} set={(v) => answer(q.name, v)} />
+            ))}
+            {questions.length === 0 && <p className="soft">No settings are needed.</p>}
+            {now.servers.map((s) =>
+              s.present || s.named ? (
+                <p key={s.name} className={s.taken ? 'bad' : 'soft'}>
+                  {s.present
+                    ? `The server ${s.id} exists and is used unchanged.`
+                    : s.taken
+                      ? `Another server has the ID ${s.id}. Rules refer to tools by this ID, so remove that server first.`
+                      : `The server keeps the ID ${s.id}, because rules refer to its tools.`}
+                </p>
+              ) : (
+                <TextInput
+                  key={s.name}
+                  label={now.servers.length === 1 ? 'ID' : `ID of ${s.name}`}
+                  description="Prefix of the tool names: id__name."
+                  value={names[`server/${s.name}`] ?? s.name}
+                  error={s.taken ? 'A server with this ID exists.' : undefined}
+                  onChange={(e) => {
+                    setNames({ ...names, [`server/${s.name}`]: e.currentTarget.value });
+                    setAgreed({});
+                  }}
+                />
+              ),
+            )}
+            {now.agents.map((a) => (
               <TextInput
-                key={s.name}
-                label={now.servers.length === 1 ? 'ID' : `ID of ${s.name}`}
-                description="Prefix of the tool names: id__name."
-                value={names[`server/${s.name}`] ?? s.name}
-                error={s.taken ? 'A server with this ID exists.' : undefined}
-                onChange={(e) => {
-                  setNames({ ...names, [`server/${s.name}`]: e.currentTarget.value });
-                  setAgreed({});
-                }}
-              />
-            ),
-          )}
-          {now.agents.map((a) => (
-            <TextInput
-              key={a.pack}
-              label={now.agents.length === 1 ? 'Name of the agent' : `Name of the agent ${a.pack}`}
-              value={names[`agent/${a.pack}`] ?? a.pack}
-              error={a.taken ? 'An agent with this name exists.' : undefined}
-              onChange={(e) => setNames({ ...names, [`agent/${a.pack}`]: e.currentTarget.value })}
-            />
-          ))}
-          {plan.error && <ErrorCard error={plan.error} />}
-          {may &&
-            !off &&
-            !plan.error &&
-            missing.length === 0 &&
-            commands.map((s) => (
-              <Consent
-                key={s.id}
-                words={s.command ?? []}
-                env={Object.fromEntries((s.env ?? []).map((name) => [name, '']))}
-                checked={agreed[s.id] ?? false}
-                setChecked={(c) => setAgreed({ ...agreed, [s.id]: c })}
+                key={a.pack}
+                label={now.agents.length === 1 ? 'Name of the agent' : `Name of the agent ${a.pack}`}
+                value={names[`agent/${a.pack}`] ?? a.pack}
+                error={a.taken ? 'An agent with this name exists.' : undefined}
+                onChange={(e) => setNames({ ...names, [`agent/${a.pack}`]: e.currentTarget.value })}
               />
             ))}
-          {may && off ? null : may ? (
-            <div className="acts">
-              <Button type="submit" disabled={!ready || busy} loading={busy}>
-                Add {now.servers.length === 1 ? now.servers[0]?.id : 'all'}
-              </Button>
-              <span className="small soft" aria-live="polite">
-                {busy
-                  ? commands.length > 0
-                    ? 'Downloading and starting. The first time can take a minute.'
-                    : 'Testing the connection…'
-                  : missing.length > 0
-                    ? `Required: ${missing.map((q) => q.title).join(', ')}.`
-                    : ''}
-              </span>
-            </div>
-          ) : (
-            <p className="soft">Your role cannot add servers. Ask a developer or an admin.</p>
-          )}
-          {error !== null && <ErrorCard error={error} />}
-        </form>
-      </Panel>
-      <div className="stack">
-        {may && off && <CommandsOff lines={[packLine(choice.pack, questions, answers)]} />}
+            {plan.error && <ErrorCard error={plan.error} />}
+            {may &&
+              !off &&
+              !plan.error &&
+              missing.length === 0 &&
+              commands.map((s) => (
+                <Consent
+                  key={s.id}
+                  words={s.command ?? []}
+                  env={Object.fromEntries((s.env ?? []).map((name) => [name, '']))}
+                  checked={agreed[s.id] ?? false}
+                  setChecked={(c) => setAgreed({ ...agreed, [s.id]: c })}
+                />
+              ))}
+            {may && off ? null : may ? (
+              <div className="acts">
+                <Button type="submit" disabled={!ready || busy} loading={busy}>
+                  Add {now.servers.length === 1 ? now.servers[0]?.id : 'all'}
+                </Button>
+                <span className="small soft" aria-live="polite">
+                  {busy
+                    ? commands.length > 0
+                      ? 'Downloading and starting. The first time can take a minute.'
+                      : 'Testing the connection…'
+                    : missing.length > 0
+                      ? `Required: ${missing.map((q) => q.title).join(', ')}.`
+                      : ''}
+                </span>
+              </div>
+            ) : (
+              <p className="soft">Your role cannot add servers. Ask a developer or an admin.</p>
+            )}
+            {error !== null && <ErrorCard error={error} />}
+          </form>
+        </Panel>
         <About pack={pack} now={now} />
       </div>
     </div>
