@@ -103,6 +103,7 @@ func readRoutes() map[string][]string {
 		"GET /settings/file":              {""},
 		"GET /version":                    {""},
 		"GET /openapi.json":               {""},
+		"GET /reference":                  {""},
 		"GET /export":                     {"", "/export?format=json"},
 		"GET /packs":                      {""},
 		"GET /packs/export":               {"", "/packs/export?server=box", "/packs/export?server=shop", "/packs/export?server=canary-vault"},

@@ -105,7 +105,9 @@ try {
   await page.getByRole('link', { name: 'Add a trigger' }).first().click();
   await heading('Add a trigger');
   await page.getByRole('textbox', { name: 'Name' }).fill('on-report');
+  await text('Without a condition, every event runs the action.').waitFor();
   await page.getByRole('combobox', { name: 'Type', exact: true }).fill('report.*');
+  await text('Without a condition, every event runs the action.').waitFor({ state: 'detached' });
   await page.getByLabel('Call a tool on').selectOption('agent');
   await page.getByRole('combobox', { name: 'Tool', exact: true }).fill('receive');
   await field('Test event: type').fill('report.finished');

@@ -1,5 +1,5 @@
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
-import { Plus, X } from 'lucide-react';
+import { Plus, TriangleAlert, X } from 'lucide-react';
 import { useSources } from '../../api/events';
 import { Panel } from '../../parts/elements';
 import { SuggestInput } from '../../parts/SuggestInput';
@@ -13,11 +13,17 @@ const narrow = { minWidth: '8rem' };
 export function MatchFields({ draft: d, wrong, change }: Fields) {
   const recent = useRecent();
   const sources = useSources();
+  const selective = d.where.length > 0 || [d.type, d.source, d.agent, d.tags, d.min, d.max].some((text) => text.trim() !== '');
   const set = (i: number, c: Partial<Clause>) => change({ where: d.where.map((w, at) => (at === i ? { ...w, ...c } : w)) });
   return (
     <Panel title="When" pad>
       <div className="stack">
         <p className="small soft">An event must match all conditions. * matches any text.</p>
+        {!selective && (
+          <p className="row plain small" role="status">
+            <TriangleAlert size={15} color="var(--warn)" aria-hidden /> Without a condition, every event runs the action.
+          </p>
+        )}
         <div className="row" style={{ alignItems: 'flex-start' }}>
           <SuggestInput
             className="grow"
