@@ -46,7 +46,7 @@ export function Confirm({
         )}
         {of.error ? <ErrorCard error={of.error} /> : null}
         <div className="acts">
-          <Button type="submit" {...(harmless ? {} : { color: 'red.9' })} disabled={!ready} loading={of.isPending}>
+          <Button type="submit" {...(harmless ? {} : { color: 'red' })} disabled={!ready} loading={of.isPending}>
             {act}
           </Button>
           <Button variant="default" onClick={close}>
