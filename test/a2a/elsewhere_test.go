@@ -106,8 +106,9 @@ func TestAgentOfAnotherInstance(t *testing.T) {
 	}
 	poll.Until(t, "the task is cancelled", 90*time.Second, func() bool { return tasks()[0].Status.State == "TASK_STATE_CANCELED" })
 
-	// Without a word from the operator nothing on this machine is reached.
-	shut := start(t, t.TempDir())
+	// Without a word from the operator nothing on this machine is reached, unless only this
+	// machine reaches the instance. A proxy leads others to it.
+	shut := start(t, t.TempDir(), "--trusted-proxy", "192.0.2.1")
 	shut.adopt("adder", there.URL+"/a2a/adder/", program.AdminKey, "")
 	if out := shut.request(200, "POST", "/api/v1/models/adder/test", ""); !strings.Contains(out, `"ok":false`) || !strings.Contains(out, "is not allowed") {
 		t.Errorf("reached: %s", out)

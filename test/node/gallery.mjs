@@ -153,9 +153,15 @@ try {
   await page.getByText(/now use the new sealing key/).waitFor();
   await accessible(page, 'secrets');
   await page.goto(`${origin}/settings?tab=users`);
-  await page.getByLabel('Tier of vera').selectOption('slow');
+  await page.getByRole('link', { name: 'vera' }).click();
+  await heading('vera');
+  await page.getByLabel('Tier', { exact: true }).selectOption('slow');
+  const saved = page.waitForResponse((r) => r.request().method() === 'PATCH' && r.ok());
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await saved;
   await page.reload();
-  assert.equal(await page.getByLabel('Tier of vera').inputValue(), 'slow');
+  await heading('vera');
+  assert.equal(await page.getByLabel('Tier', { exact: true }).inputValue(), 'slow');
   quiet('in settings');
 
   step('the journal is proved');

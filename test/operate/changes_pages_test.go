@@ -160,7 +160,7 @@ func (c *changed) logInAtServer(browser *visitor.Visitor, key string) {
 		c.Fatalf("%d %s", p.Status, p.Body)
 	}
 	back := g.Browse(c.T, html.UnescapeString(away[1]), "ann-there")
-	if p = browser.Do(http.MethodGet, back.String(), nil, "same-origin"); p.Status != http.StatusOK || !strings.Contains(p.Body, "You are logged in to") {
+	if p, _ = browser.Open(back.String(), "cross-site"); p.Status != http.StatusOK || !strings.Contains(p.Body, "You are logged in to") {
 		c.Fatalf("%d %s", p.Status, p.Body)
 	}
 	one = c.newest("finish-server-login", "server-login", junctor.ChangeByConsole, "ann")

@@ -19,6 +19,7 @@ type Visitor struct {
 	t       testing.TB
 	addr    string // of the instance, whatever its name
 	cookies map[string]string
+	lax     map[string]bool // cookies that a link from another site brings too
 	client  *http.Client
 }
 
@@ -29,7 +30,7 @@ func New(t testing.TB, base string) *Visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &Visitor{t: t, addr: u.Host, cookies: map[string]string{}}
+	v := &Visitor{t: t, addr: u.Host, cookies: map[string]string{}, lax: map[string]bool{}}
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, v.addr) // only browsers know the name of the console
 	}}
@@ -47,7 +48,7 @@ type Page struct {
 }
 
 // Do asks for one page, and goes no further. A form is posted. What the page was
-// led to from is site: none, same-origin or cross-site, which brings no cookie.
+// led to from is site: none, same-origin or cross-site, which brings only lax cookies.
 func (v *Visitor) Do(method, address string, form url.Values, site string) Page {
 	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.t.Context(), method, address, strings.NewReader(form.Encode()))
@@ -60,7 +61,7 @@ func (v *Visitor) Do(method, address string, form url.Values, site string) Page 
 		req.Header.Set("Origin", "http://"+req.URL.Host)
 	}
 	for name, value := range v.cookies {
-		if site != "cross-site" {
+		if site != "cross-site" || method == http.MethodGet && v.lax[name] {
 			req.AddCookie(&http.Cookie{Name: name, Value: value})
 		}
 	}
@@ -74,6 +75,7 @@ func (v *Visitor) Do(method, address string, form url.Values, site string) Page 
 		v.t.Fatal(err)
 	}
 	for _, c := range resp.Cookies() {
+		v.lax[c.Name] = c.SameSite == http.SameSiteLaxMode
 		if v.cookies[c.Name] = c.Value; c.MaxAge < 0 {
 			delete(v.cookies, c.Name)
 		}

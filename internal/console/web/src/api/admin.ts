@@ -18,6 +18,8 @@ export function useAction<V = void, T = void>(
   const isDeleted = (key: QueryKey) => deleted?.every((part, i) => key[i] === part) ?? false;
   return useMutation({
     mutationFn: run,
+    // A request for the object that is under way could be answered after it is deleted.
+    ...(deleted ? { onMutate: () => cache.cancelQueries({ queryKey: deleted }) } : {}),
     onSuccess: (answer, v) => done?.(answer, v),
     onSettled: (_, error) =>
       cache.invalidateQueries({
