@@ -1,0 +1,84 @@
+package policies
+
+import (
+	"encoding/json"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/policy"
+)
+
+// recordedCall is a recorded call as rules see it.
+type recordedCall struct {
+	policy.Call
+	result []byte // nil if it is not known as a whole
+
+	hasFacts bool // it was recorded with what rules can read
+	cutArgs  bool
+	cutResult bool
+}
+
+// recorded returns a recorded call as rules saw it when it was made. The role of the
+// caller is the present one.
+func (s *Policies) recorded(e *history.Entry) recordedCall {
+	facts, known := factsOf(e)
+	c := recordedCall{hasFacts: known, Call: policy.Call{
+		Subject: s.subject(e.Tenant, e.User, e.Agent, e.Client, facts),
+		Kind:    e.Kind, Server: e.Server, Name: e.Name, EntryPoint: e.EntryPoint, Address: facts.Address, Time: e.Start,
+	}}
+	if e.Kind == junctor.KindTool {
+		c.Tool = s.toolOf(e.Tenant, e.Server, e.Name, e.Version, facts.Digest)
+		if c.Tool == nil {
+			c.Tool = &policy.Tool{Server: e.Server, Name: e.Name}
+		}
+		c.Tool.Hints, c.Tool.Tags, c.Tool.Digest = facts.Hints, facts.Tags, facts.Digest
+	}
+	c.Arguments, c.cutArgs = argumentsOf(e)
+	c.Incomplete = c.cutArgs
+	if e.Result == nil || e.Restricted || isChanged(e.Result) {
+		c.cutResult = true
+	} else {
+		c.result = e.Result
+	}
+	return c
+}
+
+// toolOf returns the tool that a recorded call was of, as far as the catalog still has that
+// definition; nil if it does not. A different definition would check arguments by another
+// schema.
+func (s *Policies) toolOf(tenant junctor.TenantID, server, name, _, digest string) *policy.Tool {
+	tools, _ := s.o.Tools(tenant)
+	for i := range tools {
+		if t := tools[i]; t.Server == server && t.Name == name && (digest == "" || t.Digest == digest) {
+			return &t
+		}
+	}
+	return nil
+}
+
+// argumentsOf returns the arguments in the recorded parameters of a call. isPartial says
+// that they are not known as a whole.
+func argumentsOf(e *history.Entry) (arguments []byte, isPartial bool) {
+	if e.Restricted || e.Params == nil && e.BytesIn > len("{}") {
+		return nil, true
+	}
+	if e.Params == nil {
+		return nil, false
+	}
+	if isChanged(e.Params) {
+		return nil, true
+	}
+	var params struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(e.Params, &params) != nil {
+		return nil, true
+	}
+	return params.Arguments, false
+}
+
+// isChanged reports whether the history has redacted or cut a payload.
+func isChanged(payload []byte) bool {
+	return !json.Valid(payload) || strings.Contains(string(payload), junctor.Masked)
+}
