@@ -120,8 +120,8 @@ type PolicySimulation struct {
 	Decided     int                `json:"decided" doc:"Calls for which the rules could be evaluated."`
 	Changed     int                `json:"changed" doc:"Calls that would have ended otherwise."`
 	Undecidable PolicyUndecidable  `json:"undecidable" doc:"Calls for which the rules could not be evaluated, by reason."`
-	Total       int                `json:"total" doc:"All calls in that time, as the numbers over time have them. The history may keep only some of them."`
-	Share       float64            `json:"share" doc:"Share of all calls in that time that the history has, from 0 to 1."`
+	Total       int                `json:"total,omitempty" doc:"All calls in that time, as the numbers over time have them. The history may keep only some of them. Absent if the caller does not see all calls."`
+	Share       float64            `json:"share,omitempty" doc:"Share of all calls in that time that the history has, from 0 to 1. Absent if total is."`
 	Partial     bool               `json:"partial,omitempty" doc:"Whether older calls were not read, because there are too many."`
 	Differences []PolicyDifference `json:"differences" nullable:"false" doc:"Calls that would have ended otherwise, by rule, tool and agent, most calls first."`
 	Rules       []PolicyRuleCount  `json:"rules" nullable:"false" doc:"How often each rule would have matched, in the order of evaluation."`
@@ -139,7 +139,7 @@ type PolicyUndecidable struct {
 // PolicyDifference is calls of one tool by one agent that one rule would have ended
 // otherwise.
 type PolicyDifference struct {
-	Rule    string   `json:"rule,omitempty" doc:"Rule that would have decided; absent if the rule that did decide would no longer."`
+	Rule    string   `json:"rule,omitempty" doc:"Rule that would have decided, or that decided and no longer would."`
 	Tool    string   `json:"tool" doc:"Tool, as server/tool, or another item."`
 	Agent   string   `json:"agent,omitempty"`
 	From    string   `json:"from" doc:"What happened: made or denied."`
@@ -158,33 +158,34 @@ type PolicyRuleCount struct {
 
 // PolicyExplanation says what the rules came to for a call.
 type PolicyExplanation struct {
-	Call     string               `json:"call" doc:"ID of the call."`
-	Recorded []junctor.PolicyHit  `json:"recorded" nullable:"false" doc:"What the rules did when the call was made."`
-	Verdict  string               `json:"verdict" doc:"What the rules come to now: made, denied, asked, or undecidable."`
-	Rule     string               `json:"rule,omitempty" doc:"The rule that decides now."`
-	Rules    []PolicyTrace        `json:"rules" nullable:"false" doc:"Every rule that is evaluated for the call now, in order."`
-	Inputs   json.RawMessage      `json:"inputs" doc:"What the conditions read: principal, tool, args and request."`
-	Notes    []string             `json:"notes,omitempty" nullable:"false" doc:"Why the answer may differ from what happened, such as a rule that was changed since."`
+	Call     string              `json:"call" doc:"ID of the call."`
+	Recorded []junctor.PolicyHit `json:"recorded" nullable:"false" doc:"What the rules did when the call was made."`
+	Verdict  string              `json:"verdict" doc:"What the rules come to now: made, denied, asked, or undecidable."`
+	Rule     string              `json:"rule,omitempty" doc:"The rule that decides now."`
+	Rules    []PolicyTrace       `json:"rules" nullable:"false" doc:"Every rule that is evaluated for the call now, in order."`
+	Inputs   json.RawMessage     `json:"inputs" doc:"What the conditions read: principal, tool, args and request."`
+	Notes    []string            `json:"notes,omitempty" nullable:"false" doc:"Why the answer may differ from what happened, such as a rule that was changed since."`
 }
 
 // PolicyTrace is one rule of an explanation.
 type PolicyTrace struct {
-	Rule     string                `json:"rule"`
-	Version  string                `json:"version"`
-	Phase    junctor.PolicyPhase   `json:"phase"`
-	Verdict  junctor.PolicyVerdict `json:"verdict"`
-	Mode     junctor.PolicyMode    `json:"mode"`
-	Value    string                `json:"value" doc:"What the condition comes to: true, false, error, unknown, or skipped if an earlier rule decided."`
-	Error    string                `json:"error,omitempty"`
-	Decided  bool                  `json:"decided,omitempty"`
-	Parts    []PolicyTracePart     `json:"parts,omitempty" nullable:"false" doc:"The parts of the condition that decided, with their values."`
-	Operator bool                  `json:"operators,omitempty" doc:"Whether the rule is an operator's. Its parts are shown to operators only."`
+	Rule      string                `json:"rule"`
+	Version   string                `json:"version"`
+	Phase     junctor.PolicyPhase   `json:"phase"`
+	Verdict   junctor.PolicyVerdict `json:"verdict"`
+	Mode      junctor.PolicyMode    `json:"mode"`
+	Value     string                `json:"value" doc:"What the condition comes to: true, false, error, unknown, or skipped if an earlier rule decided."`
+	Error     string                `json:"error,omitempty"`
+	Decided   bool                  `json:"decided,omitempty"`
+	Parts     []PolicyTracePart     `json:"parts,omitempty" nullable:"false" doc:"The parts of the condition that decided, with their values."`
+	Operators bool                  `json:"operators,omitempty" doc:"Whether the rule is an operator's. Its parts are shown to operators only."`
 }
 
 // PolicyTracePart is a part of a condition and its value.
 type PolicyTracePart struct {
-	Expression string `json:"expression"`
-	Value      string `json:"value"`
+	Expression string   `json:"expression"`
+	Value      string   `json:"value"`
+	Inputs     []string `json:"inputs,omitempty" nullable:"false" doc:"What the part read, such as args.path = \"/etc/passwd\"."`
 }
 
 // PolicyCase is a call that is made up to test rules.
@@ -308,8 +309,8 @@ type (
 			Cases []PolicyCase          `json:"cases" nullable:"false" maxItems:"10000" doc:"Calls with what is expected."`
 		}
 	}
-	policyResponse        = versionedResponse[PolicyEntry]
-	policyListResponse    struct {
+	policyResponse     = versionedResponse[PolicyEntry]
+	policyListResponse struct {
 		ETag string `header:"ETag" doc:"Version of the list. Send it as If-Match when you replace all rules."`
 		Body page[PolicyEntry]
 	}
@@ -318,9 +319,9 @@ type (
 			Problems []PolicyProblem `json:"problems" nullable:"false" doc:"What is wrong with the rules; empty if they could be stored as they are."`
 		}
 	}
-	policySimulationResponse struct{ Body PolicySimulation }
+	policySimulationResponse  struct{ Body PolicySimulation }
 	policyExplanationResponse struct{ Body PolicyExplanation }
-	policyTestResponse struct {
+	policyTestResponse        struct {
 		Body struct {
 			Results []PolicyCaseResult `json:"results" nullable:"false" doc:"What came of each case, in order."`
 			Failed  int                `json:"failed" doc:"Number of cases that did not end as expected."`
@@ -359,7 +360,9 @@ func (a *api) registerPolicyRoutes() {
 	tags := []string{"policies"}
 	registerList(a, huma.Operation{
 		OperationID: "list-policy-templates", Method: http.MethodGet, Path: "/policy-templates", Summary: "List rules to start from", Tags: tags,
-	}, policyTemplateList(), func(context.Context, *ListQuery) ([]junctor.PolicyRule, error) { return a.Policies.PolicyTemplates(), nil })
+	}, policyTemplateList(), func(context.Context, *ListQuery) ([]junctor.PolicyRule, error) {
+		return a.Policies.PolicyTemplates(), nil
+	})
 	registerRoute(a, huma.Operation{
 		OperationID: "list-policies", Method: http.MethodGet, Path: "/policies", Summary: "List the rules about calls in the order in which they are evaluated", Tags: tags,
 	}, a.listPolicies)

@@ -15,8 +15,7 @@ type recordedCall struct {
 	result []byte // nil if it is not known as a whole
 
 	hasFacts bool // it was recorded with what rules can read
-	cutArgs  bool
-	cutResult bool
+	noResult bool // it has none
 }
 
 // recorded returns a recorded call as rules saw it when it was made. The role of the
@@ -28,17 +27,15 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 		Kind:    e.Kind, Server: e.Server, Name: e.Name, EntryPoint: e.EntryPoint, Address: facts.Address, Time: e.Start,
 	}}
 	if e.Kind == junctor.KindTool {
-		c.Tool = s.toolOf(e.Tenant, e.Server, e.Name, e.Version, facts.Digest)
+		c.Tool = s.toolOf(e.Tenant, e.Server, e.Name, facts.Digest)
 		if c.Tool == nil {
 			c.Tool = &policy.Tool{Server: e.Server, Name: e.Name}
 		}
 		c.Tool.Hints, c.Tool.Tags, c.Tool.Digest = facts.Hints, facts.Tags, facts.Digest
 	}
-	c.Arguments, c.cutArgs = argumentsOf(e)
-	c.Incomplete = c.cutArgs
-	if e.Result == nil || e.Restricted || isChanged(e.Result) {
-		c.cutResult = true
-	} else {
+	c.Arguments, c.Incomplete = argumentsOf(e)
+	c.noResult = e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError
+	if e.Result != nil && !e.Restricted && !isChanged(e.Result) {
 		c.result = e.Result
 	}
 	return c
@@ -47,7 +44,7 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 // toolOf returns the tool that a recorded call was of, as far as the catalog still has that
 // definition; nil if it does not. A different definition would check arguments by another
 // schema.
-func (s *Policies) toolOf(tenant junctor.TenantID, server, name, _, digest string) *policy.Tool {
+func (s *Policies) toolOf(tenant junctor.TenantID, server, name, digest string) *policy.Tool {
 	tools, _ := s.o.Tools(tenant)
 	for i := range tools {
 		if t := tools[i]; t.Server == server && t.Name == name && (digest == "" || t.Digest == digest) {
@@ -78,7 +75,9 @@ func argumentsOf(e *history.Entry) (arguments []byte, isPartial bool) {
 	return params.Arguments, false
 }
 
-// isChanged reports whether the history has redacted or cut a payload.
+// isChanged reports whether the history has redacted or cut a payload. A payload that has
+// its marks for another reason counts as changed, too.
 func isChanged(payload []byte) bool {
-	return !json.Valid(payload) || strings.Contains(string(payload), junctor.Masked)
+	text := string(payload)
+	return !json.Valid(payload) || strings.Contains(text, "[redacted]") || strings.Contains(text, "[cut: ")
 }
