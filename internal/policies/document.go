@@ -148,3 +148,16 @@ func isSame(a, b *junctor.PolicyRule) bool {
 	y, errB := json.Marshal(b.WithDefaults())
 	return errA == nil && errB == nil && string(x) == string(y)
 }
+
+// moveFirst puts the rules with these names before all others.
+func (d *document) moveFirst(names []string) {
+	slices.SortStableFunc(d.Rules, func(a, b storedRule) int {
+		first := func(r *storedRule) int {
+			if slices.Contains(names, r.Name) {
+				return 0
+			}
+			return 1
+		}
+		return first(&a) - first(&b)
+	})
+}
