@@ -214,21 +214,21 @@ func requiredScopes() map[string]junctor.Scope {
 		"test-policies":         junctor.ScopePolicyWrite,
 		"explain-call":          scopePolicies,
 
-		"apply":               junctor.ScopeServersWrite,
-		"export":              junctor.ScopeToolsRead, // the same content as the lists
-		"get-settings-file":   scopeOperator,
-		"list-packs":          junctor.ScopeToolsRead,
-		"plan-pack":           junctor.ScopeServersWrite,
-		"add-pack":            junctor.ScopeServersWrite,
-		"export-pack":         junctor.ScopeToolsRead,
-		"verify-journal":      scopeOperator,
-		"export-journal":      scopeOperator,
-		"list-changes":        junctor.ScopeAdmin,
-		"get-change":          junctor.ScopeAdmin,
-		"get-whoami":          scopeAnyone,
-		"get-cluster":         scopeOperator,
-		"get-version":         scopeAnyone,
-		"get-openapi":         scopeAnyone,
+		"apply":             junctor.ScopeServersWrite,
+		"export":            junctor.ScopeToolsRead, // the same content as the lists
+		"get-settings-file": scopeOperator,
+		"list-packs":        junctor.ScopeToolsRead,
+		"plan-pack":         junctor.ScopeServersWrite,
+		"add-pack":          junctor.ScopeServersWrite,
+		"export-pack":       junctor.ScopeToolsRead,
+		"verify-journal":    scopeOperator,
+		"export-journal":    scopeOperator,
+		"list-changes":      junctor.ScopeAdmin,
+		"get-change":        junctor.ScopeAdmin,
+		"get-whoami":        scopeAnyone,
+		"get-cluster":       scopeOperator,
+		"get-version":       scopeAnyone,
+		"get-openapi":       scopeAnyone,
 	}
 }
 

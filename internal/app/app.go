@@ -38,6 +38,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/limit"
 	oauthresource "github.com/junctor-mcp/junctor/internal/oauth/resource"
 	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
+	"github.com/junctor-mcp/junctor/internal/policies"
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/quota"
@@ -104,6 +105,7 @@ type App struct {
 	rooms     *room.Rooms
 	a2a       *a2a.Server
 	attention *attention.Watcher
+	policies  *policies.Policies
 	cert      *gateway.Certificate // nil if a proxy speaks TLS
 
 	closers []func(context.Context) // run last to first
@@ -219,6 +221,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openHistory(ctx); err != nil {
+		return err
+	}
+	if err := a.openPolicies(ctx); err != nil {
 		return err
 	}
 	if err := a.openGuard(ctx); err != nil {
@@ -403,6 +408,7 @@ func (a *App) usersChanged() func([]junctor.User) {
 	return func(users []junctor.User) {
 		sources.SetUsers(users)
 		a.limits.SetUsers(users)
+		a.policies.SetUsers(users)
 	}
 }
 

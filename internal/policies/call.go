@@ -7,6 +7,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/policy"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // recordedCall is a recorded call as rules see it.
@@ -33,7 +34,12 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 		}
 		c.Tool.Hints, c.Tool.Tags, c.Tool.Digest = facts.Hints, facts.Tags, facts.Digest
 	}
-	c.Arguments, c.Incomplete = argumentsOf(e)
+	switch c.Arguments, c.Incomplete = argumentsOf(e); e.Kind {
+	case junctor.KindResource, junctor.KindSubscription:
+		c.Arguments, c.Incomplete = wire.AppendObject(nil, nil, nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, e.Name)}), false
+	case junctor.KindCompletion:
+		c.Arguments = e.Params
+	}
 	c.noResult = e.BytesOut == 0 || e.Status != junctor.StatusSuccess && e.Status != junctor.StatusError
 	if e.Result != nil && !e.Restricted && !isChanged(e.Result) {
 		c.result = e.Result

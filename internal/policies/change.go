@@ -59,8 +59,8 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 	return out, version, nil
 }
 
-// entry returns one rule of the tenant as the API shows it.
-func (s *Policies) entry(ctx context.Context, p *junctor.Principal, name string) (admin.PolicyEntry, error) {
+// Rule returns one rule of the principal's tenant as the API shows it.
+func (s *Policies) Rule(ctx context.Context, p *junctor.Principal, name string) (admin.PolicyEntry, error) {
 	list, _, err := s.PolicyRules(ctx, p)
 	if err != nil {
 		return admin.PolicyEntry{}, err
@@ -110,7 +110,7 @@ func (s *Policies) PutPolicyRule(ctx context.Context, p *junctor.Principal, rule
 	if err != nil {
 		return admin.PolicyEntry{}, err
 	}
-	return s.entry(ctx, p, rule.Name)
+	return s.Rule(ctx, p, rule.Name)
 }
 
 // checkReplaces refuses to change or remove a stored rule.
@@ -234,7 +234,7 @@ func (s *Policies) change(ctx context.Context, p *junctor.Principal, replaces bo
 		return err
 	}
 	d, err := parseDocument(&set)
-	s.install(map[junctor.TenantID]*document{p.Tenant: d})
+	s.install(map[junctor.TenantID]*document{p.Tenant: d}, nil)
 	if s.o.Announce != nil {
 		s.o.Announce(ctx)
 	}

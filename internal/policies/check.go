@@ -149,8 +149,8 @@ func (s *Policies) states(ctx context.Context) (map[ruleKey]ruleState, error) {
 type BrokenRule struct {
 	Tenant  junctor.TenantID
 	Rule    string
-	Mode    junctor.PolicyMode
 	Problem string
+	Denies  bool // it denies calls of the tools in question
 }
 
 // Broken lists the rules whose conditions do not fit the tools of their targets.
@@ -175,7 +175,8 @@ func (s *Policies) Broken(ctx context.Context) ([]BrokenRule, error) {
 		if more := len(wrong) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
-		out = append(out, BrokenRule{Tenant: key.owner, Rule: key.name, Mode: d.Rules[at].WithDefaults().Mode, Problem: text})
+		r := d.Rules[at].WithDefaults()
+		out = append(out, BrokenRule{Tenant: key.owner, Rule: key.name, Problem: text, Denies: r.Mode == junctor.ModeEnforce && r.Verdict != junctor.VerdictAllow})
 	}
 	slices.SortFunc(out, func(a, b BrokenRule) int {
 		return strings.Compare(string(a.Tenant)+"\x00"+a.Rule, string(b.Tenant)+"\x00"+b.Rule)

@@ -50,6 +50,9 @@ type Options struct {
 	CountCalls func(ctx context.Context, p *junctor.Principal, since, until time.Time) (int, error)
 	// Filter asks webhooks; nil if the process makes no calls.
 	Filter policy.Filter
+	// Apply puts the rules of all tenants into effect; a tenant that is absent has none.
+	// When it returns, calls are judged by them.
+	Apply func(sets map[junctor.TenantID]*policy.Set)
 	// Announce returns when no other replica judges by former rules; nil without others.
 	Announce func(ctx context.Context)
 	// Shared says that other replicas may change the rules.
@@ -86,9 +89,10 @@ type userKey struct {
 
 // rules are the rules of all tenants at one moment. They never change.
 type rules struct {
+	tenants   []junctor.TenantID
 	documents map[junctor.TenantID]*document
-	sets      map[junctor.TenantID]*policy.Set // of tenants with rules of their own
-	rest      *policy.Set                      // of all others: the operators' rules
+	sets      map[junctor.TenantID]*policy.Set // of tenants with rules
+	rest      *policy.Set                      // of tenants without rules of their own: the operators' rules
 	version   uint64                           // grows with each change
 }
 
@@ -208,6 +212,10 @@ func (s *Policies) Follow(ctx context.Context) {
 // its tenant, which is logged; the others are in effect.
 func (s *Policies) Reload(ctx context.Context) error {
 	asked := time.Now()
+	tenants, err := s.tenants(ctx)
+	if err != nil {
+		return err
+	}
 	stored, err := s.o.Store.SettingsNamed(ctx, Setting)
 	if err != nil {
 		return err
@@ -220,17 +228,21 @@ func (s *Policies) Reload(ctx context.Context) error {
 		}
 		read[stored[i].Tenant] = d
 	}
-	s.install(read)
+	s.install(read, tenants)
 	s.confirmed.Store(&asked)
 	return nil
 }
 
 // install puts documents into effect, except those that are older than what is in effect.
-func (s *Policies) install(read map[junctor.TenantID]*document) {
+// tenants are all tenants; nil if they are those that were known.
+func (s *Policies) install(read map[junctor.TenantID]*document, tenants []junctor.TenantID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.current.Load()
-	next := &rules{documents: maps.Clone(now.documents), sets: map[junctor.TenantID]*policy.Set{}, version: now.version}
+	next := &rules{tenants: tenants, documents: maps.Clone(now.documents), sets: map[junctor.TenantID]*policy.Set{}, version: now.version}
+	if tenants == nil {
+		next.tenants = now.tenants
+	}
 	if next.documents == nil {
 		next.documents = map[junctor.TenantID]*document{}
 	}
@@ -240,7 +252,7 @@ func (s *Policies) install(read map[junctor.TenantID]*document) {
 			next.documents[tenant], changed[tenant] = d, true
 		}
 	}
-	if len(changed) == 0 {
+	if len(changed) == 0 && slices.Equal(now.tenants, next.tenants) {
 		return
 	}
 	next.version++
@@ -250,16 +262,31 @@ func (s *Policies) install(read map[junctor.TenantID]*document) {
 	if all {
 		next.rest = s.compiler.Compile(operators, nil, s.o.Filter)
 	}
-	for tenant, d := range next.documents {
-		if own := d.ownRules(); len(own) > 0 {
-			if former := now.sets[tenant]; former != nil && !all && !changed[tenant] {
-				next.sets[tenant] = former
-				continue
-			}
+	for _, tenant := range next.tenants {
+		switch own := next.documents[tenant].ownRules(); {
+		case len(own) == 0 && len(operators) > 0:
+			next.sets[tenant] = next.rest
+		case len(own) == 0:
+		case now.sets[tenant] != nil && !all && !changed[tenant]:
+			next.sets[tenant] = now.sets[tenant]
+		default:
 			next.sets[tenant] = s.compiler.Compile(operators, own, s.o.Filter)
 		}
 	}
 	s.current.Store(next)
+	s.o.Apply(next.sets)
+}
+
+// AddTenant puts the operators' rules into effect for a tenant that was created a moment
+// ago, on all replicas.
+func (s *Policies) AddTenant(ctx context.Context) error {
+	if err := s.Reload(ctx); err != nil {
+		return err
+	}
+	if s.o.Announce != nil && len(s.current.Load().operatorRules()) > 0 {
+		s.o.Announce(ctx)
+	}
+	return nil
 }
 
 // operatorRules returns the operators' rules, in order.

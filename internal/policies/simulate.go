@@ -122,7 +122,7 @@ func (s *Policies) simulateCall(ctx context.Context, set *policy.Set, asked *not
 	}
 	run.out.Calls++
 	from, rule := recordedEnd(e)
-	if !slices.Contains(junctor.PolicyKinds(), e.Kind) || from == endMade && wasRefused(e) {
+	if !slices.Contains(junctor.PolicyKinds(), e.Kind) || e.Server == junctor.CatalogServer || from == endMade && wasRefused(e) {
 		run.out.Decided++ // rules were not asked, and would not be
 		return
 	}

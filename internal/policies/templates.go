@@ -2,7 +2,6 @@ package policies
 
 import (
 	_ "embed"
-	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
@@ -12,20 +11,23 @@ import (
 //go:embed templates.yaml
 var templates []byte
 
-// readTemplates reads the rules of the binary, once.
-var readTemplates = sync.OnceValues(func() ([]junctor.PolicyRule, error) {
+// PolicyTemplates implements admin.Policies.
+func (s *Policies) PolicyTemplates() []junctor.PolicyRule {
+	list, err := Templates()
+	if err != nil {
+		s.o.Log.Error("cannot read the rules to start from", "error", err)
+	}
+	return list
+}
+
+// Templates returns the rules that come with Junctor to start from.
+func Templates() ([]junctor.PolicyRule, error) {
 	d, err := config.Parse("templates.yaml", templates)
 	out := make([]junctor.PolicyRule, len(d.Policies))
 	for i := range d.Policies {
 		out[i] = d.Policies[i].PolicyRule
 	}
 	return out, err
-})
-
-// PolicyTemplates implements admin.Policies.
-func (s *Policies) PolicyTemplates() []junctor.PolicyRule {
-	list, _ := readTemplates() // a test reads them
-	return list
 }
 
 // CheckDeclared returns the problems of the rules of a settings file that its reader does
