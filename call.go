@@ -102,6 +102,10 @@ type Call struct {
 	// reader who may not see them (CallAccess.Limit). It is never stored.
 	Restricted bool `json:"restricted,omitempty"`
 
+	// Policy is what the rules of operators did with the call; stored in the history,
+	// not in the journal.
+	Policy []PolicyHit `json:"policy,omitempty"`
+
 	// BLAKE3 of the arguments, and of the first DigestedResult bytes of the
 	// result; zero if there is none.
 	ArgsDigest   [32]byte `json:"-"`

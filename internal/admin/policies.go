@@ -344,6 +344,14 @@ type PolicyBody struct {
 	Mode    junctor.PolicyMode    `json:"mode,omitempty" enum:"enforce,audit" doc:"enforce (the default), or audit, which only records what the rule would have done."`
 }
 
+// NewPolicyBody returns a rule without its name, as clients send it.
+func NewPolicyBody(r *junctor.PolicyRule) PolicyBody {
+	return PolicyBody{
+		Title: r.Title, Phase: r.Phase, Kinds: r.Kinds, Target: r.Target, When: r.When, Verdict: r.Verdict,
+		Message: r.Message, Redact: r.Redact, MaxSize: r.MaxSize, Filter: r.Filter, Mode: r.Mode,
+	}
+}
+
 // toRule returns the rule with a name.
 func (b *PolicyBody) toRule(name string) junctor.PolicyRule {
 	return junctor.PolicyRule{

@@ -35,6 +35,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/instance"
+	"github.com/junctor-mcp/junctor/internal/judge"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	oauthresource "github.com/junctor-mcp/junctor/internal/oauth/resource"
 	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
@@ -68,6 +69,7 @@ type App struct {
 	vault     *seal.Vault
 	identity  *identity.Identity
 	catalog   *catalog.Catalog
+	judge     *judge.Judge
 	guard     *guard.Guard
 	gateway   *gateway.Gateway
 	metrics   *telemetry.Metrics
@@ -215,6 +217,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
+	a.judge = judge.New(judge.Options{Catalog: a.catalog, Now: a.clock.Now})
 	a.onClose(func(context.Context) { a.catalog.Close() })
 	a.agents = a.newAgents()
 	if err := a.agents.Load(ctx); err != nil {
@@ -348,7 +351,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store},
+		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store}, Policy: confirmedPolicy{a.judge, a.policies},
 		Meter: telemetry.NewCallMeter(a.metrics), Logger: a.log, Now: a.clock.Now, NewID: newID, Limits: guard.CallLimits{Idle: a.cfg.CallTimeout, Total: a.cfg.CallTimeoutMax}, InputTimeout: parkFor, Replica: a.replicas.Self(), Trace: trace,
 	})
 	if err != nil {
@@ -409,6 +412,7 @@ func (a *App) usersChanged() func([]junctor.User) {
 		sources.SetUsers(users)
 		a.limits.SetUsers(users)
 		a.policies.SetUsers(users)
+		a.judge.SetUsers(users)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/attention"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/judge"
 	"github.com/junctor-mcp/junctor/internal/policies"
 	"github.com/junctor-mcp/junctor/internal/policy"
 	"github.com/junctor-mcp/junctor/internal/series"
@@ -29,13 +31,28 @@ func (a *App) openPolicies(ctx context.Context) (err error) {
 		},
 		CheckNotDeclared: func(noun, id, file string) error { return a.file.CheckNotDeclared(noun, id, file) },
 		CountCalls:       a.countCalls,
-		Apply:            func(map[junctor.TenantID]*policy.Set) {},
+		Apply:            a.judge.SetRules,
 	}
 	if a.replicas != nil {
 		o.Announce = a.replicas.AnnounceRules
 	}
 	a.policies, err = policies.Open(ctx, o)
 	return err
+}
+
+// confirmedPolicy asks the rules about calls, once it is certain that nobody has replaced
+// them.
+type confirmedPolicy struct {
+	*judge.Judge
+	policies *policies.Policies
+}
+
+// JudgeCall implements guard.Policy.
+func (c confirmedPolicy) JudgeCall(ctx context.Context, op *guard.Op, item *catalog.Item, call *junctor.Call) error {
+	if err := c.policies.Confirm(ctx, op.Principal.Tenant); err != nil {
+		return err
+	}
+	return c.Judge.JudgeCall(ctx, op, item, call)
 }
 
 // policyTools returns the tools of a tenant as rules see them, and the servers that have

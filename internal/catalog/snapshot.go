@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -175,6 +176,17 @@ type ToolVersion struct {
 	secrets          func() secretMembers  // computed at the first call
 	class            func() *junctor.Class // the result of the rules, computed at the first call
 	terms            func() *toolTerms     // the index for Search, computed at the first call
+	output           func() *Schema        // of structured results, made at the first call; nil if the tool has none
+}
+
+// FitsOutput reports whether a structured result fits the tool's output schema. Every
+// result fits a tool without one.
+func (v *ToolVersion) FitsOutput(ctx context.Context, structured []byte) bool {
+	if v.output == nil {
+		return true
+	}
+	schema := v.output()
+	return schema == nil || schema.Check(ctx, structured) == nil
 }
 
 // Prompt is a prompt of a server. Name is the server's own, Exposed the name on
@@ -354,6 +366,13 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 		secrets:          sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
 		class:            sync.OnceValue(func() *junctor.Class { return in.rules().classifyTool(server, def.JSON, def.Topic) }),
 		terms:            sync.OnceValue(func() *toolTerms { return newToolTerms(def.JSON, def.Topic, in.searchWords()) }),
+		output: sync.OnceValue(func() *Schema {
+			schema := wire.Get(def.JSON, "outputSchema")
+			if schema == nil {
+				return nil
+			}
+			return newSchema(schema, in.schemas)
+		}),
 	}
 	if def.As != nil {
 		v.formatFor, v.readArguments, v.byProfile = def.As, def.Take, &sync.Map{}

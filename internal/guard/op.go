@@ -123,6 +123,32 @@ type StateStore interface {
 	UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (first bool, err error)
 }
 
+// Policy judges calls by the rules of operators. Both methods add what the rules did to
+// call.Policy. They allocate nothing if no rule can apply.
+type Policy interface {
+	// JudgeCall decides about a call whose arguments were checked, before it is
+	// recorded and sent. An error refuses it.
+	JudgeCall(ctx context.Context, op *Op, item *catalog.Item, call *junctor.Call) error
+	// JudgeResult decides about a result that the caller is to receive, and returns it
+	// in the form that the rules leave. An error withholds it.
+	JudgeResult(ctx context.Context, op *Op, item *catalog.Item, call *junctor.Call, body []byte) ([]byte, error)
+}
+
+// RuleError is the cause of an error by which a rule denied a call or a result. It names
+// the rule for records and for callers who may read rules.
+type RuleError struct {
+	Rule string
+	Err  error // why the rule could not be evaluated; nil if it was
+}
+
+// Error implements error.
+func (e *RuleError) Error() string {
+	if e.Err == nil {
+		return "denied by the rule " + e.Rule
+	}
+	return "the rule " + e.Rule + " could not be evaluated: " + e.Err.Error()
+}
+
 // Meter counts calls by the tool's exposed name, and lists of tools by entry point.
 type Meter interface {
 	Observe(name string, status junctor.Status, d time.Duration)

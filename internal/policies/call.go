@@ -25,7 +25,7 @@ func (s *Policies) recorded(e *history.Entry) recordedCall {
 	facts, known := factsOf(e)
 	c := recordedCall{hasFacts: known, Call: policy.Call{
 		Subject: s.subject(e.Tenant, e.User, e.Agent, e.Client, facts),
-		Kind:    e.Kind, Server: e.Server, Name: e.Name, EntryPoint: e.EntryPoint, Address: facts.Address, Time: e.Start,
+		Kind:    e.Kind, Server: e.Server, Name: e.Name, EntryPoint: e.EntryPoint, Address: facts.Address, Time: e.Start, Recorded: true,
 	}}
 	if e.Kind == junctor.KindTool {
 		c.Tool = s.toolOf(e.Tenant, e.Server, e.Name, facts.Digest)

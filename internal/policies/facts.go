@@ -10,4 +10,4 @@ import (
 func factsOf(*history.Entry) (junctor.CallFacts, bool) { return junctor.CallFacts{}, false }
 
 // hitsOf returns what rules did with a recorded call.
-func hitsOf(*history.Entry) []junctor.PolicyHit { return nil }
+func hitsOf(e *history.Entry) []junctor.PolicyHit { return e.Policy }

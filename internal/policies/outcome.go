@@ -99,9 +99,17 @@ func (n *notAsked) Ask(context.Context, *junctor.PolicyRule, *policy.Call, []byt
 }
 
 // shapedEnd returns how the steps of rules change a result; -1 if they do not.
-func shapedEnd(_ *recordedCall, r *policy.ResultDecision) (end string, hit int) {
+func shapedEnd(c *recordedCall, r *policy.ResultDecision) (end string, hit int) {
 	end, hit = endMade, -1
+	body := c.result
 	for _, step := range r.Steps {
+		out, changed, err := step.Apply(c.Kind, body, func([]byte) bool { return true })
+		if err != nil {
+			return endDenied, step.Hit
+		}
+		if body = out; changed == 0 {
+			continue
+		}
 		hit = step.Hit
 		if end = endCut; step.Redactor != nil {
 			end = endRedacted

@@ -117,8 +117,7 @@ func (s *Policies) SetUsers(users []junctor.User) {
 	s.users.Store(&next)
 }
 
-// Set returns the rules for the calls of a tenant as this replica has read them. Judging
-// takes Current.
+// Set returns the rules for the calls of a tenant as this replica has read them.
 func (s *Policies) Set(tenant junctor.TenantID) *policy.Set {
 	now := s.current.Load()
 	if set, ok := now.sets[tenant]; ok {
@@ -127,23 +126,18 @@ func (s *Policies) Set(tenant junctor.TenantID) *policy.Set {
 	return now.rest
 }
 
-// Version grows with each change of any rule.
-func (s *Policies) Version() uint64 { return s.current.Load().version }
-
-// Current returns the rules for the calls of a tenant, which nobody had replaced when it
-// was called. If the database does not say whether they are the latest, the error is
-// unavailable, unless the tenant had no rules: then calls continue without a database.
-func (s *Policies) Current(ctx context.Context, tenant junctor.TenantID) (*policy.Set, error) {
+// Confirm returns nil if the rules in effect are those that are stored. If the database
+// does not say so, the error is unavailable, unless the tenant had no rules: then calls
+// continue without a database.
+func (s *Policies) Confirm(ctx context.Context, tenant junctor.TenantID) error {
 	if s.isFresh() {
-		return s.Set(tenant), nil
+		return nil
 	}
-	if err := s.confirmOnce(ctx); err != nil {
-		if set := s.Set(tenant); set.Empty() {
-			return set, nil
-		}
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the rules about calls cannot be confirmed, because the database does not answer; try again later: %w", err)
+	err := s.confirmOnce(ctx)
+	if err == nil || s.Set(tenant).Empty() {
+		return nil
 	}
-	return s.Set(tenant), nil
+	return junctor.Errorf(junctor.CodeUnavailable, "the rules about calls cannot be confirmed, because the database does not answer; try again later: %w", err)
 }
 
 // isFresh reports whether the rules in memory can be relied on.

@@ -333,7 +333,7 @@ func TestAgainstModel(t *testing.T) {
 			}
 			// Without the arguments, a decision is the same or none.
 			part := *c
-			part.Incomplete = true
+			part.Incomplete, part.Recorded = true, true
 			if known := set.JudgeCall(t.Context(), &part); !known.Undecidable && (known.Verdict != verdict || known.Rule != by) {
 				t.Fatalf("without arguments %q by %q, with them %q by %q", known.Verdict, known.Rule, verdict, by)
 			}

@@ -27,6 +27,16 @@ type ResultStep struct {
 	MaxSize  int              // bytes of text that stay; with a nil Redactor
 }
 
+// Apply makes the change to a result, and returns how many texts it changed. fits
+// reports whether structured content fits the tool's output schema. The error is a
+// result that cannot be changed so that it still fits.
+func (s *ResultStep) Apply(kind junctor.Kind, body []byte, fits func(structured []byte) bool) (out []byte, changed int, err error) {
+	if s.Redactor == nil {
+		return redact.Cut(kind, body, s.MaxSize, fits)
+	}
+	return s.Redactor.Result(kind, body, fits)
+}
+
 // JudgeResult decides about the result of a call. Unlike those of calls, all rules
 // that match apply, in order; one that denies ends the search. Conditions see the
 // result as the server gave it.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -62,6 +64,34 @@ func (c *Compiler) Compile(operators, own []junctor.PolicyRule, filter Filter) *
 
 // Empty reports whether there are no rules.
 func (s *Set) Empty() bool { return s == nil || len(s.levels[0])+len(s.levels[1]) == 0 }
+
+// CanApply reports whether some rule of a phase may be about calls of an item. It
+// allocates nothing, so that calls without rules cost nothing.
+func (s *Set) CanApply(phase junctor.PolicyPhase, kind junctor.Kind, server, name string) bool {
+	if s.Empty() || phase == junctor.PhaseResult && !s.results {
+		return false
+	}
+	for _, level := range &s.levels {
+		for _, r := range level {
+			if r.Phase == phase && r.target.matchesItem(kind, server, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Version returns a digest of all rules and their order.
+func (s *Set) Version() string {
+	h := sha256.New()
+	for _, level := range s.levels {
+		for _, r := range level {
+			h.Write([]byte(r.Name + " " + r.version + "\n"))
+		}
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
 
 // HasResultRules reports whether some rule is about results.
 func (s *Set) HasResultRules() bool { return s != nil && s.results }
@@ -201,12 +231,19 @@ func (s *Set) judgeLevel(ctx context.Context, rules []applied, v *variables, d *
 // records.
 const maxErrorLength = 300
 
-// value evaluates a rule for one item.
+// value evaluates a rule for one item. The value is unknown for records alone.
 func (r *applied) value(v *variables) (value, error) {
 	if r.problem != nil {
 		return isError, r.problem
 	}
-	return r.evaluate(v)
+	came, err := r.evaluate(v)
+	switch {
+	case came == isUnknown && !v.call.Recorded:
+		return isError, junctor.Errorf(junctor.CodeInvalid, "the condition depends on the arguments of the call, which are not known any more when the result of its task is read")
+	case came == isTrue && r.Filter != nil && v.call.Recorded:
+		return isUnknown, nil
+	}
+	return came, err
 }
 
 // askFilter returns the verdict of a rule's filter: deny, or allow if it has no

@@ -43,9 +43,12 @@ type Call struct {
 	Address      netip.Addr
 	Time         time.Time
 
-	// Incomplete says that Arguments are not those of the call, because a record keeps
-	// only a part of them. A condition that depends on them cannot be decided then.
+	// Incomplete says that Arguments are not all of those of the call.
 	Incomplete bool
+	// Recorded says that the call is over and only its record is judged. A condition that
+	// depends on what the record does not have is undecidable then, and filters are not
+	// asked. Of a call that is made, such a condition fails closed.
+	Recorded bool
 }
 
 // variables gives a condition the values of its variables. Each is made when it is
