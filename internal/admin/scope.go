@@ -202,21 +202,33 @@ func requiredScopes() map[string]junctor.Scope {
 		"get-limits":          scopeAnyone,
 		"patch-limits":        junctor.ScopeAdmin,
 		"list-settings":       scopeOperator,
-		"apply":               junctor.ScopeServersWrite,
-		"export":              junctor.ScopeToolsRead, // the same content as the lists
-		"get-settings-file":   scopeOperator,
-		"list-packs":          junctor.ScopeToolsRead,
-		"plan-pack":           junctor.ScopeServersWrite,
-		"add-pack":            junctor.ScopeServersWrite,
-		"export-pack":         junctor.ScopeToolsRead,
-		"verify-journal":      scopeOperator,
-		"export-journal":      scopeOperator,
-		"list-changes":        junctor.ScopeAdmin,
-		"get-change":          junctor.ScopeAdmin,
-		"get-whoami":          scopeAnyone,
-		"get-cluster":         scopeOperator,
-		"get-version":         scopeAnyone,
-		"get-openapi":         scopeAnyone,
+
+		"list-policies":         scopePolicies,
+		"get-policy":            scopePolicies,
+		"list-policy-templates": scopePolicies,
+		"put-policy":            junctor.ScopePolicyWrite,
+		"delete-policy":         junctor.ScopePolicyWrite,
+		"replace-policies":      junctor.ScopePolicyWrite,
+		"check-policies":        junctor.ScopePolicyWrite,
+		"simulate-policies":     junctor.ScopePolicyWrite,
+		"test-policies":         junctor.ScopePolicyWrite,
+		"explain-call":          scopePolicies,
+
+		"apply":             junctor.ScopeServersWrite,
+		"export":            junctor.ScopeToolsRead, // the same content as the lists
+		"get-settings-file": scopeOperator,
+		"list-packs":        junctor.ScopeToolsRead,
+		"plan-pack":         junctor.ScopeServersWrite,
+		"add-pack":          junctor.ScopeServersWrite,
+		"export-pack":       junctor.ScopeToolsRead,
+		"verify-journal":    scopeOperator,
+		"export-journal":    scopeOperator,
+		"list-changes":      junctor.ScopeAdmin,
+		"get-change":        junctor.ScopeAdmin,
+		"get-whoami":        scopeAnyone,
+		"get-cluster":       scopeOperator,
+		"get-version":       scopeAnyone,
+		"get-openapi":       scopeAnyone,
 	}
 }
 
@@ -282,6 +294,11 @@ func (a *api) checkScope(p *junctor.Principal, operation string) error {
 			return nil
 		}
 		return junctor.Errorf(junctor.CodeDenied, "this operation requires a browser login and accepts no key; sign in at /login, or create a sign-in link with junctor login --user NAME")
+	case scopePolicies:
+		if p.Has(junctor.ScopePolicyWrite) || p.Has(junctor.ScopeAuditRead) {
+			return nil
+		}
+		return junctor.Errorf(junctor.CodeDenied, "this operation requires the scope %s or %s; the credential has %s", junctor.ScopePolicyWrite, junctor.ScopeAuditRead, joinScopes(p.Scopes))
 	case scopeConversation:
 		if p.Has(junctor.ScopeToolsCall) || p.Has(junctor.ScopeAuditRead) {
 			return nil

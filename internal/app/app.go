@@ -39,6 +39,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/limit"
 	oauthresource "github.com/junctor-mcp/junctor/internal/oauth/resource"
 	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
+	"github.com/junctor-mcp/junctor/internal/policies"
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/quota"
@@ -106,6 +107,7 @@ type App struct {
 	rooms     *room.Rooms
 	a2a       *a2a.Server
 	attention *attention.Watcher
+	policies  *policies.Policies
 	cert      *gateway.Certificate // nil if a proxy speaks TLS
 
 	closers []func(context.Context) // run last to first
@@ -222,6 +224,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openHistory(ctx); err != nil {
+		return err
+	}
+	if err := a.openPolicies(ctx); err != nil {
 		return err
 	}
 	if err := a.openGuard(ctx); err != nil {
@@ -346,7 +351,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store}, Policy: a.judge,
+		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store}, Policy: confirmedPolicy{a.judge, a.policies},
 		Meter: telemetry.NewCallMeter(a.metrics), Logger: a.log, Now: a.clock.Now, NewID: newID, Limits: guard.CallLimits{Idle: a.cfg.CallTimeout, Total: a.cfg.CallTimeoutMax}, InputTimeout: parkFor, Replica: a.replicas.Self(), Trace: trace,
 	})
 	if err != nil {
@@ -406,6 +411,7 @@ func (a *App) usersChanged() func([]junctor.User) {
 	return func(users []junctor.User) {
 		sources.SetUsers(users)
 		a.limits.SetUsers(users)
+		a.policies.SetUsers(users)
 		a.judge.SetUsers(users)
 	}
 }
