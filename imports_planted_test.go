@@ -103,6 +103,11 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"internal/seal": importing("crypto/aes"), "internal/gateway": importing("crypto/sha256")},
 		},
 		{
+			"only policy imports CEL",
+			map[string]string{"internal/judge": importing("cel.dev/cel-go/cel")},
+			map[string]string{"internal/policy": importing("cel.dev/cel-go/cel")},
+		},
+		{
 			"only egress makes HTTP clients and dials",
 			map[string]string{
 				"internal/a":        "package x\nimport \"net/http\"\nvar c = &http.Client{}",

@@ -51,6 +51,22 @@ type Call struct {
 	Recorded bool
 }
 
+// AddressText returns the address of the client; "" if there is none.
+func (c *Call) AddressText() string {
+	if !c.Address.IsValid() {
+		return ""
+	}
+	return c.Address.Unmap().WithZone("").String()
+}
+
+// Digest returns the digest of the tool's definition; "" if the call is of no tool.
+func (c *Call) Digest() string {
+	if c.Tool == nil {
+		return ""
+	}
+	return c.Tool.Digest
+}
+
 // variables gives a condition the values of its variables. Each is made when it is
 // first read.
 type variables struct {
@@ -169,10 +185,7 @@ func (c *Call) requestMember(name string) (any, bool) {
 	case "entry_point":
 		return types.String(c.EntryPoint), true
 	case "address":
-		if !c.Address.IsValid() {
-			return types.String(""), true
-		}
-		return types.String(c.Address.Unmap().WithZone("").String()), true
+		return types.String(c.AddressText()), true
 	case "time":
 		return types.Timestamp{Time: c.Time}, true
 	}
