@@ -7,13 +7,32 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/attention"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/judge"
 	"github.com/junctor-mcp/junctor/internal/policies"
 	"github.com/junctor-mcp/junctor/internal/policy"
 	"github.com/junctor-mcp/junctor/internal/series"
 )
+
+// Bounds of requests to the webhooks of rules; each rule has its own time-out below.
+const (
+	maxFilterTime   = 30 * time.Second
+	maxFilterAnswer = 64 << 10
+)
+
+// readFilterSecret reads the secret that a stored rule refers to. Whoever stored the rule
+// was allowed to refer to it.
+func (a *App) readFilterSecret(ctx context.Context, text string) (string, error) {
+	reference, err := a.servers.Judge.Operator(text)
+	if err != nil {
+		return "", err
+	}
+	secret, err := instance.NewReferenceReader(a.cfg).Read(ctx, reference)
+	return secret.Reveal(), err
+}
 
 // openPolicies reads the rules about calls and puts them into effect.
 func (a *App) openPolicies(ctx context.Context) (err error) {
@@ -31,7 +50,10 @@ func (a *App) openPolicies(ctx context.Context) (err error) {
 		},
 		CheckNotDeclared: func(noun, id, file string) error { return a.file.CheckNotDeclared(noun, id, file) },
 		CountCalls:       a.countCalls,
-		Apply:            a.judge.SetRules,
+		Filter: judge.NewFilters(judge.FilterOptions{
+			Client: a.egress.Client(egress.ClientOptions{Timeout: maxFilterTime, MaxBytes: maxFilterAnswer}), ReadSecret: a.readFilterSecret, Now: a.clock.Now, NewID: newID,
+		}),
+		Apply: a.judge.SetRules,
 	}
 	if a.replicas != nil {
 		o.Announce = a.replicas.AnnounceRules
