@@ -26,11 +26,7 @@ const (
 // readFilterSecret reads the secret that a stored rule refers to. Whoever stored the rule
 // was allowed to refer to it.
 func (a *App) readFilterSecret(ctx context.Context, text string) (string, error) {
-	reference, err := a.servers.Judge.Operator(text)
-	if err != nil {
-		return "", err
-	}
-	secret, err := instance.NewReferenceReader(a.cfg).Read(ctx, reference)
+	secret, err := instance.ReadSetting(ctx, a.cfg, text)
 	return secret.Reveal(), err
 }
 
