@@ -1,21 +1,21 @@
-package history
+package redact
 
 import "strings"
 
-// secrecy is how certainly a name marks its value as secret.
-type secrecy uint8
+// Secrecy is how certainly a name marks its value as secret.
+type Secrecy uint8
 
 // The degrees of secrecy.
 const (
-	notSecret secrecy = iota // the name is no evidence
+	NotSecret Secrecy = iota // the name is no evidence
 	// A text is secret, but a number is a count, as in max_tokens.
-	secretText
-	secretValue // every value is secret
+	SecretText
+	SecretValue // every value is secret
 )
 
-// classifySecretName classifies a name. Case and punctuation do not matter:
+// ClassifyName classifies the name of a value. Case and punctuation do not matter:
 // api_key, API-Key and apiKey are the same name.
-func classifySecretName(name []byte) secrecy {
+func ClassifyName(name []byte) Secrecy {
 	var letters [128]byte
 	k := 0
 	for _, c := range name[:min(len(name), len(letters))] {
@@ -30,7 +30,7 @@ func classifySecretName(name []byte) secrecy {
 	n := string(letters[:k])
 	switch n {
 	case "pass", "pw", "pin", "otp", "totp", "mfa", "cvv", "cvc", "ssn", "auth", "sid", "sas", "pem", "dsn":
-		return secretValue
+		return SecretValue
 	}
 	for _, part := range []string{
 		"password", "passwd", "passphrase", "passcode", "passwort", "pwd", "secret", "credential", "apikey", "privatekey", "accesskey",
@@ -39,11 +39,11 @@ func classifySecretName(name []byte) secrecy {
 		"creditcard", "cardnumber", "serviceaccount", "requeststate",
 	} {
 		if strings.Contains(n, part) && !strings.Contains(n, "secretar") {
-			return secretValue
+			return SecretValue
 		}
 	}
 	if strings.Contains(n, "token") && !strings.Contains(n, "tokeniz") || n == "session" || n == "sessions" || strings.HasSuffix(n, "session") {
-		return secretText
+		return SecretText
 	}
-	return notSecret
+	return NotSecret
 }

@@ -1,16 +1,32 @@
-package history
+package redact
 
 import (
 	"bytes"
-	"math"
 	"strings"
 )
 
-// detector finds secrets in text by their form. If in doubt, it treats a text as
-// a secret: a false alarm costs a piece of history, a miss may publish a key.
-type detector struct {
+// Mark is what replaces a secret.
+const Mark = "[redacted]"
+
+// Secrets finds secrets in text by their form. If in doubt, it treats a text as
+// a secret: a false alarm costs a piece of text, a miss may publish a key. It can
+// be used by several goroutines.
+type Secrets struct {
 	byFirstByte [256][]keyPrefix // the prefixes that begin with a byte
+	classes     [256]byteClass
 }
+
+// byteClass says what a byte may be part of.
+type byteClass uint8
+
+const (
+	wordByte byteClass = 1 << iota // a name or a key
+	runByte                        // a long run, which may hold keys
+)
+
+// minRun is the length of the shortest run that is looked at: no key with its
+// prefix is shorter.
+const minRun = 13
 
 // keyPrefix is a kind of key that is recognised by its beginning.
 type keyPrefix struct {
@@ -19,9 +35,17 @@ type keyPrefix struct {
 	allowDots bool // the rest may contain dots
 }
 
-// newDetector returns a detector that knows the key formats of common services.
-func newDetector() detector {
-	var d detector
+// NewSecrets returns a detector that knows the key formats of common services.
+func NewSecrets() *Secrets {
+	d := &Secrets{}
+	for c := range d.classes {
+		if isWordByte(byte(c)) {
+			d.classes[c] |= wordByte | runByte
+		}
+	}
+	for _, c := range []byte("./+") {
+		d.classes[c] |= runByte
+	}
 	for _, t := range []keyPrefix{
 		{"jct_", 12, false}, // ours
 		{"ghp_", 16, false},
@@ -74,43 +98,39 @@ func newDetector() detector {
 	return d
 }
 
-// isWordByte reports whether c may be part of a name or a key. A lookup table was
-// measured and is not faster.
+// isWordByte reports whether c may be part of a name or a key.
 func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// cleanText appends a text without its secrets to dst. It reports whether there
-// were any; if not, it appends nothing. sensitive classifies the names before a
-// colon or an equals sign.
-func (d *detector) cleanText(dst, s []byte, sensitive func([]byte) secrecy) ([]byte, bool) {
+// AppendClean appends a text without its secrets to dst. It reports whether there
+// were any; if not, it appends nothing. classify says how secret the values of
+// names are that stand before a colon or an equals sign.
+func (d *Secrets) AppendClean(dst, s []byte, classify func(name []byte) Secrecy) ([]byte, bool) {
+	return d.appendClean(dst, s, classify, appendMark)
+}
+
+// appendMark appends the mark in place of a secret.
+func appendMark(dst, _ []byte) []byte { return append(dst, Mark...) }
+
+// appendClean is AppendClean with a function that appends what replaces a secret.
+// It jumps from one place that can begin a secret to the next, since most of a
+// text cannot: a test compares it with going from word to word.
+func (d *Secrets) appendClean(dst, s []byte, classify func([]byte) Secrecy, replace func(dst, secret []byte) []byte) ([]byte, bool) {
 	if len(s) < 8 {
 		return dst, false
 	}
+	scan := secretScan{secrets: d, s: s}
 	from := 0 // everything before it was written
-	for i := 0; i < len(s); {
-		if !isWordByte(s[i]) {
-			if a, b := findUserInfo(s, i); b > a {
-				dst = append(append(dst, s[from:a]...), redactedMark...)
-				from, i = b, b
-				continue
-			}
-			i++
-			continue
+	for {
+		a, b := scan.next(classify)
+		if b <= a {
+			break
 		}
-		j := i + 1
-		for j < len(s) && isWordByte(s[j]) {
-			j++
-		}
-		a, b := d.findSecret(s, i, j, sensitive)
-		if b > a {
-			dst = append(append(dst, s[from:a]...), redactedMark...)
-			from, i = b, b
-			continue
-		}
-		i = max(j, b)
+		dst = replace(append(dst, s[from:a]...), s[a:b])
+		from, scan.pos = b, b
 	}
 	if from == 0 {
 		return dst, false
@@ -120,8 +140,8 @@ func (d *detector) cleanText(dst, s []byte, sensitive func([]byte) secrecy) ([]b
 
 // findSecret decides whether the word s[i:j] is a secret, or whether a secret
 // follows it. It returns the bounds of the secret. If from equals to, there is
-// none, and to is how far it looked.
-func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
+// none, and to is how far it looked. base64 has the statistics of the word before.
+func (d *Secrets) findSecret(s []byte, i, j int, classify func([]byte) Secrecy, base64 *wordStats) (from, to int) {
 	word := s[i:j]
 	for k := i; k < j; k++ {
 		if k == i || s[k-1] == '-' || s[k-1] == '_' {
@@ -138,15 +158,11 @@ func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy
 			return a, b
 		}
 	}
-	if a, b := d.findNamedValue(s, i, j, sensitive); b > a {
+	if a, b := d.findNamedValue(s, i, j, classify); b > a {
 		return a, b
 	}
-	// Base64 has two more characters, and equals signs at its end.
-	for j < len(s) && (isWordByte(s[j]) || s[j] == '+' || s[j] == '/') {
-		j++
-	}
-	if looksRandom(s[i:j]) {
-		for j < len(s) && s[j] == '=' {
+	if j = base64.seek(s, i, j); base64.looksRandom() {
+		for j < len(s) && s[j] == '=' { // base64 has equals signs at its end
 			j++
 		}
 		return i, j
@@ -156,7 +172,7 @@ func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy
 
 // prefixedKeyEnd returns the end of a key with a known prefix that begins at i; 0
 // for none.
-func (d *detector) prefixedKeyEnd(s []byte, i int) int {
+func (d *Secrets) prefixedKeyEnd(s []byte, i int) int {
 	for _, t := range d.byFirstByte[s[i]] {
 		if !hasPrefix(s[i:], t.prefix) {
 			continue
@@ -206,6 +222,9 @@ func findSchemeCredential(s []byte, j int) (from, to int) {
 	for from < len(s) && (isSpace(s[from]) || s[from] == ':') {
 		from++
 	}
+	if from == j {
+		return 0, 0
+	}
 	to = from
 	var digits, upper int
 	for to < len(s) && (isWordByte(s[to]) || strings.IndexByte("+/=.~%", s[to]) >= 0) {
@@ -216,7 +235,7 @@ func findSchemeCredential(s []byte, j int) (from, to int) {
 		}
 		to++
 	}
-	if from == j || to-from < 8 || digits == 0 && upper < 2 && to-from < 20 {
+	if to-from < 8 || digits == 0 && upper < 2 && to-from < 20 {
 		return 0, 0
 	}
 	return from, to
@@ -225,7 +244,7 @@ func findSchemeCredential(s []byte, j int) (from, to int) {
 // findNamedValue returns the value that follows the word s[i:j] if that is a
 // secret's name. The value follows a colon or an equals sign or, if the name is a
 // command-line option, a space.
-func (d *detector) findNamedValue(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
+func (d *Secrets) findNamedValue(s []byte, i, j int, classify func([]byte) Secrecy) (from, to int) {
 	k := j
 	for k < len(s) && (s[k] == '\\' || s[k] == '"' || s[k] == '\'' || s[k] == ']') {
 		k++
@@ -237,7 +256,7 @@ func (d *detector) findNamedValue(s []byte, i, j int, sensitive func([]byte) sec
 	if k >= len(s) || s[k] != ':' && s[k] != '=' && !option {
 		return 0, 0
 	}
-	if sensitive(s[i:j]) == notSecret {
+	if classify(s[i:j]) == NotSecret {
 		return 0, 0
 	}
 	if !option || s[k] == ':' || s[k] == '=' {
@@ -287,14 +306,14 @@ func findValue(s []byte, k int, line bool) (from, to int) {
 	if line {
 		stops = "\r\n\"'`<>"
 	}
+	if hasPrefix(s[k:], Mark[:len(Mark)-1]) {
+		return 0, 0
+	}
 	n := bytes.IndexAny(s[k:], stops)
 	if n < 0 {
 		n = len(s) - k
 	}
 	v := s[k : k+n]
-	if hasPrefix(v, redactedMark[:len(redactedMark)-1]) {
-		return 0, 0
-	}
 	switch string(v) {
 	case "", "null", "true", "false":
 		return 0, 0
@@ -317,46 +336,4 @@ func findUserInfo(s []byte, i int) (from, to int) {
 		return 0, 0
 	}
 	return from, from + at
-}
-
-// looksRandom reports whether a word looks generated rather than written: long,
-// with lower-case letters, upper-case letters and digits in no order. Hexadecimal
-// digests, UUIDs, paths and names in any style do not match.
-func looksRandom(word []byte) bool {
-	const least = 32
-	if len(word) < least {
-		return false
-	}
-	var seen [256]int
-	var kinds [4]int
-	turns, last := 0, -1
-	for i := range word {
-		c := word[i]
-		seen[c]++
-		kind := 3
-		switch {
-		case c >= 'a' && c <= 'z':
-			kind = 0
-		case c >= 'A' && c <= 'Z':
-			kind = 1
-		case c >= '0' && c <= '9':
-			kind = 2
-		}
-		kinds[kind]++
-		if kind != last {
-			turns++
-			last = kind
-		}
-	}
-	if kinds[0] < 3 || kinds[1] < 3 || kinds[2] < 2 || turns*100 < 35*len(word) {
-		return false
-	}
-	entropy := 0.0
-	for _, n := range seen {
-		if n > 0 {
-			p := float64(n) / float64(len(word))
-			entropy -= p * math.Log2(p)
-		}
-	}
-	return entropy >= 4
 }
