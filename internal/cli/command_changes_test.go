@@ -31,7 +31,7 @@ func commandChanges() map[string][]string {
 		"app approve": {"approve-app"}, "app revoke": {"revoke-app"},
 		"apply": {
 			"create-server", "patch-server", "delete-server", "create-agent", "patch-agent", "delete-agent", "create-source", "patch-source", "delete-source",
-			"create-trigger", "patch-trigger", "delete-trigger", "put-schedule", "delete-schedule",
+			"create-trigger", "patch-trigger", "delete-trigger", "put-schedule", "delete-schedule", "put-policy", "delete-policy",
 		},
 		"chain rewind":          {"rewind-chain"},
 		"component-catalog add": {"put-component-catalog"}, "component-catalog rm": {"delete-component-catalog"},
@@ -45,6 +45,7 @@ func commandChanges() map[string][]string {
 		"login": {"create-user-link"}, "login revoke": {"delete-login"},
 		"model add": {"create-model"}, "model set": {"patch-model"}, "model rm": {"delete-model"},
 		"pack add": {"create-server", "create-agent", "put-tool-tag", "delete-server", "delete-agent"},
+		"policy set": {"put-policy", "replace-policies"}, "policy move": {"put-policy"}, "policy rm": {"delete-policy"},
 		"role add": {"put-role"}, "role rm": {"delete-role"},
 		"room add": {"create-room"}, "room rm": {"delete-room"},
 		"schedule add": {"put-schedule"}, "schedule rm": {"delete-schedule"},
@@ -94,6 +95,10 @@ func commandsWithoutChange() map[string]commandWithoutChange {
 		"server probe":      {reason: stored, sends: []string{"probe-server"}},
 		"server test":       {reason: stored, sends: []string{"test-server"}},
 		"server suggest":    {reason: "a suggestion has no effect until it is approved", sends: []string{"make-suggestions"}},
+		"policy check":      {reason: stored, sends: []string{"check-policies"}},
+		"policy simulate":   {reason: stored, sends: []string{"simulate-policies"}},
+		"policy test":       {reason: stored, sends: []string{"test-policies"}},
+		"policy templates":  {reason: stored, local: true},
 		"trigger test":      {reason: stored, sends: []string{"try-trigger"}},
 		"doctor":            {reason: stored, sends: []string{"test-server"}, local: true},
 	}

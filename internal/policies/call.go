@@ -72,13 +72,18 @@ func argumentsOf(e *history.Entry) (arguments []byte, isPartial bool) {
 	if isChanged(e.Params) {
 		return nil, true
 	}
-	var params struct {
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(e.Params, &params) != nil {
+	// Clients send params with the name of the tool; calls of the admin API are recorded by
+	// their arguments alone.
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(e.Params, &members) != nil {
 		return nil, true
 	}
-	return params.Arguments, false
+	var name string
+	if json.Unmarshal(members["name"], &name) != nil || name != e.Name && !strings.HasSuffix(name, "__"+e.Name) {
+		return e.Params, false
+	}
+	arguments, given := members["arguments"]
+	return arguments, !given && e.EntryPoint == junctor.EntryAdmin // or arguments with that name
 }
 
 // isChanged reports whether the history has redacted or cut a payload. A payload that has

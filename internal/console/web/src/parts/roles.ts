@@ -41,7 +41,7 @@ export const roleMeanings: Record<Role, string> = {
 // users' screens compares them with those of the API.
 export const roleScopes: Record<Role, readonly Scope[]> = {
   viewer: ['tools:read', 'audit:read'],
-  developer: scopes.filter((s) => s !== 'admin'),
+  developer: scopes.filter((s) => s !== 'admin' && s !== 'policy:write'),
   admin: scopes,
 };
 
