@@ -98,7 +98,6 @@ func commandsWithoutChange() map[string]commandWithoutChange {
 		"policy check":      {reason: stored, sends: []string{"check-policies"}},
 		"policy simulate":   {reason: stored, sends: []string{"simulate-policies"}},
 		"policy test":       {reason: stored, sends: []string{"test-policies"}},
-		"policy templates":  {reason: stored, local: true},
 		"trigger test":      {reason: stored, sends: []string{"try-trigger"}},
 		"doctor":            {reason: stored, sends: []string{"test-server"}, local: true},
 	}
@@ -117,7 +116,7 @@ func readingCommands() []string {
 		"agent ls", "agent show", "agent token ls", "app ls", "attention", "audit export", "audit ls", "audit show", "audit verify", "backup verify",
 		"call export", "call ls", "call show", "call tail", "chain agents", "chain events", "chain ls", "completion", "component-catalog ls", "component-catalog show",
 		"config check", "config print", "consent ls", "delivery endpoints", "delivery ls", "delivery show", "event ls", "event show", "export",
-		"help", "help settings", "key ls", "limit ls", "login ls", "model ls", "pack export", "pack ls", "role ls", "room export", "room ls", "room show",
+		"help", "help settings", "key ls", "limit ls", "login ls", "model ls", "pack export", "pack ls", "policy explain", "policy ls", "policy show", "policy templates", "role ls", "room export", "room ls", "room show",
 		"schedule ls", "secret ls", "server credential ls", "server ls", "server show", "server trace", "server validate", "source ls", "stats", "tenant ls",
 		"tool changes", "tool ls", "tool search", "tool show", "trigger ls", "trigger show", "usage", "user ls", "user show", "version",
 	}
