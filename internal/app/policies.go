@@ -7,8 +7,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/attention"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/instance"
 	"github.com/junctor-mcp/junctor/internal/judge"
 	"github.com/junctor-mcp/junctor/internal/policies"
 	"github.com/junctor-mcp/junctor/internal/policy"
@@ -32,12 +34,34 @@ func (a *App) openPolicies(ctx context.Context) (err error) {
 		CheckNotDeclared: func(noun, id, file string) error { return a.file.CheckNotDeclared(noun, id, file) },
 		CountCalls:       a.countCalls,
 		Apply:            a.judge.SetRules,
+		Filter:           a.newFilters(),
 	}
 	if a.replicas != nil {
 		o.Announce = a.replicas.AnnounceRules
 	}
 	a.policies, err = policies.Open(ctx, o)
 	return err
+}
+
+// newFilters makes what asks the webhooks of rules.
+func (a *App) newFilters() *judge.Filters {
+	reader := instance.NewReferenceReader(a.cfg)
+	client := a.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: 1 << 20}) // each rule has a shorter time-out
+	a.onClose(func(context.Context) { client.CloseIdleConnections() })
+	return judge.NewFilters(judge.FilterOptions{
+		Client: client, Now: a.clock.Now, NewID: newID,
+		ReadSecret: func(ctx context.Context, text string) (string, error) {
+			admitted, err := a.servers.Judge.Operator(text) // who may save it was judged then
+			if err != nil {
+				return "", err
+			}
+			secret, err := reader.Read(ctx, admitted)
+			if err != nil {
+				return "", err
+			}
+			return secret.Reveal(), nil
+		},
+	})
 }
 
 // confirmedPolicy asks the rules about calls, once it is certain that nobody has replaced
