@@ -374,6 +374,8 @@ func (a *api) registerPolicyRoutes() {
 	registerRoute(a, huma.Operation{
 		OperationID: "list-policies", Method: http.MethodGet, Path: "/policies", Summary: "List the rules about calls in the order in which they are evaluated", Tags: tags,
 	}, a.listPolicies)
+	shape := policyList()
+	a.documentSorts("/policies", shape.sorts())
 	registerRoute(a, huma.Operation{
 		OperationID: "get-policy", Method: http.MethodGet, Path: "/policies/{name}", Summary: "Show a rule", Tags: tags,
 	}, func(ctx context.Context, in *policyName) (*policyResponse, error) {
@@ -449,7 +451,7 @@ func (a *api) registerPolicyRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		if !access.Reads(&entry.Call) {
+		if entry.Restricted {
 			return nil, junctor.Errorf(junctor.CodeDenied, "the payload of the call %s is not yours to read, and an explanation would show it; ask an admin", entry.ID)
 		}
 		out, err := a.Policies.ExplainPolicies(ctx, callerOf(ctx), &entry)

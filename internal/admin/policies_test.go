@@ -16,7 +16,7 @@ type rulebook struct{}
 func (rulebook) PolicyRules(context.Context, *junctor.Principal) ([]PolicyEntry, time.Time, error) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	list := []PolicyEntry{}
-	for i, name := range []string{"no-deletes", "demo"} {
+	for i, name := range []string{"no-deletes", "demo__echo"} {
 		list = append(list, PolicyEntry{
 			PolicyRule: junctor.PolicyRule{Name: name, Verdict: junctor.VerdictDeny}, Position: i + 1, Version: "v", State: PolicyActive, UpdatedAt: at, UpdatedBy: "user:u1",
 		})
@@ -93,13 +93,13 @@ func TestPolicyRoutes(t *testing.T) {
 		{"list", "audit:read", "GET", "/policies", "", 200, `"name":"no-deletes"`},
 		{"list with the other scope", "policy:write", "GET", "/policies?limit=1", "", 200, `"total":2`},
 		{"list without", "tools:read,servers:write", "GET", "/policies", "", 403, "policy:write"},
-		{"show", "audit:read", "GET", "/policies/demo", "", 200, `"position":2`},
+		{"show", "audit:read", "GET", "/policies/demo__echo", "", 200, `"position":2`},
 		{"show none", "audit:read", "GET", "/policies/none", "", 404, "unknown rule"},
 		{"put", "policy:write", "PUT", "/policies/x?last=true", put, 200, `"position":2`},
 		{"put with audit:read alone", "audit:read", "PUT", "/policies/x", put, 403, "policy:write"},
 		{"put what does not check", "policy:write", "PUT", "/policies/x", `{"verdict":"deny","when":"bad"}`, 422, `"line":2,"column":3,"message":"and another"`},
 		{"put an unknown verdict", "policy:write", "PUT", "/policies/x", `{"verdict":"maybe"}`, 422, "verdict"},
-		{"delete", "policy:write", "DELETE", "/policies/demo", "", 204, ""},
+		{"delete", "policy:write", "DELETE", "/policies/demo__echo", "", 204, ""},
 		{"delete none", "policy:write", "DELETE", "/policies/gone", "", 404, ""},
 		{"replace", "policy:write", "PUT", "/policies", `{"rules":[{"name":"a","verdict":"deny"}]}`, 200, `"items":[`},
 		{"check", "policy:write", "POST", "/policies/check", `{"rules":[{"name":"a","verdict":"deny","when":"bad"}]}`, 200, `"line":1`},

@@ -17,6 +17,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/series"
 )
 
+// Bounds of requests to the webhooks of rules; each rule has its own time-out below.
+const (
+	maxFilterTime   = 30 * time.Second
+	maxFilterAnswer = 64 << 10
+)
+
+// readFilterSecret reads the secret that a stored rule refers to. Whoever stored the rule
+// was allowed to refer to it.
+func (a *App) readFilterSecret(ctx context.Context, text string) (string, error) {
+	secret, err := instance.ReadSetting(ctx, a.cfg, text)
+	return secret.Reveal(), err
+}
+
 // openPolicies reads the rules about calls and puts them into effect.
 func (a *App) openPolicies(ctx context.Context) (err error) {
 	o := policies.Options{
@@ -33,35 +46,16 @@ func (a *App) openPolicies(ctx context.Context) (err error) {
 		},
 		CheckNotDeclared: func(noun, id, file string) error { return a.file.CheckNotDeclared(noun, id, file) },
 		CountCalls:       a.countCalls,
-		Apply:            a.judge.SetRules,
-		Filter:           a.newFilters(),
+		Filter: judge.NewFilters(judge.FilterOptions{
+			Client: a.egress.Client(egress.ClientOptions{Timeout: maxFilterTime, MaxBytes: maxFilterAnswer}), ReadSecret: a.readFilterSecret, Now: a.clock.Now, NewID: newID,
+		}),
+		Apply: a.judge.SetRules,
 	}
 	if a.replicas != nil {
 		o.Announce = a.replicas.AnnounceRules
 	}
 	a.policies, err = policies.Open(ctx, o)
 	return err
-}
-
-// newFilters makes what asks the webhooks of rules.
-func (a *App) newFilters() *judge.Filters {
-	reader := instance.NewReferenceReader(a.cfg)
-	client := a.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: 1 << 20}) // each rule has a shorter time-out
-	a.onClose(func(context.Context) { client.CloseIdleConnections() })
-	return judge.NewFilters(judge.FilterOptions{
-		Client: client, Now: a.clock.Now, NewID: newID,
-		ReadSecret: func(ctx context.Context, text string) (string, error) {
-			admitted, err := a.servers.Judge.Operator(text) // who may save it was judged then
-			if err != nil {
-				return "", err
-			}
-			secret, err := reader.Read(ctx, admitted)
-			if err != nil {
-				return "", err
-			}
-			return secret.Reveal(), nil
-		},
-	})
 }
 
 // confirmedPolicy asks the rules about calls, once it is certain that nobody has replaced

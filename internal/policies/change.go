@@ -28,6 +28,9 @@ func (s *Policies) PolicyRules(ctx context.Context, p *junctor.Principal) ([]adm
 		}
 		found := states[ruleKey{owner, r.Name}]
 		e.State, e.Problems = found.state, found.problems
+		if !p.Has(junctor.ScopePolicyWrite) { // problems quote definitions of tools that the reader may not see
+			e.Problems, e.UpdatedBy = nil, ""
+		}
 		if owner != p.Tenant {
 			e.Target, e.When, e.Filter, e.Redact, e.UpdatedBy, e.Declared, e.Restricted = junctor.PolicyTarget{}, "", nil, nil, "", "", true
 			e.Problems = nil
