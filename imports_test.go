@@ -25,7 +25,7 @@ const module = "github.com/junctor-mcp/junctor"
 
 // Limits of the shape.
 const (
-	maxPackages     = 79
+	maxPackages     = 80
 	maxDepth        = 3
 	maxFileLines    = 800
 	maxMainLines    = 40

@@ -40,6 +40,7 @@ import (
 	oauthresource "github.com/junctor-mcp/junctor/internal/oauth/resource"
 	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
 	"github.com/junctor-mcp/junctor/internal/policies"
+	"github.com/junctor-mcp/junctor/internal/policy"
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/quota"
@@ -217,7 +218,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
-	a.judge = judge.New(judge.Options{Catalog: a.catalog, Now: a.clock.Now})
+	a.judge = judge.New(judge.Options{Catalog: a.catalog, Now: a.clock.Now, Subject: func(p *junctor.Principal) policy.Subject { return a.policies.SubjectOf(p) }})
 	a.onClose(func(context.Context) { a.catalog.Close() })
 	a.agents = a.newAgents()
 	if err := a.agents.Load(ctx); err != nil {
@@ -412,7 +413,6 @@ func (a *App) usersChanged() func([]junctor.User) {
 		sources.SetUsers(users)
 		a.limits.SetUsers(users)
 		a.policies.SetUsers(users)
-		a.judge.SetUsers(users)
 	}
 }
 

@@ -28,7 +28,9 @@ func setRules(t *testing.T, r *rig, rules ...junctor.PolicyRule) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := judge.New(judge.Options{Catalog: r.catalog, Now: time.Now})
+	j := judge.New(judge.Options{Catalog: r.catalog, Now: time.Now, Subject: func(p *junctor.Principal) policy.Subject {
+		return policy.Subject{Tenant: p.Tenant, User: p.User, Agent: p.Agent, Key: p.Key, Client: p.Client}
+	}})
 	set := compiler.Compile(nil, rules, nil)
 	for name, err := range set.Problems() {
 		t.Fatalf("%s: %v", name, err)

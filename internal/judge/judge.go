@@ -20,6 +20,8 @@ import (
 // Options configures a Judge. All fields are required.
 type Options struct {
 	Catalog *catalog.Catalog
+	// Subject describes a caller for the rules.
+	Subject func(p *junctor.Principal) policy.Subject
 	Now     func() time.Time
 }
 
@@ -28,9 +30,6 @@ type Options struct {
 type Judge struct {
 	o    Options
 	sets atomic.Pointer[map[junctor.TenantID]*policy.Set]
-	// users are all users by id: rules name them by their names, which a principal
-	// does not carry.
-	users atomic.Pointer[map[string]junctor.User]
 
 	changing sync.Mutex
 }
@@ -39,7 +38,6 @@ type Judge struct {
 func New(o Options) *Judge {
 	j := &Judge{o: o}
 	j.sets.Store(&map[junctor.TenantID]*policy.Set{})
-	j.users.Store(&map[string]junctor.User{})
 	return j
 }
 
@@ -64,15 +62,6 @@ func (j *Judge) SetRules(sets map[junctor.TenantID]*policy.Set) {
 			j.o.Catalog.SetPolicy(tenant, &lists{judge: j, set: set, version: set.Version()})
 		}
 	}
-}
-
-// SetUsers replaces the users of all tenants.
-func (j *Judge) SetUsers(users []junctor.User) {
-	by := make(map[string]junctor.User, len(users))
-	for _, u := range users {
-		by[u.ID] = u
-	}
-	j.users.Store(&by)
 }
 
 // JudgeCall implements guard.Policy.
@@ -148,7 +137,7 @@ func applies(set *policy.Set, phase junctor.PolicyPhase, kind junctor.Kind, item
 // callOf describes an operation for the rules.
 func (j *Judge) callOf(op *guard.Op, item *catalog.Item, kind junctor.Kind) *policy.Call {
 	c := &policy.Call{
-		Subject: j.subjectOf(op.Principal), Kind: kind, Server: item.Server.ID, Name: item.Name, Arguments: op.Arguments,
+		Subject: j.o.Subject(op.Principal), Kind: kind, Server: item.Server.ID, Name: item.Name, Arguments: op.Arguments,
 		EntryPoint: op.EntryPoint, Time: j.o.Now(),
 	}
 	switch {
@@ -166,21 +155,6 @@ func (j *Judge) callOf(op *guard.Op, item *catalog.Item, kind junctor.Kind) *pol
 // toolOf describes a tool for the rules.
 func toolOf(server, name string, t *catalog.ToolVersion) *policy.Tool {
 	return &policy.Tool{Server: server, Name: name, Definition: t.JSON, Digest: t.Digest}
-}
-
-// subjectOf describes a caller for the rules.
-func (j *Judge) subjectOf(p *junctor.Principal) policy.Subject {
-	s := policy.Subject{Tenant: p.Tenant, Agent: p.Agent, Key: p.Key, Client: p.Client}
-	if u, ok := (*j.users.Load())[p.User]; ok {
-		s.User, s.Role = u.Name, string(u.Role)
-	}
-	if p.Agent != "" {
-		s.Role = ""
-		if a, ok := j.o.Catalog.Snapshot().For(p.Tenant).Agent(p.Agent); ok {
-			s.Role = string(a.Role)
-		}
-	}
-	return s
 }
 
 // lists is the catalog.ItemPolicy of one set.
@@ -207,14 +181,14 @@ const maxKnown = 100_000
 
 // ListKey implements catalog.ItemPolicy.
 func (l *lists) ListKey(p *junctor.Principal) string {
-	s := l.judge.subjectOf(p)
+	s := l.judge.o.Subject(p)
 	return l.version + l.set.ListKey(&s)
 }
 
 // Hides implements catalog.ItemPolicy. Search asks it about thousands of tools at once,
 // so answers are kept.
 func (l *lists) Hides(p *junctor.Principal, s *catalog.Server, kind junctor.Kind, item string, t *catalog.ToolVersion) bool {
-	subject := l.judge.subjectOf(p)
+	subject := l.judge.o.Subject(p)
 	key := hiddenKey{subject: l.set.ListKey(&subject), kind: kind, server: s.ID, item: item}
 	var tool *policy.Tool
 	if t != nil {
