@@ -85,9 +85,9 @@ func (c *cli) printTaken(t junctor.Taken) error {
 	if c.wantsJSON() {
 		return c.printJSON(t)
 	}
-	state := "taken"
+	state := "accepted"
 	if t.Duplicate {
-		state = "was taken before"
+		state = "accepted before"
 	}
 	// Faults are triggers that could not make a call of the event.
 	return c.printFacts("event", t.ID, "state", state, "deliveries", strings.Join(t.Deliveries, " "), "faults", strings.Join(t.Faults, "; "))
@@ -126,7 +126,7 @@ func (c *cli) eventShow() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(e)
 			}
-			return c.printFacts("id", e.ID, "taken", formatTime(e.ReceivedAt), "source", e.Source, "type", e.Type, "agent", e.Agent, "key", e.DedupeKey,
+			return c.printFacts("id", e.ID, "received", formatTime(e.ReceivedAt), "source", e.Source, "type", e.Type, "agent", e.Agent, "key", e.DedupeKey,
 				"deliveries", strconv.Itoa(e.Raised), "faults", strings.Join(e.Faults, "; "), "data", string(e.Data))
 		}),
 	}
