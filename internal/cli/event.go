@@ -101,7 +101,7 @@ func (c *cli) eventList() *cobra.Command {
 		Use: "ls", Short: "List events, newest first", Example: "  junctor event ls --source github", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"source": nonEmpty(source), "type": nonEmpty(kind), "agent": nonEmpty(agent), "limit": {strconv.Itoa(limit)}}
-			return printList(c, cmd, "/events?"+query.Encode(), []string{"ID", "TAKEN", "SOURCE", "TYPE", "AGENT", "DELIVERIES", "FAULTS"}, func(e junctor.Event) []string {
+			return printList(c, cmd, "/events?"+query.Encode(), []string{"ID", "RECEIVED", "SOURCE", "TYPE", "AGENT", "DELIVERIES", "FAULTS"}, func(e junctor.Event) []string {
 				return []string{e.ID, formatTime(e.ReceivedAt), e.Source, e.Type, e.Agent, strconv.Itoa(e.Raised), strings.Join(e.Faults, "; ")}
 			})
 		}),

@@ -155,7 +155,7 @@ func (c *cli) secretRotate() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(r)
 			}
-			return c.printFacts("current key", r.KeyID, "wrapped again", fmt.Sprint(r.Rewrapped), "removed", strings.Join(r.Removed, ", "))
+			return c.printFacts("current key", r.KeyID, "data keys sealed again", fmt.Sprint(r.Rewrapped), "removed key", strings.Join(r.Removed, ", "))
 		}),
 	}
 	c.addInstanceFlags(cmd)

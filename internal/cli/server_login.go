@@ -107,9 +107,9 @@ func (c *cli) runLogin(cmd *cobra.Command, name string, paste, noBrowser, shared
 			}
 			return login, err
 		case <-wait.C:
-			return login, silentFailure("nobody logged in before the login expired; run the command again")
+			return login, junctor.Errorf(junctor.CodeTimeout, "nobody logged in before the login expired; run the command again")
 		case <-cmd.Context().Done():
-			return login, cmd.Context().Err()
+			return login, junctor.Errorf(junctor.CodeCanceled, "the login was cancelled; run the command again")
 		}
 	}
 }

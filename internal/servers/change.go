@@ -99,6 +99,7 @@ func (s *Registry) storeServer(ctx context.Context, p *junctor.Principal, admitt
 	}
 	if former != nil {
 		s.deleteSealed(ctx, former, former.Credential)
+		s.forgetTest(serverKey{row.Tenant, row.ID}) // it was a test of the former connection
 	}
 	return stored, nil
 }
