@@ -331,7 +331,13 @@ func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, f
 		}
 		return row, nil
 	}
-	return row, s.attachUpstream(ctx, stored, up)
+	if err := s.attachUpstream(ctx, stored, up); err != nil {
+		return row, err
+	}
+	if up != nil {
+		s.noteTest(serverKey{row.Tenant, row.ID}, &junctor.Probe{}) // it has just answered
+	}
+	return row, nil
 }
 
 // mergeCredentials returns the credentials of a row that replaces another:
