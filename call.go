@@ -102,14 +102,15 @@ type Call struct {
 	// reader who may not see them (CallAccess.Limit). It is never stored.
 	Restricted bool `json:"restricted,omitempty"`
 
-	// Policy is what the rules of operators did with the call; stored in the history,
-	// not in the journal.
-	Policy []PolicyHit `json:"policy,omitempty"`
-
 	// BLAKE3 of the arguments, and of the first DigestedResult bytes of the
 	// result; zero if there is none.
 	ArgsDigest   [32]byte `json:"-"`
 	ResultDigest [32]byte `json:"-"`
+
+	// What rules can read of the call, and what they did with it. Like Timing, both are
+	// not in the journal.
+	Facts  CallFacts   `json:"-"`
+	Policy []PolicyHit `json:"-"`
 
 	// Keeper supplies the secrets to redact from the stored payload. It is nil
 	// if the call used no credentials.

@@ -433,7 +433,7 @@ func (a *App) openGateway() (err error) {
 	}
 	a.gateway, err = gateway.New(gateway.Options{
 		Replicas: others, ReplayStore: kept,
-		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateEndpoint, Challenger: a.challenger(), Sealer: a.ring, Sessions: sessions{a.store},
+		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateEndpoint, Challenger: a.challenger(), Sealer: a.ring, Sessions: sessions{a.store}, ClientAddress: gateway.TrustedProxies(a.cfg.TrustedProxy).Client,
 		ServerInfo: gateway.ServerInfo{Name: "junctor", Title: "Junctor", Version: a.version},
 		EntryPoints: gateway.EntryPoints{
 			MCP: a.cfg.IsEndpointOn("mcp"), SSE: a.cfg.IsEndpointOn("sse"), Plain: a.cfg.IsEndpointOn("plain"), Bridge: a.cfg.IsEndpointOn("call"), Stdio: a.cfg.IsEndpointOn("stdio"),

@@ -144,6 +144,7 @@ func (g *Guard) newCall(op *Op) junctor.Call {
 	return junctor.Call{
 		Tenant: p.Tenant, Kind: op.Kind, EntryPoint: op.EntryPoint, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
 		View: op.AppViewID, Room: op.RoomID, Start: g.options.Now(), BytesIn: len(op.Params),
+		Facts: junctor.CallFacts{Groups: p.Groups, Key: p.Key, Address: op.Address},
 	}
 }
 
@@ -259,8 +260,9 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 	if err != nil {
 		return item, nil, nil, err
 	}
-	if item.Tool != nil {
-		call.Version = item.Tool.Version
+	if tool := item.Tool; tool != nil {
+		call.Version = tool.Version
+		call.Facts.Hints, call.Facts.Tags, call.Facts.Digest = tool.Hints, tool.Tags, tool.Digest
 	}
 	scope := junctor.ScopeToolsCall
 	if op.AdhocBackend != nil {

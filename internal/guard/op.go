@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -16,6 +17,7 @@ import (
 type Op struct {
 	Principal  *junctor.Principal
 	EntryPoint junctor.EntryPoint
+	Address    netip.Addr    // of the client; invalid if the operation comes from no network
 	AppViewID  string        // the App view that makes the call; "" if none does
 	RoomID     string        // id of the room in which an agent makes the call; "" if none
 	Scope      catalog.Scope // the catalog scope in which Name is resolved

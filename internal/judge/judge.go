@@ -138,7 +138,7 @@ func applies(set *policy.Set, phase junctor.PolicyPhase, kind junctor.Kind, item
 func (j *Judge) callOf(op *guard.Op, item *catalog.Item, kind junctor.Kind) *policy.Call {
 	c := &policy.Call{
 		Subject: j.o.Subject(op.Principal), Kind: kind, Server: item.Server.ID, Name: item.Name, Arguments: op.Arguments,
-		EntryPoint: op.EntryPoint, Time: j.o.Now(),
+		EntryPoint: op.EntryPoint, Address: op.Address, Time: j.o.Now(),
 	}
 	switch {
 	case item.Tool != nil:
@@ -154,7 +154,7 @@ func (j *Judge) callOf(op *guard.Op, item *catalog.Item, kind junctor.Kind) *pol
 
 // toolOf describes a tool for the rules.
 func toolOf(server, name string, t *catalog.ToolVersion) *policy.Tool {
-	return &policy.Tool{Server: server, Name: name, Definition: t.JSON, Digest: t.Digest}
+	return &policy.Tool{Server: server, Name: name, Definition: t.JSON, Digest: t.Digest, Hints: t.Hints, Tags: t.Tags}
 }
 
 // lists is the catalog.ItemPolicy of one set.

@@ -298,7 +298,7 @@ func (r *rules) operatorRules() (out []junctor.PolicyRule) {
 
 // SubjectOf returns a caller as conditions see it.
 func (s *Policies) SubjectOf(p *junctor.Principal) policy.Subject {
-	return s.subject(p.Tenant, p.User, p.Agent, p.Client, junctor.CallFacts{Key: p.Key})
+	return s.subject(p.Tenant, p.User, p.Agent, p.Client, junctor.CallFacts{Key: p.Key, Groups: p.Groups})
 }
 
 // subject returns the caller of a call. user is an id.

@@ -2834,13 +2834,21 @@ export interface components {
             category?: string;
             /** @description Description that clients see instead of the tool's own. */
             description?: string;
+            /** @description Whether the tool can delete or overwrite something. */
+            destructive?: boolean;
             /** @description Hide the tool from all callers. */
             hide?: boolean;
+            /** @description Whether repeating a call changes nothing more. Calls of an idempotent tool can be retried. */
+            idempotent?: boolean;
             /** @description Name that clients see instead of the tool's own. */
             name?: string;
-            /** @description Mark the tool as read-only: its calls need no approval and can be retried. */
+            /** @description Whether the tool reaches systems outside, such as the web. */
+            open_world?: boolean;
+            /** @description Whether the tool changes nothing. Calls of a read-only tool need no approval and can be retried. */
             read_only?: boolean;
             roles?: string[] | null;
+            /** @description Tags of the tool, which rules can read. */
+            tags?: string[];
             tool: string;
         };
         APIEndpoint: {
@@ -3285,7 +3293,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4013,6 +4021,21 @@ export interface components {
             updated_at: string;
             updated_by?: string;
         };
+        EffectiveHint: {
+            /**
+             * @description Who stated it: operator (an override), server (its annotations are believed) or unknown.
+             * @enum {string}
+             */
+            origin: "operator" | "server" | "unknown";
+            /** @description What counts; absent if it is unknown. */
+            value?: boolean;
+        };
+        EffectiveHints: {
+            destructive: components["schemas"]["EffectiveHint"];
+            idempotent: components["schemas"]["EffectiveHint"];
+            open_world: components["schemas"]["EffectiveHint"];
+            read_only: components["schemas"]["EffectiveHint"];
+        };
         Entry: {
             agent?: string;
             /** Format: int64 */
@@ -4376,7 +4399,7 @@ export interface components {
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4753,7 +4776,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4937,12 +4960,20 @@ export interface components {
             call_timeout_max?: string;
             /** @description Description that clients see instead of the tool's own. */
             description?: string;
+            /** @description Whether the tool can delete or overwrite something. */
+            destructive?: boolean;
             /** @description Hide the tool from all callers. */
             hide?: boolean;
+            /** @description Whether repeating a call changes nothing more. Calls of an idempotent tool can be retried. */
+            idempotent?: boolean;
             /** @description Name that clients see instead of the tool's own. */
             name?: string;
-            /** @description Mark the tool as read-only: its calls need no approval and can be retried. */
+            /** @description Whether the tool reaches systems outside, such as the web. */
+            open_world?: boolean;
+            /** @description Whether the tool changes nothing. Calls of a read-only tool need no approval and can be retried. */
             read_only?: boolean;
+            /** @description Tags of the tool, which rules can read. */
+            tags?: string[];
         };
         PackChoice: {
             /** @description Answers by the names of the questions. The answer to a secret question can be a reference: env:NAME, file:/path or cmd:program. */
@@ -5678,7 +5709,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -6071,7 +6102,7 @@ export interface components {
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -6157,7 +6188,7 @@ export interface components {
             max_sessions?: number;
             /** @enum {string} */
             mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -6297,7 +6328,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it). */
+            /** @description Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -6536,6 +6567,7 @@ export interface components {
             description?: string;
             digest: string;
             exposed: string;
+            hints: components["schemas"]["EffectiveHints"];
             input_schema: {
                 [key: string]: unknown;
             };
@@ -6545,6 +6577,7 @@ export interface components {
             };
             roles: string[];
             server: string;
+            tags?: string[];
             title?: string;
             version?: string;
             versions?: string[];
