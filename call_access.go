@@ -117,13 +117,14 @@ func (a *CallAccess) Sees(c *Call) bool {
 }
 
 // Limit removes what belongs to the payload from a call whose payload may not
-// be read: error texts quote arguments, and the URI of a resource is an
-// argument.
+// be read: error texts and the errors of rules quote arguments, the URI of a
+// resource is an argument, and facts are about the caller.
 func (a *CallAccess) Limit(c *Call) {
 	if a.Reads(c) {
 		return
 	}
 	c.Restricted, c.Reason, c.View = true, "", ""
+	c.Facts, c.Policy = CallFacts{}, nil
 	if !NamesItem(c.Kind) {
 		c.Name = ""
 	}

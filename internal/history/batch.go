@@ -24,6 +24,8 @@ type batch struct {
 	// Rows of calls, group after group.
 	callRows      jsonRows
 	statementArgs []any // reused for each statement
+	// The facts of a call, and then what rules did with it; reused for each call.
+	jsonText []byte
 	// Rows of sums; filled by closeUsage.
 	usageRows jsonRows
 	// Rows of merged sketches; filled by each attempt to store the batch.
@@ -167,6 +169,10 @@ func (b *batch) addEntry(h *History, e *queuedCall) {
 	}
 	row.addBytes(storableBytes(r.redactText(c.Name)))
 	row.addBytes(storableBytes(r.redactText(c.Reason)))
+	b.jsonText = appendFacts(b.jsonText[:0], &c.Facts)
+	row.addBytes(b.jsonText)
+	b.jsonText = appendHits(b.jsonText[:0], c.Policy, r)
+	row.addBytes(b.jsonText)
 	row.endRow()
 }
 

@@ -26,6 +26,7 @@ func TestWritingAllocatesLittle(t *testing.T) {
 	for n := range cap(calls) {
 		c := call(n)
 		c.ID = fmt.Sprintf("id%08d", n)
+		c.Facts = judged(n).Facts
 		calls = append(calls, c)
 	}
 	batch := func() {

@@ -16,6 +16,10 @@ type Entry struct {
 	junctor.Call
 	Params json.RawMessage `json:"params,omitempty"` // redacted and cut
 	Result json.RawMessage `json:"result,omitempty"` // redacted and cut
+
+	// Facts are known. Calls of earlier versions were recorded without, and the facts of a
+	// restricted call are not shown.
+	HasFacts bool `json:"-"`
 }
 
 // Filter selects calls; empty fields select all.
@@ -60,14 +64,14 @@ const (
 )
 
 // These are the columns of a call: the ones that it shares with others, and its
-// own. The last of its own are redacted, in the order in which that must be done,
-// since a secret that is found in one is removed from the next. ownColumnTypes
+// own. Params, result, name, reason and policy are redacted, in the order in which that
+// must be done, since a secret that is found in one is removed from the next. ownColumnTypes
 // describes them for Dialect.SelectRows: t for text, i for whole numbers.
 const (
 	callColumnNames   = sharedColumnNames + `, ` + ownColumnNames
 	sharedColumnNames = `tenant_id, kind, entry_point, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
-	ownColumnNames    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
-	ownColumnTypes    = "tiiiiiii" + "tttt"
+	ownColumnNames    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason, facts, policy`
+	ownColumnTypes    = "tiiiiiii" + "tttttt"
 )
 
 // Known returns those of the ids that are of calls in the history of the tenant.
@@ -170,7 +174,7 @@ func (h *History) getByPrefix(ctx context.Context, access *junctor.CallAccess, p
 // limitTo removes what access may not read.
 func (e *Entry) limitTo(access *junctor.CallAccess) {
 	if !access.Reads(&e.Call) {
-		e.Params, e.Result = nil, nil
+		e.Params, e.Result, e.HasFacts = nil, nil, false
 	}
 	access.Limit(&e.Call)
 }
@@ -182,9 +186,9 @@ type rowScanner interface{ Scan(dest ...any) error }
 func scanEntry(row rowScanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
-	var attempts, params, result string
+	var attempts, params, result, facts, policy string
 	err := row.Scan(&e.Tenant, &e.Kind, &e.EntryPoint, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Room, &e.Status, &e.Code, &attempts,
-		&e.ID, &at, &duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &params, &result, &e.Name, &e.Reason)
+		&e.ID, &at, &duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &params, &result, &e.Name, &e.Reason, &facts, &policy)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	e.Timing = junctor.Timing{
 		Admitted: time.Duration(admitted) * time.Microsecond, Connected: time.Duration(connected) * time.Microsecond,
@@ -192,6 +196,12 @@ func scanEntry(row rowScanner) (Entry, error) {
 	}
 	if attempts != "" && err == nil {
 		err = json.Unmarshal([]byte(attempts), &e.Timing.Failed)
+	}
+	if e.HasFacts = facts != "" && err == nil; e.HasFacts {
+		e.Facts, err = decodeFacts(facts)
+	}
+	if policy != "" && err == nil {
+		err = json.Unmarshal([]byte(policy), &e.Policy)
 	}
 	if params != "" {
 		e.Params = json.RawMessage(params)

@@ -6,8 +6,8 @@ import (
 )
 
 // factsOf returns what conditions read of a recorded call beside its tool, arguments and
-// result; false if it was recorded without.
-func factsOf(*history.Entry) (junctor.CallFacts, bool) { return junctor.CallFacts{}, false }
+// result; false if it was recorded without, or the reader may not see them.
+func factsOf(e *history.Entry) (junctor.CallFacts, bool) { return e.Facts, e.HasFacts }
 
 // hitsOf returns what rules did with a recorded call.
 func hitsOf(e *history.Entry) []junctor.PolicyHit { return e.Policy }
