@@ -57,8 +57,14 @@ type callID struct {
 	ID string `path:"id" doc:"The call's ID, a unique prefix of at least 6 characters, or last for the newest call."`
 }
 
-// entryResponse is one call with its payloads.
-type entryResponse struct{ Body history.Entry }
+// CallDetails is one call with its payloads and what rules did with it.
+type CallDetails struct {
+	history.Entry
+	Policy []junctor.PolicyHit `json:"policy,omitempty" nullable:"false" doc:"What rules did with the call, in order, for readers of its payload."`
+}
+
+// callDetailsResponse is the answer of get-call.
+type callDetailsResponse struct{ Body CallDetails }
 
 // registerHistoryRoutes registers the routes that read calls with payloads, and sums. Each
 // asks CallAccess first, which bounds what the caller sees.
@@ -79,13 +85,14 @@ func (a *api) registerHistoryRoutes() {
 	})
 	registerRoute(a, huma.Operation{
 		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with its payload", Tags: tags,
-	}, func(ctx context.Context, in *callID) (*entryResponse, error) {
+	}, func(ctx context.Context, in *callID) (*callDetailsResponse, error) {
 		access, err := a.Calls.CallAccess(ctx, callerOf(ctx))
 		if err != nil {
 			return nil, err
 		}
 		entry, err := a.findCall(ctx, access, in.ID)
-		return &entryResponse{entry}, err
+		// The scope of the operation allows to read rules, and a restricted entry has no hits.
+		return &callDetailsResponse{CallDetails{Entry: entry, Policy: entry.Policy}}, err
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	registerRoute(a, huma.Operation{

@@ -67,7 +67,9 @@ func (p *pastCalls) Get(_ context.Context, _ junctor.CallAccess, id string) (his
 	if id == "nope" || id == "late" && !p.written {
 		return history.Entry{}, junctor.Errorf(junctor.CodeNotFound, "no call %s", id)
 	}
-	return pastCall(), nil
+	e := pastCall()
+	e.Policy = []junctor.PolicyHit{{Rule: "no-deletes", Version: "v1", Verdict: junctor.VerdictDeny, Mode: junctor.ModeAudit, Value: "true"}}
+	return e, nil
 }
 
 func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.CallAccess, f history.Filter, format history.Format) error {
@@ -101,7 +103,8 @@ func TestHistory(t *testing.T) {
 	if diff := cmp.Diff(want, w.history.filter); diff != "" {
 		t.Error(diff)
 	}
-	if rec := ask(h, "audit:read", "GET", "/calls/c1", ""); rec.Code != 200 || !strings.Contains(rec.Body.String(), `"params":{"text":"x"}`) {
+	if rec := ask(h, "audit:read", "GET", "/calls/c1", ""); rec.Code != 200 || !strings.Contains(rec.Body.String(), `"params":{"text":"x"}`) ||
+		!strings.Contains(rec.Body.String(), `"policy":[{"rule":"no-deletes","version":"v1","verdict":"deny","mode":"audit","value":"true"}]`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if rec := ask(h, "audit:read", "GET", "/calls/late", ""); rec.Code != 200 {

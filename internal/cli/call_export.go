@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // callShow returns `call show`, which prints a call with its redacted
@@ -15,10 +15,11 @@ func (c *cli) callShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID|last", Short: "Show a call with its payloads",
 		Long: "Show a call by its id, or by a short id of junctor call ls; last is the newest. Parameters and results are " +
-			"shown as stored in the history: secrets are removed, and long texts are cut.",
+			"shown as stored in the history: secrets are removed, and long texts are cut. Rules are those that were evaluated " +
+			"for the call.",
 		Example: "  junctor call show last\n  junctor call show 18b1c7a2f0", Args: cobra.ExactArgs(1),
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
-			var e history.Entry
+			var e admin.CallDetails
 			if err := c.requestAPI(cmd, http.MethodGet, apiPath("calls", args[0]), nil, &e); err != nil {
 				return err
 			}
@@ -31,7 +32,7 @@ func (c *cli) callShow() *cobra.Command {
 			}
 			return c.printFacts("id", e.ID, "start", formatTime(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
 				"entry_point", string(e.EntryPoint), "by", names.describe(&e.Call), "user", names.user(e.User), "agent", e.Agent, "view", e.View, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
-				"took", e.Duration.String(), "parameters", string(e.Params), "result", string(e.Result))
+				"took", e.Duration.String(), "rules", describeHits(e.Policy), "parameters", string(e.Params), "result", string(e.Result))
 		}),
 	}
 	c.addInstanceFlags(cmd)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
@@ -120,8 +121,10 @@ func (c *cli) printSimulation(s *admin.PolicySimulation) error {
 		n    int
 		text string
 	}{
-		{s.Undecidable.Arguments, "arguments cut, redacted or not yours to read"}, {s.Undecidable.Facts, "recorded without what rules read"},
-		{s.Undecidable.Result, "result cut or redacted"}, {s.Undecidable.Filter, "a webhook would decide"},
+		{s.Undecidable.Arguments, "arguments cut, redacted or not yours to read"},
+		{s.Undecidable.Facts, "recorded without what rules read"},
+		{s.Undecidable.Result, "result cut or redacted"},
+		{s.Undecidable.Filter, "a webhook would decide"},
 	} {
 		if one.n > 0 {
 			undecidable = append(undecidable, fmt.Sprintf("%d (%s)", one.n, one.text))
@@ -174,17 +177,33 @@ func (c *cli) policyExplain() *cobra.Command {
 	return cmd
 }
 
+// describeHits returns what rules did with a call, in order.
+func describeHits(hits []junctor.PolicyHit) string {
+	texts := make([]string, len(hits))
+	for i, h := range hits {
+		texts[i] = fmt.Sprintf("%s: %s (%s)", h.Rule, h.Value, h.Verdict)
+		if h.Mode == junctor.ModeAudit {
+			texts[i] = fmt.Sprintf("%s: %s (%s, audit only)", h.Rule, h.Value, h.Verdict)
+		}
+		switch {
+		case h.Changed == 1:
+			texts[i] += ", changed 1 text"
+		case h.Changed > 1:
+			texts[i] += fmt.Sprintf(", changed %d texts", h.Changed)
+		}
+		if h.Error != "" {
+			texts[i] += ", error: " + h.Error
+		}
+		if h.Decided {
+			texts[i] += ", decided"
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
 // printExplanation prints an explanation.
 func (c *cli) printExplanation(e *admin.PolicyExplanation) error {
-	var recorded []string
-	for _, h := range e.Recorded {
-		text := fmt.Sprintf("%s: %s (%s)", h.Rule, h.Value, h.Verdict)
-		if h.Decided {
-			text += ", decided"
-		}
-		recorded = append(recorded, text)
-	}
-	if err := c.printFacts("call", e.Call, "when it was made", strings.Join(recorded, "; "), "now", strings.TrimSpace(e.Verdict+" "+e.Rule), "inputs", string(e.Inputs)); err != nil {
+	if err := c.printFacts("call", e.Call, "when it was made", describeHits(e.Recorded), "now", strings.TrimSpace(e.Verdict+" "+e.Rule), "inputs", string(e.Inputs)); err != nil {
 		return err
 	}
 	for _, note := range e.Notes {

@@ -22,7 +22,7 @@ type recordedCall struct {
 // recorded returns a recorded call as rules saw it when it was made. The role of the
 // caller is the present one.
 func (s *Policies) recorded(e *history.Entry) recordedCall {
-	facts, known := s.facts(e)
+	facts, known := factsOf(e)
 	c := recordedCall{hasFacts: known, Call: policy.Call{
 		Subject: s.subject(e.Tenant, e.User, e.Agent, e.Client, facts),
 		Kind:    e.Kind, Server: e.Server, Name: e.Name, EntryPoint: e.EntryPoint, Address: facts.Address, Time: e.Start, Recorded: true,

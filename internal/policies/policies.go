@@ -71,7 +71,6 @@ type History interface {
 type Policies struct {
 	o        Options
 	compiler *policy.Compiler
-	facts    func(*history.Entry) (junctor.CallFacts, bool) // factsOf, or that of a test
 
 	current   atomic.Pointer[rules]
 	confirmed atomic.Pointer[time.Time] // when the database was last asked for versions, successfully
@@ -103,7 +102,7 @@ func Open(ctx context.Context, o Options) (*Policies, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Policies{o: o, compiler: compiler, facts: factsOf}
+	s := &Policies{o: o, compiler: compiler}
 	s.users.Store(&map[userKey]junctor.User{})
 	s.current.Store(&rules{rest: compiler.Compile(nil, nil, nil)})
 	return s, s.Reload(ctx)

@@ -3,6 +3,9 @@ package policies_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,9 +16,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 )
 
-// call records a call of files/NAME with arguments, the newest last.
+// call records a call of files/NAME with arguments, the newest last. Those of agents named
+// old have no facts.
 func (b *bench) call(name, agent, arguments string, change ...func(*history.Entry)) string {
 	e := history.Entry{
 		Call: junctor.Call{
@@ -24,19 +29,15 @@ func (b *bench) call(name, agent, arguments string, change ...func(*history.Entr
 		},
 		Params: json.RawMessage(`{"name":"files__` + name + `","arguments":` + arguments + `}`), Result: json.RawMessage(`{"content":[{"type":"text","text":"mail ada@example.com"}]}`),
 	}
+	if e.HasFacts = agent != "old"; e.HasFacts {
+		e.Facts.Groups = []string{"sales"}
+	}
 	for _, do := range change {
 		do(&e)
 	}
 	b.calls = append(b.calls, e)
 	b.total = len(b.calls)
 	return e.ID
-}
-
-// hasFacts says that all calls but those of agents named old were recorded with facts.
-func (b *bench) hasFacts() {
-	b.SetFacts(func(e *history.Entry) (junctor.CallFacts, bool) {
-		return junctor.CallFacts{Groups: []string{"sales"}}, e.Agent != "old"
-	})
 }
 
 func denied(rule string) func(*history.Entry) {
@@ -61,7 +62,6 @@ func (b *bench) simulate(rules []junctor.PolicyRule) admin.PolicySimulation {
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.hasFacts()
 	etc := `{"path":"/etc/passwd"}`
 	first := b.call("read", "clerk", etc)
 	second := b.call("read", "clerk", etc)
@@ -98,11 +98,51 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
+// Calls come back from the history with what conditions read; those that were recorded
+// without it, or whose payload the reader may not see, are not decided.
+func TestSimulationOfStoredFacts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	db, err := sqlite.OpenHistory(t.Context(), filepath.Join(t.TempDir(), "history.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.New(history.Options{Write: db.Write, Read: db.Read, Dialect: db.Dialect, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close(t.Context())
+	for _, group := range []string{"sales", "finance"} {
+		b.call("read", "clerk", `{"path":"/srv/x"}`, func(e *history.Entry) {
+			e.Facts = junctor.CallFacts{Groups: []string{group}, Address: netip.MustParseAddr("192.0.2.7"), Hints: junctor.ToolHints{ReadOnly: junctor.HintTrue}, Tags: []string{"prod"}, Digest: "d1"}
+		})
+		e := &b.calls[len(b.calls)-1]
+		h.Record(&e.Call, e.Params, e.Result)
+	}
+	if err := h.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := h.Query(t.Context(), junctor.AllCalls(junctor.DefaultTenant), history.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.calls, b.total = page.Calls, len(page.Calls)
+	rules := []junctor.PolicyRule{deny("sales", `"sales" in principal.groups && tool.read_only && "prod" in tool.tags && cidr(request.address, "192.0.2.0/24")`, "files/*")}
+	if s := b.simulate(rules); s.Decided != 2 || s.Changed != 1 || s.Undecidable != (admin.PolicyUndecidable{}) || len(s.Differences) != 1 || s.Differences[0].Samples[0] != "call-0" {
+		t.Errorf("%+v", s)
+	}
+	for i := range b.calls { // as an earlier version recorded it
+		b.calls[i].Facts, b.calls[i].HasFacts = junctor.CallFacts{}, false
+	}
+	if s := b.simulate(rules); s.Decided != 0 || s.Changed != 0 || s.Undecidable.Facts != 2 {
+		t.Errorf("without facts: %+v", s)
+	}
+}
+
 // Rules about results are simulated on the recorded result.
 func TestSimulationOfResults(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.hasFacts()
 	b.call("read", "clerk", `{"path":"/a"}`)
 	b.call("read", "clerk", `{"path":"/b"}`, func(e *history.Entry) { e.Result = json.RawMessage(`{"content":[{"type":"text","text":"nothing"}]}`) })
 	b.call("read", "clerk", `{"path":"/c"}`, func(e *history.Entry) { e.Result = json.RawMessage(`"{ [cut: 90000 bytes in all]"`) })
@@ -120,7 +160,6 @@ func TestSimulationOfResults(t *testing.T) {
 func TestSimulationAsksNoWebhook(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.hasFacts()
 	b.call("read", "", `{"path":"/a"}`)
 	rule := deny("asked", "", "files/*")
 	rule.Filter = &junctor.PolicyFilter{URL: "https://filter.example/"}
@@ -133,7 +172,6 @@ func TestSimulationAsksNoWebhook(t *testing.T) {
 func TestExplanation(t *testing.T) {
 	t.Parallel()
 	b, p := newBench(t), admins(junctor.DefaultTenant)
-	b.hasFacts()
 	b.put(p, deny("etc", `args.path.startsWith("/etc") && "sales" in principal.groups`, "files/read"), admin.PutPolicy{})
 	b.put(p, deny("other", "", "nosuch/*"), admin.PutPolicy{})
 	b.call("read", "", `{"path":"/etc/passwd"}`, denied("etc"), func(e *history.Entry) { e.Policy = append(e.Policy, junctor.PolicyHit{Rule: "gone"}) })
