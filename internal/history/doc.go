@@ -23,6 +23,7 @@
 //
 //   - redact.go: the redactor of one call; json_redactor.go walks through JSON, with json_container.go, json_hide.go and json_lex.go.
 //   - mask_words.go applies to commands what internal/redact takes for a secret.
+//   - call_facts.go: what rules can read of a call and what they did with it, as JSON.
 //   - json_rows.go: how rows reach the database.
 //   - query.go, export.go, usage.go and prune.go: what readers call; scan.go: how a page is found in steps; search_limit.go: how many searches run; search.go: text in every case.
 package history
