@@ -235,6 +235,7 @@ func populate(t testing.TB, in instance) {
 	h := in.history(t)
 	for n := range 700 {
 		c := junctor.Call{ID: fmt.Sprint("c", n), Tenant: "acme", Kind: junctor.KindTool, Server: "demo", Name: "echo", Subject: "ann", Status: junctor.StatusSuccess, Start: time.UnixMicro(int64(n))}
+		c.Facts.Groups, c.Policy = []string{fmt.Sprint("group ", n)}, []junctor.PolicyHit{{Rule: "audited", Value: "true", Changed: n}}
 		h.Record(&c, []byte(`{"a":"b\u0000"}`), nil)
 	}
 	ok(t, h.Flush(ctx))
@@ -294,6 +295,8 @@ func TestRoundTrip(t *testing.T) {
 				ok(t, target.store(t).For("acme").PutSetting(t.Context(), "b", json.RawMessage(`1`)))
 				if page, err := target.history(t).Query(t.Context(), junctor.AllCalls("acme"), history.Filter{Limit: 1000}); err != nil || len(page.Calls) != 700 {
 					t.Errorf("%d calls, %v", len(page.Calls), err)
+				} else if e := page.Calls[0]; !e.HasFacts || !slices.Equal(e.Facts.Groups, []string{"group 699"}) || len(e.Policy) != 1 || e.Policy[0].Changed != 699 {
+					t.Errorf("what rules read and did: %+v, %+v", e.Facts, e.Policy)
 				}
 				// And is no longer empty.
 				if err := target.restore(t, archive); junctor.CodeOf(err) != junctor.CodeConflict {
