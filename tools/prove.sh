@@ -107,7 +107,7 @@ run() {
 			logged "$log" '[0-9]+ records, [0-9]+ rounds' | sed 's/rounds/kills of a process that only writes records: every confirmed record is there/' &&
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
-	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	series) tests "$log" -timeout 2h -run 'TestKilledRecorders|TestUsageOfManyRows' ./internal/series && figures "$log" && peer PostgreSQL ;;
 	numbers) # with what they cost, which a busy machine measures badly
 		tests "$log" -timeout 3h -parallel=1 ./test/numbers && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"
