@@ -93,7 +93,7 @@ func TestUsageReadsKeptSums(t *testing.T) {
 // TestUsageOfManyRows measures how long answers take with many rows of combinations.
 func TestUsageOfManyRows(t *testing.T) {
 	if os.Getenv("JUNCTOR_LONG") == "" {
-		t.Skip("a measurement: make prove, part series")
+		t.Skip("a measurement: make prove, part usage")
 	}
 	const combinations, days = 10_000, 30
 	var mu sync.Mutex
