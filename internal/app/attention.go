@@ -38,7 +38,7 @@ func (t attentionTx) Raise(ctx context.Context, tenant junctor.TenantID, e junct
 func (a *App) sharedSources() []attention.Source {
 	now := a.clock.Now
 	out := []attention.Source{
-		attention.Servers(a.store, a.servers.FindBroken), attention.Keys(a.store, now), attention.Approvals(a.store), attention.ChangedTools(a.store, now), attention.SuspendedTokens(a.store),
+		attention.Servers(a.store, a.servers.FindBroken), attention.Keys(a.store, now), attention.Approvals(a.store), attention.Suggestions(a.store), attention.ChangedTools(a.store, now), attention.SuspendedTokens(a.store),
 		attention.DeadDeliveries(func(ctx context.Context) ([]queue.DeadJobs, error) { return a.queue.CountDead(ctx, worker.Deliveries) }),
 	}
 	if a.replicas != nil {

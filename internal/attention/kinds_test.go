@@ -89,6 +89,34 @@ func TestApprovalsAreFound(t *testing.T) {
 	})
 }
 
+// Suggestions for the tools of a server are an item until a person decides on them.
+func TestSuggestionsAreFound(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, st *store.Store) {
+		t.Helper()
+		on := st.For(junctor.DefaultTenant)
+		if _, err := on.AddServer(t.Context(), admission.Stored(junctor.Server{Tenant: junctor.DefaultTenant, ID: "pets", Mode: junctor.ModeBYO})); err != nil {
+			t.Fatal(err)
+		}
+		source := attention.Suggestions(st)
+		wantFindings(t, "without suggestions", findAll(t, source))
+		if err := on.PutSuggestions(t.Context(), "pets", []junctor.ToolSuggestion{
+			{ID: "1", Tool: "list", To: junctor.ToolFace{Name: "list_pets"}, Model: "m", MadeAt: begin().Add(time.Hour)}, {ID: "2", Tool: "del", To: junctor.ToolFace{Name: "delete_pet"}, Model: "m", MadeAt: begin()},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		found := findAll(t, source)
+		wantFindings(t, "with suggestions", found, "default approval info pets 05-04T03:02")
+		if len(found) == 1 && (!strings.Contains(found[0].Problem, "2 tools") || found[0].Command != "junctor server suggestions pets" || found[0].Server != "pets") {
+			t.Errorf("%+v", found[0])
+		}
+		if err := on.DeleteSuggestions(t.Context(), "pets", []string{"1", "2"}); err != nil {
+			t.Fatal(err)
+		}
+		wantFindings(t, "after the decision", findAll(t, source))
+	})
+}
+
 // A server whose tools changed is an item for three days, and a further change is another one.
 func TestChangedToolsAreFound(t *testing.T) {
 	t.Parallel()
