@@ -95,7 +95,7 @@ func TestSuggestionsAreFound(t *testing.T) {
 	each(t, func(t *testing.T, st *store.Store) {
 		t.Helper()
 		on := st.For(junctor.DefaultTenant)
-		if _, err := on.AddServer(t.Context(), admission.Stored(junctor.Server{Tenant: junctor.DefaultTenant, ID: "pets", Mode: junctor.ModeBYO})); err != nil {
+		if _, err := on.AddServer(t.Context(), admission.Stored(junctor.Server{Tenant: junctor.DefaultTenant, ID: "pets", Mode: junctor.ModeBYO, Owner: "user:u1"})); err != nil {
 			t.Fatal(err)
 		}
 		source := attention.Suggestions(st)
@@ -107,7 +107,7 @@ func TestSuggestionsAreFound(t *testing.T) {
 		}
 		found := findAll(t, source)
 		wantFindings(t, "with suggestions", found, "default approval info pets 05-04T03:02")
-		if len(found) == 1 && (!strings.Contains(found[0].Problem, "2 tools") || found[0].Command != "junctor server suggestions pets" || found[0].Server != "pets") {
+		if len(found) == 1 && (!strings.Contains(found[0].Problem, "2 tools") || found[0].Command != "junctor server suggestions pets" || found[0].Owner != "user:u1" || found[0].Server != "") {
 			t.Errorf("%+v", found[0])
 		}
 		if err := on.DeleteSuggestions(t.Context(), "pets", []string{"1", "2"}); err != nil {

@@ -173,7 +173,7 @@ func Suggestions(st *store.Store) Source {
 		waiting, err := st.SuggestedServers(ctx)
 		var out Report
 		for _, s := range waiting {
-			out.Findings = append(out.Findings, Finding{Key: "suggestions\x00" + s.Server, Server: s.Server, AttentionItem: junctor.AttentionItem{
+			out.Findings = append(out.Findings, Finding{Key: "suggestions\x00" + s.Server, Owner: s.Owner, AttentionItem: junctor.AttentionItem{
 				Tenant: s.Tenant, Kind: junctor.AttentionApproval, Severity: junctor.SeverityInfo, Object: junctor.AttentionObject{Kind: "server", ID: s.Server, Name: s.Server},
 				Problem: "a model's suggestions for " + countOf(s.Tools, "tool", "tools") + " wait for a decision",
 				Command: "junctor server suggestions " + s.Server, Advice: "Approve or reject each: until then they have no effect.", Console: "/servers/" + url.PathEscape(s.Server), Since: s.Oldest,

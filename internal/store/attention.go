@@ -67,6 +67,7 @@ func (s *Store) ChangedServers(ctx context.Context, since time.Time) ([]ChangedS
 type SuggestedServer struct {
 	Tenant junctor.TenantID
 	Server string
+	Owner  string // Principal.ID; "" if nobody owns the server
 	Tools  int
 	Oldest time.Time // time of the first suggestion
 }
@@ -82,6 +83,13 @@ func (s *Store) SuggestedServers(ctx context.Context) ([]SuggestedServer, error)
 	}, `SELECT tenant_id, server, COUNT(*), MIN(made_at) FROM tool_suggestions GROUP BY tenant_id, server ORDER BY 4, 1, 2 LIMIT ?`, maxAttention)
 	if err != nil {
 		return nil, s.wrapError(ctx, err, "list the servers with suggestions")
+	}
+	for i := range list {
+		server, err := s.For(list[i].Tenant).Server(ctx, list[i].Server)
+		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return nil, err
+		}
+		list[i].Owner = server.Owner
 	}
 	return list, nil
 }
