@@ -122,7 +122,9 @@ func (w *world) watcher(replica string, leads bool) *attention.Watcher {
 			return err
 		},
 		Visible: func(context.Context, *junctor.Principal) (func(string, string, *junctor.AttentionItem) bool, error) {
-			return func(owner, server string, _ *junctor.AttentionItem) bool { return owner == "user:ann" || server == "known" }, nil
+			return func(owner, server string, _ *junctor.AttentionItem) bool {
+				return owner == "user:ann" || server == "known"
+			}, nil
 		},
 	})
 	if err != nil {
