@@ -141,6 +141,6 @@ func TestUsageOfManyRows(t *testing.T) {
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		figures = append(figures, fmt.Sprintf("%s: usage of %d days, with %d rows of combinations: the slowest answer, %s, takes %.2f s", path.Base(t.Name()), days, combinations*days, which, longest.Seconds()))
+		figures = append(figures, fmt.Sprintf("%s: usage of %d days, %d rows: the slowest answer, %s, takes %.2f s", path.Base(t.Name()), days, combinations*days, which, longest.Seconds()))
 	})
 }
