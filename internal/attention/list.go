@@ -107,11 +107,7 @@ const hiddenProblem = "it does not work; its owner and admins see the reason"
 
 // quotesErrors reports whether items of a kind quote errors, which may have addresses and more.
 func quotesErrors(kind junctor.AttentionKind) bool {
-	switch kind {
-	case junctor.AttentionApproval, junctor.AttentionTools, junctor.AttentionKey:
-		return false
-	}
-	return true
+	return kind != junctor.AttentionApproval && kind != junctor.AttentionTools && kind != junctor.AttentionKey
 }
 
 // readRows reads the stored rows, adds what this replica could not store, and notifies those
