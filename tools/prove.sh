@@ -29,8 +29,8 @@ chapters() {
 		Denied calls: denial
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
-		The journal: audit
-		Numbers over time: series numbers
+		The journal: audit changes
+		Numbers over time: series numbers usage
 		Searching calls: history
 		Live tails: tails
 		Events: events-model events-order events-rate events-isolation events-killed events-shared
@@ -108,6 +108,8 @@ run() {
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	series) tests "$log" -timeout 2h -run 'TestKilledRecorders' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	usage) tests "$log" -timeout 1h -run 'TestUsageOfManyRows' ./internal/series && figures "$log" && peer PostgreSQL ;;
+	changes) tests "$log" -run 'TestRecordsOfChangesHoldNoSecret|TestEveryChangeIsOnRecord' ./test/operate && passed "$log" && figures "$log" && peer PostgreSQL ;;
 	numbers) # with what they cost, which a busy machine measures badly
 		tests "$log" -timeout 3h -parallel=1 ./test/numbers && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestAllocationsOfNumbers' ./internal/app && figures "$log"

@@ -36,7 +36,7 @@ func TestRoutes(t *testing.T) {
 		{"call", "tools:call", "POST", "/tools/demo__echo/call", `{"arguments":{"n":12345678901234567890},"version":"2"}`, 200, `{"content":[],"got":{"n":12345678901234567890},"version":"2"}`},
 		{"call without arguments", "tools:call", "POST", "/tools/demo__echo/call", `{}`, 200, `{"content":[],"got":null,"version":""}`},
 		{"keys", "keys:write", "GET", "/keys", "", 200, `{"items":[],"total":0}`},
-		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"` + moreCalls + `"}`},
+		{"calls", "audit:read", "GET", "/calls", "", 200, `{"items":[{"id":"c1","kind":"tool","entry_point":"mcp","server":"demo","name":"echo","issuer":"key","subject":"k1","status":"success","start":"2026-01-02T03:04:05Z","duration_ns":1000000,"bytes_in":10,"bytes_out":20}],"next":"` + moreCalls + `","total":6,"total_is_minimum":true}`},
 		{"settings", "admin", "GET", "/settings", "", 200, `{"items":[{"name":"listen","value":"127.0.0.1:8717","source":"default"}],"total":1}`},
 		{"whoami", "tools:read", "GET", "/whoami", "", 200, `{"tenant":"default","issuer":"key","subject":"k1","name":"test","scopes":["tools:read"]}`},
 	}

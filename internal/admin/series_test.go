@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"testing"
@@ -16,10 +17,14 @@ type countedCalls struct {
 	query series.Query
 	usage series.UsageFilter
 	by    series.UsageGroup
+	sums  []series.Usage // nil for one of demo/echo
 }
 
 func (c *countedCalls) Usage(_ context.Context, _ junctor.CallAccess, f series.UsageFilter, by series.UsageGroup) ([]series.Usage, error) {
 	c.usage, c.by = f, by
+	if c.sums != nil {
+		return slices.Clone(c.sums), nil
+	}
 	return []series.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
 }
 
@@ -50,6 +55,45 @@ func TestMetrics(t *testing.T) {
 	for _, query := range []string{"?step=soon", "?step=-1m", "?by=color", "?limit=0", "?limit=1000", "?from=yesterday"} {
 		if rec := ask(h, "audit:read", "GET", "/metrics"+query, ""); rec.Code != http.StatusUnprocessableEntity && rec.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d: %s", query, rec.Code, rec.Body)
+		}
+	}
+}
+
+// Usage is a list with pages: of days in their order, of all else with the most calls first.
+func TestUsagePages(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	day := func(n int) series.Usage {
+		return series.Usage{Day: time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC), Calls: int64(n % 3)}
+	}
+	w.numbers.sums = []series.Usage{day(3), day(1), day(2)}
+	h := w.handler(t)
+	read := func(query string) (got []int64, total int) {
+		t.Helper()
+		cursor := ""
+		for range 10 {
+			var page struct {
+				Items []series.Usage
+				Next  string
+				Total int
+			}
+			rec := ask(h, "audit:read", "GET", "/usage?limit=2&"+query+"&cursor="+cursor, "")
+			if err := json.Unmarshal(rec.Body.Bytes(), &page); err != nil || rec.Code != http.StatusOK {
+				t.Fatalf("%s: %d %s", query, rec.Code, rec.Body)
+			}
+			for _, u := range page.Items {
+				got = append(got, u.Calls)
+			}
+			if cursor, total = page.Next, page.Total; cursor == "" {
+				return got, total
+			}
+		}
+		t.Fatal("the pages do not end")
+		return nil, 0
+	}
+	for query, want := range map[string][]int64{"by=day": {1, 2, 0}, "by=tool": {2, 1, 0}, "by=day&sort=-day": {0, 2, 1}, "by=tool&sort=calls": {0, 1, 2}} {
+		if got, total := read(query); !slices.Equal(got, want) || total != 3 {
+			t.Errorf("%s: %v of %d, want %v", query, got, total, want)
 		}
 	}
 }

@@ -95,8 +95,8 @@ func (w *Watcher) visibleTo(ctx context.Context, p *junctor.Principal) (func(*ro
 			return junctor.AttentionItem{}, false
 		}
 		item := r.item
-		if p.Agent != "" || !p.Is(r.owner) {
-			item.Problem, item.Advice = hiddenProblem, "" // they quote errors, and addresses in them
+		if quotesErrors(item.Kind) && (p.Agent != "" || !p.Is(r.owner)) {
+			item.Problem, item.Advice = hiddenProblem, ""
 		}
 		return item, true
 	}, nil
@@ -104,6 +104,11 @@ func (w *Watcher) visibleTo(ctx context.Context, p *junctor.Principal) (func(*ro
 
 // hiddenProblem is the text for those who may know that something does not work, and not why.
 const hiddenProblem = "it does not work; its owner and admins see the reason"
+
+// quotesErrors reports whether items of a kind quote errors, which may have addresses and more.
+func quotesErrors(kind junctor.AttentionKind) bool {
+	return kind != junctor.AttentionApproval && kind != junctor.AttentionTools && kind != junctor.AttentionKey
+}
 
 // readRows reads the stored rows, adds what this replica could not store, and notifies those
 // who wait for changes.

@@ -122,7 +122,9 @@ func (w *world) watcher(replica string, leads bool) *attention.Watcher {
 			return err
 		},
 		Visible: func(context.Context, *junctor.Principal) (func(string, string, *junctor.AttentionItem) bool, error) {
-			return func(owner, _ string, _ *junctor.AttentionItem) bool { return owner == "user:ann" }, nil
+			return func(owner, server string, _ *junctor.AttentionItem) bool {
+				return owner == "user:ann" || server == "known"
+			}, nil
 		},
 	})
 	if err != nil {
@@ -295,6 +297,34 @@ func TestNothingIsHealthyThatWasNotChecked(t *testing.T) {
 		w.mu.Unlock()
 		if got := names(w.list(other, operator)); !slices.Equal(got, []string{"check servers, deliveries, keys and approvals"}) {
 			t.Errorf("without a leader: %q", got)
+		}
+	})
+}
+
+// Who is no admin does not read errors of servers and deliveries, which quote addresses, and
+// reads everything else as it is: an approval that waits is nothing that does not work.
+func TestErrorsAreForOwnersAndAdmins(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, st *store.Store) {
+		t.Helper()
+		w := newWorld(t, st)
+		watcher := w.watcher("one", true)
+		var findings []attention.Finding
+		for _, kind := range []junctor.AttentionKind{junctor.AttentionServer, junctor.AttentionDelivery, junctor.AttentionApproval, junctor.AttentionTools} {
+			f := finding("acme", string(kind), junctor.SeverityWarning)
+			f.Kind, f.Server = kind, "known"
+			findings = append(findings, f)
+		}
+		w.set(findings...)
+		for _, item := range w.list(watcher, auditor).Items {
+			if hidden := item.Problem != "it is down"; hidden != (item.Kind == junctor.AttentionServer || item.Kind == junctor.AttentionDelivery) {
+				t.Errorf("an auditor reads of %s: %q", item.Kind, item.Problem)
+			}
+		}
+		for _, item := range w.list(watcher, tenants).Items {
+			if item.Problem != "it is down" {
+				t.Errorf("an admin reads of %s: %q", item.Kind, item.Problem)
+			}
 		}
 	})
 }

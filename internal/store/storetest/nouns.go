@@ -188,7 +188,8 @@ func nouns(ctx context.Context, st *store.Store) []*noun {
 		},
 			func(v junctor.AdminChange) error { return st.AddAdminChange(ctx, &v) },
 			func() (junctor.AdminChange, error) {
-				return only(on.AdminChanges(ctx, &junctor.AdminChangeFilter{Limit: 10}))
+				list, _, err := on.AdminChanges(ctx, &junctor.AdminChangeFilter{}, &junctor.RowPage{Limit: 10})
+				return only(list, err)
 			}),
 		storedNoun(func(v *junctor.Tenant) { v.ID, v.Name = nounTenant, nounTenantName },
 			func(junctor.Tenant) error { return nil },

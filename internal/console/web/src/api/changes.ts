@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { get, type Page, query, type Schemas } from './client';
 
 export type AdminChange = Schemas['AdminChange'];
-export type ChangeFilter = Partial<Record<'actor' | 'object' | 'object_id' | 'entry_point' | 'since' | 'text', string | undefined>>;
+export type ChangeFilter = Partial<Record<'actor' | 'object' | 'object_id' | 'entry_point' | 'since' | 'q', string | undefined>>;
 
 const pageSize = 50;
 

@@ -489,7 +489,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List administrative changes with their values before and after, newest first
+         * List administrative changes with their values before and after
          * @description Requires the scope `admin`.
          */
         get: operations["list-changes"];
@@ -3647,6 +3647,13 @@ export interface components {
              * @description Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search.
              */
             searched_to?: string;
+            /**
+             * Format: int64
+             * @description Number of calls on all pages. Only on the first page.
+             */
+            total?: number;
+            /** @description Whether there may be more calls than total, because counting stopped. */
+            total_is_minimum?: boolean;
         };
         CallPageEntry: {
             items: components["schemas"]["Entry"][];
@@ -3657,6 +3664,13 @@ export interface components {
              * @description Present if the search ended before it had found a full page: only calls that started at this time or later were searched. Next continues the search.
              */
             searched_to?: string;
+            /**
+             * Format: int64
+             * @description Number of calls on all pages. Only on the first page.
+             */
+            total?: number;
+            /** @description Whether there may be more calls than total, because counting stopped. */
+            total_is_minimum?: boolean;
         };
         ChainAgent: {
             active: boolean;
@@ -8144,6 +8158,14 @@ export interface operations {
     "list-changes": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-at" | "at";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only changes by this actor: its ID or name, or the ID of the user. */
                 actor?: string;
                 /** @description Only changes of objects of this kind, such as server. */
@@ -8158,12 +8180,6 @@ export interface operations {
                 since?: string;
                 /** @description Only changes before this time. */
                 until?: string;
-                /** @description Only changes with this text in their object, action, actor or values. */
-                text?: string;
-                /** @description Maximum number of items. */
-                limit?: number;
-                /** @description The value of next from the previous page. */
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -12603,6 +12619,14 @@ export interface operations {
     "get-usage": {
         parameters: {
             query?: {
+                /** @description Maximum number of items. With 0, the response has only the total. */
+                limit?: number;
+                /** @description The value of next from the previous page, with the same sort. */
+                cursor?: string;
+                /** @description Field to sort by. A leading hyphen sorts in descending order. */
+                sort?: "-calls" | "calls" | "errors" | "-errors" | "refused" | "-refused" | "p95_ns" | "-p95_ns" | "bytes_out" | "-bytes_out" | "name" | "-name" | "day" | "-day";
+                /** @description Only items that contain every word of this text. */
+                q?: string;
                 /** @description Only calls of this tool, by its exposed name or its name at the server. */
                 tool?: string;
                 /** @description Only calls of this server. */

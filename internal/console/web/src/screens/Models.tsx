@@ -6,6 +6,7 @@ import { useMe } from '../api/data';
 import { addModel, type Model, type NewModel, removeModel, testModel, useModels } from '../api/models';
 import { can } from '../app/permissions';
 import { Ago, Head, Panel, Tag } from '../parts/elements';
+import { HistoryButton } from '../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
 
@@ -80,6 +81,7 @@ function Row({ m, may }: { m: Model; may: boolean }) {
             <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()}>
               Test
             </Button>
+            <HistoryButton object="model" id={m.name} name={m.name} size="compact-sm" />
             <Button
               size="compact-sm"
               variant={sure ? 'filled' : 'light'}

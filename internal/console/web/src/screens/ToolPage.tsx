@@ -9,6 +9,7 @@ import { Activity } from '../parts/Activity';
 import { diff } from '../parts/diff';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, tokens } from '../parts/format';
+import { History } from '../parts/History';
 import { Json } from '../parts/Json';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -58,6 +59,7 @@ function Page({ t }: { t: Tool }) {
           ...(audits ? ([['activity', 'Activity']] as [string, string][]) : []),
           ['roles', 'Roles'],
           ['changes', `Changes ${changes.data?.length || ''}`],
+          ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'activity' && (
@@ -121,6 +123,7 @@ function Page({ t }: { t: Tool }) {
         </div>
       )}
       {tab === 'roles' && <Roles t={t} />}
+      {tab === 'history' && can(me, 'admin') && <History object="tool" id={t.exposed} />}
       {tab === 'changes' && (
         <QueryContent query={changes}>
           {(all) =>

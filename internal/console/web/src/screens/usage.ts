@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type Call, get, type Page, query, type Schemas } from '../api/client';
+import { type Call, get, getAll, type Page, query, type Schemas } from '../api/client';
 import type { Bucket } from '../parts/stats';
 
 export type Sum = Schemas['Usage'];
@@ -11,7 +11,7 @@ export const sinceOf = (days: number): string => new Date(Date.now() - (days - 1
 export const useSums = (by: string, since: string, filter: Record<string, string> = {}, enabled = true) =>
   useQuery({
     queryKey: ['usage', by, since, filter],
-    queryFn: ({ signal }) => get<Page<Sum>>(`/usage${query({ by, since: `${since}T00:00:00Z`, ...filter })}`, signal),
+    queryFn: ({ signal }) => getAll<Sum>(`/usage${query({ by, since: `${since}T00:00:00Z`, ...filter })}`, signal),
     select: (p) => p.items,
     enabled,
   });

@@ -7,6 +7,7 @@ import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
 import { count } from '../../parts/format';
+import { HistoryButton } from '../../parts/History';
 import { ErrorCard, QueryContent } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
 
@@ -23,9 +24,12 @@ export function Limits() {
       title="Limits of tiers and tools"
       acts={
         may && (
-          <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({ name: '', fresh: true })}>
-            Add
-          </Button>
+          <>
+            <HistoryButton object="limits" id="" name="limits" size="compact-sm" />
+            <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({ name: '', fresh: true })}>
+              Add
+            </Button>
+          </>
         )
       }
     >

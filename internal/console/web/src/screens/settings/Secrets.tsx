@@ -6,6 +6,7 @@ import { getAll, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Ago, Panel } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 
 export function Secrets() {
@@ -74,6 +75,7 @@ export function Secrets() {
                   <span className="small soft">
                     set <Ago at={s.updated_at} />
                   </span>
+                  <HistoryButton object="secret" id={`${s.owner}/${s.name}`} name={`${s.owner}/${s.name}`} />
                   <Button size="compact-xs" variant="subtle" onClick={() => setEdit({ owner: s.owner, name: s.name })}>
                     Replace
                   </Button>

@@ -9,6 +9,7 @@ import { type Schedule, useSchedules } from '../../api/events';
 import { can } from '../../app/permissions';
 import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Panel, Tag } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { NextTimes } from './NextTimes';
@@ -83,6 +84,7 @@ export function Schedules() {
                       <NextTimes cron={s.cron} timezone={s.timezone ?? ''} limit={3} />
                     </span>
                   )}
+                  <HistoryButton object="schedule" id={s.name} name={s.name} />
                   {may && !s.declared && (
                     <ActionMenu label={`Actions for ${s.name}`}>
                       <Menu.Item onClick={() => setEdit(s)}>Edit</Menu.Item>

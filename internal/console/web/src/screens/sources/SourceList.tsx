@@ -9,6 +9,7 @@ import { type Source, useSources } from '../../api/events';
 import { can } from '../../app/permissions';
 import { ActionMenu } from '../../parts/ActionMenu';
 import { Ago, Copy, Panel, Tag } from '../../parts/elements';
+import { HistoryButton } from '../../parts/History';
 import { Empty, ErrorCard, QueryContent } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { AddSource } from './AddSource';
@@ -70,6 +71,7 @@ export function SourceList() {
                   <span className="small soft wide">
                     added <Ago at={s.created_at} />
                   </span>
+                  <HistoryButton object="source" id={s.id} name={s.id} />
                   {may && !s.declared && (
                     <ActionMenu label={`Actions for ${s.id}`}>
                       <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Replace the URL' : 'Replace the secret'}</Menu.Item>
