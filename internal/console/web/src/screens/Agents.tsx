@@ -7,6 +7,7 @@ import { type Schemas, send } from '../api/client';
 import { useAgents, useMe, useRoles } from '../api/data';
 import { can } from '../app/permissions';
 import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/elements';
+import { faultsOf, unplaced } from '../parts/faults';
 import { instanceURL } from '../parts/instanceURL';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -96,6 +97,7 @@ function NewAgent({ close }: { close: () => void }) {
     mutationFn: () => send<Schemas['CreatedAgent']>('POST', '/agents', { name, role, tools: grants }),
     onSuccess: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
+  const faults = faultsOf(make.error, ['name', 'role', 'tools'], 'name');
   if (make.data) return <CreatedAgent agent={make.data} close={close} />;
   return (
     <form
@@ -112,11 +114,14 @@ function NewAgent({ close }: { close: () => void }) {
           placeholder="qa-bot"
           data-autofocus
           value={name}
-          onChange={(e) => setName(e.currentTarget.value)}
+          onChange={(e) => {
+            make.reset();
+            setName(e.currentTarget.value);
+          }}
           error={
             name && !/^[a-z][a-z0-9-]{0,31}$/.test(name)
               ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.'
-              : undefined
+              : faults.name
           }
         />
         <NativeSelect
@@ -127,7 +132,7 @@ function NewAgent({ close }: { close: () => void }) {
         />
       </div>
       <ToolPicker role={role} grants={grants} change={setGrants} />
-      {make.error && <ErrorCard error={make.error} />}
+      {unplaced(make.error, faults) ? <ErrorCard error={make.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!/^[a-z][a-z0-9-]{0,31}$/.test(name)} loading={make.isPending}>
           Create

@@ -75,7 +75,7 @@ export function ToolPicker({
                   <b className="grow">{server}</b>
                   <Checkbox
                     size="xs"
-                    label="all, including future tools"
+                    label="All (incl. future)"
                     disabled={disabled}
                     checked={grants.includes(wholeOf(server))}
                     onChange={() => change(toggleServer(grants, server))}

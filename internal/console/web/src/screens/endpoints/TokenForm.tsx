@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Failure, type Schemas, send } from '../../api/client';
 import type { AgentEndpoint } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
 
@@ -66,6 +67,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         </div>
       </div>
     );
+  const faults = faultsOf(put.error, ['url', 'header', 'transport', 'token']);
   const ready = agent !== '' && /^https?:\/\/\S+$/.test(url);
   return (
     <form
@@ -91,7 +93,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         placeholder="https://agent.example/mcp"
         required
         value={url}
-        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : undefined}
+        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : faults.url}
         onChange={(e) => setURL(e.currentTarget.value)}
       />
       <PasswordInput
@@ -103,6 +105,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         }
         autoComplete="off"
         value={token}
+        error={faults.token}
         onChange={(e) => setToken(e.currentTarget.value)}
       />
       <div className="row">
@@ -123,7 +126,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         checked={sign}
         onChange={(e) => setSign(e.currentTarget.checked)}
       />
-      {put.error && <ErrorCard error={put.error} />}
+      {unplaced(put.error, faults) ? <ErrorCard error={put.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!ready} loading={put.isPending}>
           Save

@@ -8,6 +8,8 @@ import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
 import { count } from '../../parts/format';
 import { ErrorCard, QueryContent } from '../../parts/states';
+import { toast } from '../../parts/toasts';
+import { forgetUnsaved } from '../../parts/unsaved';
 import { useEdits, useSave } from '../../parts/useEdits';
 
 type Policy = Schemas['LimitState'];
@@ -39,8 +41,8 @@ export function Limits() {
                   <th className="right">Per second</th>
                   <th className="right wide">Burst</th>
                   <th className="right">Per day</th>
-                  <th className="right wide">Concurrent</th>
-                  <th className="wide">Over the limit</th>
+                  <th className="right wide">Concurrency</th>
+                  <th className="wide">When exceeded</th>
                   <th />
                 </tr>
               </thead>
@@ -82,7 +84,7 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
   const fieldsOf = (p: Policy): Bounds => ({ ...(p.tiers?.[before] ?? p.tools?.[before]) });
   const form = useEdits(policy, fieldsOf);
   const l = form.fields;
-  const done = { onSuccess: close, onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
+  const done = { onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
   const saving = useSave({
     of: form,
     fieldsOf,
@@ -93,7 +95,18 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       return cache.invalidateQueries({ queryKey: ['limits'] });
     },
   });
-  const remove = useMutation({ mutationFn: () => send('PATCH', '/limits', { remove: [before] }), ...done });
+  const kind = before.includes('/') ? 'tools' : 'tiers';
+  const remove = useMutation({
+    mutationFn: () => send('PATCH', '/limits', { remove: [before] }),
+    onSuccess: () => {
+      forgetUnsaved();
+      close();
+      toast(`The limits of ${before} are removed`, () =>
+        send('PATCH', '/limits', { [kind]: { [before]: form.stored } }).finally(done.onSettled),
+      );
+    },
+    onSettled: done.onSettled,
+  });
   const field = (key: 'per_second' | 'burst' | 'per_day' | 'concurrent', label: string) => (
     <NumberInput
       label={label}
@@ -115,9 +128,9 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       {field('per_second', 'Calls per second')}
       {field('burst', 'Burst')}
       {field('per_day', 'Calls per day')}
-      {field('concurrent', 'Concurrent calls')}
+      {field('concurrent', 'Concurrency')}
       <NativeSelect
-        label="Over the limit"
+        label="When exceeded"
         value={l.over_limit ?? 'reject'}
         data={[
           { value: 'reject', label: 'refuse the call' },

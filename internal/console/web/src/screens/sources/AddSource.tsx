@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { send } from '../../api/client';
 import type { Source } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { ErrorCard } from '../../parts/states';
 import { NewSecret } from './NewSecret';
 import { isName, makeSecret, nameRule, pulled, type Style, styles } from './styles';
@@ -41,6 +42,7 @@ export function AddSource({ close }: { close: () => void }) {
     onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }),
   });
   if (add.data?.made) return <NewSecret id={add.data.source.id} path={add.data.source.path} secret={add.data.made} close={close} />;
+  const faults = faultsOf(add.error, ['id', 'secret', 'header', 'key', 'type_field', 'agent_field'], 'id');
   const fits = isName(id) && (secret !== '' || how.makes);
   return (
     <form
@@ -60,8 +62,11 @@ export function AddSource({ close }: { close: () => void }) {
           required
           data-autofocus
           value={id}
-          error={id && !isName(id) ? nameRule : undefined}
-          onChange={(e) => setID(e.currentTarget.value)}
+          error={id && !isName(id) ? nameRule : faults.id}
+          onChange={(e) => {
+            add.reset();
+            setID(e.currentTarget.value);
+          }}
         />
         <NativeSelect
           className="grow"
@@ -85,6 +90,7 @@ export function AddSource({ close }: { close: () => void }) {
         autoComplete="off"
         required={!how.makes}
         value={secret}
+        error={faults.secret}
         onChange={(e) => setSecret(e.currentTarget.value)}
       />
       {style === 'hmac' && (
@@ -117,7 +123,7 @@ export function AddSource({ close }: { close: () => void }) {
           />
         </div>
       </details>
-      {add.error && <ErrorCard error={add.error} />}
+      {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!fits} loading={add.isPending}>
           Add

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { type SignInLink, type User, useAction, useTiers } from '../../api/admin';
 import { send } from '../../api/client';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { roleMeanings, roles } from '../../parts/roles';
 import { ErrorCard } from '../../parts/states';
 import { createLink, isLong, LinkText, setPassword, shortestPassword } from './dialogs';
@@ -52,6 +53,7 @@ export function NewUser({ close }: { close: () => void }) {
         </div>
       </Modal>
     );
+  const faults = faultsOf(add.error, ['name', 'role', 'tier'], 'name');
   const ready = f.name.trim() !== '' && (f.by !== 'password' || isLong(f.password));
   return (
     <Modal opened onClose={close} title="Add a user">
@@ -70,7 +72,11 @@ export function NewUser({ close }: { close: () => void }) {
           maxLength={100}
           data-autofocus
           value={f.name}
-          onChange={(e) => edit({ name: e.currentTarget.value })}
+          error={faults.name}
+          onChange={(e) => {
+            add.reset();
+            edit({ name: e.currentTarget.value });
+          }}
         />
         <NativeSelect
           label="Role"
@@ -83,6 +89,7 @@ export function NewUser({ close }: { close: () => void }) {
           label="Tier"
           description="Sets the limits of the user’s calls."
           value={f.tier}
+          error={faults.tier}
           data={[...new Set([f.tier, ...(tiers.data ?? [])])]}
           onChange={(e) => edit({ tier: e.currentTarget.value })}
         />
@@ -106,7 +113,7 @@ export function NewUser({ close }: { close: () => void }) {
             onChange={(e) => edit({ password: e.currentTarget.value })}
           />
         )}
-        {add.error && <ErrorCard error={add.error} />}
+        {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
         <div className="acts">
           <Button type="submit" disabled={!ready} loading={add.isPending}>
             Add user
