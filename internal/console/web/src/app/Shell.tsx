@@ -12,11 +12,13 @@ import { setAdmin } from '../api/live';
 import { useNotifier } from '../parts/notifications';
 import { setTitle } from '../parts/title';
 import { Allowed } from './Allowed';
-import { docsOf, grouped, placeOf, places } from './navigation';
+import { LeaveDialog } from './LeaveDialog';
+import { attentionAt, docsOf, grouped, placeOf, places } from './navigation';
 import { Palette } from './Palette';
 import { can } from './permissions';
 import { ShortcutsDialog, useShortcuts } from './ShortcutsDialog';
 import { findKeys, shortcutsFor } from './shortcuts';
+import { Toasts } from './Toasts';
 
 export function Mark() {
   return (
@@ -104,6 +106,8 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
         </div>
       </main>
       {palette && <Palette me={me} opened close={closePalette} />}
+      <LeaveDialog />
+      <Toasts />
       {help && <ShortcutsDialog table={shortcuts} close={closeHelp} />}
     </div>
   );
@@ -135,6 +139,12 @@ function Navigation({ me }: { me: Me }) {
   const attention = useAttention();
   const chains = useTotal('/chains', {}, audits, 60_000);
   const counts: Record<string, number | undefined> = { '/servers': servers.data, '/tools': tools.data };
+  const waiting: Record<string, number> = {};
+  for (const [kind, n] of Object.entries(attention.kinds)) {
+    const at = attentionAt[kind as keyof typeof attentionAt];
+    waiting[at] = (waiting[at] ?? 0) + n;
+  }
+  const urgent = new Set(attention.items.filter((i) => i.severity === 'critical').map((i) => attentionAt[i.kind]));
   const shown = placeOf(location);
   const here = shown?.within ?? shown?.path;
   const list = places.filter((p) => !p.aside && (!p.needs || can(me, p.needs)) && (!p.chains || (chains.data ?? 0) > 0));
@@ -147,8 +157,20 @@ function Navigation({ me }: { me: Me }) {
             <Link key={p.path} href={p.path} className="menu-item" aria-current={here === p.path ? 'page' : undefined}>
               <p.icon size={15} strokeWidth={1.75} aria-hidden />
               <span className="cut">{p.name}</span>
-              {counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>}
-              {p.path === '/attention' && attention.total > 0 && <span className={`badge ${attention.tone}`}>{attention.total}</span>}
+              {p.path === '/attention' && attention.total > 0 ? (
+                <span className={`badge ${attention.tone}`}>{attention.total}</span>
+              ) : waiting[p.path] ? (
+                <span
+                  className={`badge ${urgent.has(p.path) ? 'bad' : 'warn'}`}
+                  role="img"
+                  aria-label={`${waiting[p.path]} need attention`}
+                  title={`${waiting[p.path]} need attention`}
+                >
+                  {waiting[p.path]}
+                </span>
+              ) : (
+                counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>
+              )}
             </Link>
           ))}
         </div>

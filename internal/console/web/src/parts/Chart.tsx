@@ -13,6 +13,9 @@ const Plot = lazy(() => import('./Plot'));
 
 export interface ChartProps {
   title: string;
+  note?: ReactNode; // below the title
+  // What the legend has of the whole range: sums, or the largest values.
+  legend?: 'sum' | 'most';
   // The chart's numbers; undefined while they are loading.
   data: ChartData | undefined;
   error?: unknown;
@@ -30,7 +33,21 @@ export interface ChartProps {
 
 // Chart shows numbers over time: drawn, or as a table, which also can be read without seeing
 // the drawing and used without a pointer.
-export function Chart({ title, data, error, retry, kind, height = 180, format = count, axis = format, empty, zoom, href }: ChartProps) {
+export function Chart({
+  title,
+  note,
+  legend = 'sum',
+  data,
+  error,
+  retry,
+  kind,
+  height = 180,
+  format = count,
+  axis = format,
+  empty,
+  zoom,
+  href,
+}: ChartProps) {
   const [, navigate] = useLocation();
   const [table, setTable] = useState(false);
   const [at, setAt] = useState<number | null>(null);
@@ -82,7 +99,8 @@ export function Chart({ title, data, error, retry, kind, height = 180, format = 
         empty
       ) : (
         <figure className="chart" ref={figure} aria-label={title}>
-          <Legend data={data} at={at} format={format} />
+          <Legend data={data} at={at} format={format} most={legend === 'most'} />
+          {note && <p className="tiny soft note">{note}</p>}
           {table ? (
             <Values title={title} data={data} format={format} href={href} />
           ) : (
@@ -106,7 +124,7 @@ function describe(title: string, d: ChartData, format: (n: number) => string): s
 }
 
 // Legend names the lines, with the values of the step under the pointer, or of all.
-function Legend({ data, at, format }: { data: ChartData; at: number | null; format: (n: number) => string }) {
+function Legend({ data, at, format, most }: { data: ChartData; at: number | null; format: (n: number) => string; most: boolean }) {
   const from = at === null ? undefined : data.times[at];
   return (
     <figcaption className="legend">
@@ -114,6 +132,7 @@ function Legend({ data, at, format }: { data: ChartData; at: number | null; form
         <span key={l.label} className="row plain">
           <i style={{ background: `var(--chart-${l.tone})` }} />
           <span className="soft">{l.label}</span>
+          {most && from === undefined && <span className="soft">at most</span>}
           <b className="num">{written(from === undefined ? l.total : l.values[at as number], format)}</b>
         </span>
       ))}

@@ -2,6 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { Check, Copy as CopyIcon } from 'lucide-react';
 import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
+import { statusName } from './calls';
 import { absolute, ago } from './format';
 import { setTitle } from './title';
 
@@ -89,7 +90,7 @@ const tones: Record<string, Tone> = {
   invalid: 'warn',
 };
 
-export const Status = ({ status }: { status: string }) => <Tag tone={tones[status] ?? ''}>{status}</Tag>;
+export const Status = ({ status }: { status: string }) => <Tag tone={tones[status] ?? ''}>{statusName(status)}</Tag>;
 
 export function Head({
   title,

@@ -15,11 +15,15 @@ export interface FormFields<F extends object> {
 }
 
 // useFields keeps what is typed into a form that makes something new. Forms that change a
-// stored object use useEdits.
-export function useFields<F extends object>(first: F | (() => F)): FormFields<F> {
+// stored object use useEdits. changed runs with each edit: what the server said of the former
+// fields holds no more.
+export function useFields<F extends object>(first: F | (() => F), changed: () => void = () => undefined): FormFields<F> {
   const [begun] = useState(first);
   const [fields, setFields] = useState(begun);
-  const edit = (part: Partial<F>) => setFields((f) => ({ ...f, ...part }));
+  const edit = (part: Partial<F>) => {
+    changed();
+    setFields((f) => ({ ...f, ...part }));
+  };
   return {
     fields,
     edit,

@@ -7,6 +7,7 @@ import { Failure, type Schemas, type Server, send } from '../api/client';
 import { addLine, guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
 import { lacks } from '../parts/connection';
 import { Head, Panel, Tabs, Tag } from '../parts/elements';
+import { faultsOf, unplaced } from '../parts/faults';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
 import { ErrorCard, Loading } from '../parts/states';
 import { useKept } from '../parts/store';
@@ -105,6 +106,8 @@ function One({ command, text, write, paste }: OneProps) {
   const later = auth.type === 'oauth' && probe?.failed === 'authentication';
   const reached = !!probe && (!probe.failed || later);
 
+  const faults = faultsOf(error, ['id', kind], 'id');
+
   const body = (): Body => ({ id: name, ...(command ? { transport: 'stdio' } : {}), ...patchOf(fields, nothing) });
   // What was changed since has to be looked at again.
   const changed = () => {
@@ -162,7 +165,7 @@ function One({ command, text, write, paste }: OneProps) {
               label={command ? 'Command' : 'URL'}
               placeholder={command ? 'npx -y @modelcontextprotocol/server-filesystem /srv/files' : 'https://notes.example.com/mcp'}
               value={text}
-              error={wrong.find((w) => w.pointer === `/${kind}`)?.message}
+              error={wrong.find((w) => w.pointer === `/${kind}`)?.message ?? faults[kind]}
               autoFocus
               styles={{ input: { fontFamily: 'var(--mono)' } }}
               onPaste={(e) => {
@@ -181,11 +184,14 @@ function One({ command, text, write, paste }: OneProps) {
               description="Prefix of the tool names: id__name."
               placeholder={name || 'notes'}
               value={id}
-              onChange={(e) => setID(e.currentTarget.value)}
-              error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined}
+              onChange={(e) => {
+                setError(null);
+                setID(e.currentTarget.value);
+              }}
+              error={name && !named ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : faults.id}
             />
             <Checkbox
-              label="Visible only to me"
+              label="Private: visible only to me"
               checked={fields.private === true}
               onChange={(e) => setEdits((all) => ({ ...all, private: e.currentTarget.checked }))}
             />
@@ -202,11 +208,11 @@ function One({ command, text, write, paste }: OneProps) {
                 {later && <span className="small soft">The server requires a login: add it, then log in.</span>}
               </div>
             )}
-            {error !== null && <ErrorCard error={error} />}
+            {unplaced(error, faults) ? <ErrorCard error={error} /> : null}
           </form>
         </Panel>
         <div className="stack">
-          <Panel title="Connection test" pad>
+          <Panel title="Connection check" pad>
             <ConnectionSteps test={test} command={command} secure={/^https:/i.test(text)} />
             {test.error ? <ErrorCard error={test.error} /> : null}
           </Panel>

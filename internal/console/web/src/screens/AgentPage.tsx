@@ -16,6 +16,8 @@ import { type Bound, LimitInput } from '../parts/LimitInput';
 import { Principal } from '../parts/Principal';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
+import { toast } from '../parts/toasts';
+import { forgetUnsaved } from '../parts/unsaved';
 import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
 import { AgentDetails } from './agent/AgentDetails';
@@ -41,6 +43,11 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
     mutationFn: (body: Partial<Agent> | { brain: null }) => send('PATCH', `/agents/${a.name}`, body),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
+  const turn = useMutation({
+    mutationFn: (disabled: boolean) => change.mutateAsync({ disabled }),
+    onSuccess: (_, disabled) =>
+      toast(`${a.title || a.name} is ${disabled ? 'disabled' : 'enabled'}`, () => change.mutateAsync({ disabled: !disabled })),
+  });
   const endpoint = `${instanceURL()}/mcp/a/${a.name}`;
   return (
     <>
@@ -58,7 +65,7 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
             label={a.disabled ? 'off' : 'on'}
             checked={!a.disabled}
             disabled={change.isPending}
-            onChange={(e) => change.mutate({ disabled: !e.currentTarget.checked })}
+            onChange={(e) => turn.mutate(!e.currentTarget.checked)}
           />
         )}
       </Head>
@@ -68,10 +75,10 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
         now={tab}
         choose={setTab}
         tabs={[
-          ['can', `Available tools ${tools.data?.length ?? ''}`],
+          ['can', `Effective tools ${tools.data?.length ?? ''}`],
           ['list', 'Allowed tools'],
           ...(may || a.brain ? ([['brain', 'Model & rules']] as [string, string][]) : []),
-          ['published', 'Publishing'],
+          ['published', 'A2A'],
           ...(can(me, 'keys:write') ? ([['keys', 'Keys']] as [string, string][]) : []),
           ['limits', 'Limits'],
           can(me, 'admin') ? ['activity', 'Activity'] : ['usage', 'Usage'],
@@ -224,7 +231,7 @@ function Limits({ a, may }: { a: Agent; may: boolean }) {
           {field('per_second', 'Calls per second', 'Average rate.')}
           {field('burst', 'Burst', 'Calls that may come together after a pause.')}
           {field('per_day', 'Calls per day', 'Days are in UTC.')}
-          {field('concurrent', 'Concurrent calls', 'Calls that run at the same time.')}
+          {field('concurrent', 'Concurrency', 'Calls that run at the same time.')}
         </div>
         {may && (
           <div className="acts">
@@ -265,7 +272,7 @@ function Usage({ a }: { a: Agent }) {
       <Panel
         acts={
           <Link className="link small" href={`/calls?agent=${a.name}`}>
-            All calls
+            View all calls
           </Link>
         }
         title="By tool"
@@ -317,7 +324,9 @@ function More({ a, may }: { a: Agent; may: boolean }) {
     mutationFn: () => send('DELETE', `/agents/${a.name}`),
     onSuccess: async () => {
       await cache.invalidateQueries({ queryKey: ['agents'], exact: true });
+      forgetUnsaved();
       navigate('/agents');
+      toast(`${a.title || a.name} is deleted`);
     },
   });
   return (

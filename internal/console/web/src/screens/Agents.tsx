@@ -6,6 +6,7 @@ import { type Schemas, send } from '../api/client';
 import { useAgents, useMe, useRoles } from '../api/data';
 import { can } from '../app/permissions';
 import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/elements';
+import { faultsOf, unplaced } from '../parts/faults';
 import { instanceURL } from '../parts/instanceURL';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -86,16 +87,24 @@ export default function Agents() {
   );
 }
 
+interface Fields {
+  name: string;
+  title: string;
+  role: string;
+  tools: string[];
+}
+
 const isName = (name: string) => /^[a-z][a-z0-9-]{0,31}$/.test(name);
 
 function NewAgent({ close }: { close: () => void }) {
   const cache = useQueryClient();
   const roles = useRoles();
-  const { fields: f, edit, text } = useFields({ name: '', title: '', role: 'General', tools: [] as string[] });
+  const { fields: f, edit, text } = useFields<Fields>({ name: '', title: '', role: 'General', tools: [] }, () => make.reset());
   const make = useMutation({
     mutationFn: () => send<Schemas['CreatedAgent']>('POST', '/agents', { ...f, title: f.title.trim() || undefined }),
     onSuccess: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
+  const faults = faultsOf(make.error, ['name', 'role', 'tools'], 'name');
   if (make.data) return <CreatedAgent agent={make.data} close={close} />;
   return (
     <form
@@ -113,14 +122,14 @@ function NewAgent({ close }: { close: () => void }) {
           data-autofocus
           {...text('name')}
           error={
-            f.name && !isName(f.name) ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : undefined
+            f.name && !isName(f.name) ? 'Start with a lowercase letter, then up to 31 lowercase letters, digits or hyphens.' : faults.name
           }
         />
         <TextInput className="grow" label="Title" placeholder="QA engineer" maxLength={100} {...text('title')} />
         <NativeSelect label="Role" data={roles.data?.map((r) => r.name) ?? ['General']} {...text('role')} />
       </div>
       <ToolPicker role={f.role} grants={f.tools} change={(tools) => edit({ tools })} />
-      {make.error && <ErrorCard error={make.error} />}
+      {unplaced(make.error, faults) ? <ErrorCard error={make.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!isName(f.name)} loading={make.isPending}>
           Create

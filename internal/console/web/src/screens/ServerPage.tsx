@@ -12,8 +12,10 @@ import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
 import { count } from '../parts/format';
 import { History } from '../parts/History';
 import { NextPage } from '../parts/NextPage';
+import { ServerOutages } from '../parts/Outages';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
+import { toast } from '../parts/toasts';
 import { useParam } from '../parts/url';
 import { modes, reach } from './Servers';
 import { ConnectionSteps, useConnectionTest } from './server/ConnectionTest';
@@ -40,8 +42,10 @@ function Page({ s }: { s: ServerDetail }) {
   const writes = can(me, 'servers:write') && !s.declared;
   const made = s.mode === 'auto-generated' && can(me, 'servers:write');
   const refresh = () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
+  const turn = (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`);
   const toggle = useMutation({
-    mutationFn: (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`),
+    mutationFn: (on: boolean) => turn(on),
+    onSuccess: (_, on) => toast(`${s.title || s.id} is ${on ? 'enabled' : 'disabled'}`, () => turn(!on).finally(refresh)),
     onSettled: refresh,
   });
   const { test, go } = useConnectionTest();
@@ -86,7 +90,7 @@ function Page({ s }: { s: ServerDetail }) {
       {toggle.error && <ErrorCard error={toggle.error} />}
       {test.error ? <ErrorCard error={test.error} /> : null}
       {(test.busy || test.probe) && (
-        <Panel title={test.busy ? 'Testing the connection' : test.probe?.failed ? 'The connection failed' : 'The connection works'} pad>
+        <Panel title={test.busy ? 'Connection check' : test.probe?.failed ? 'Unreachable' : 'Connected'} pad>
           <ConnectionSteps test={test} command={s.transport === 'stdio'} secure={/^https:/i.test(s.url ?? '')} />
         </Panel>
       )}
@@ -141,7 +145,13 @@ function Page({ s }: { s: ServerDetail }) {
                 {d.latency_ms ? d.latency_ms.toFixed(0) : '–'} <small>ms</small>
               </div>
               <div className="note">
-                last seen <Ago at={d.last_seen} />
+                {d.last_seen ? (
+                  <>
+                    last seen <Ago at={d.last_seen} />
+                  </>
+                ) : (
+                  'Never connected'
+                )}
               </div>
             </div>
             <div className="figure">
@@ -206,7 +216,11 @@ function Page({ s }: { s: ServerDetail }) {
         </Panel>
       )}
       {tab === 'activity' && (
-        <Activity of={{ by: 'server', first: s.id }} filter={{ server: s.id }}>
+        <Activity
+          of={{ by: 'server', first: s.id }}
+          filter={{ server: s.id }}
+          more={(choice) => <ServerOutages server={s.id} choice={choice} />}
+        >
           {(choice) => <TopTools choice={choice} server={s.id} />}
         </Activity>
       )}

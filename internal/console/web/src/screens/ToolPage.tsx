@@ -70,11 +70,11 @@ function Page({ t }: { t: Tool }) {
             <Panel title="Description" pad>
               <p className="wrap">{t.description || <span className="soft">No description.</span>}</p>
             </Panel>
-            <Panel title="Input" pad>
+            <Panel title="Input schema" pad>
               <Parameters schema={t.input_schema} />
             </Panel>
             {t.output_schema && (
-              <Panel title="Output" pad>
+              <Panel title="Output schema" pad>
                 <Json value={t.output_schema} />
               </Panel>
             )}
@@ -228,7 +228,7 @@ function Roles({ t }: { t: Tool }) {
         {may && (
           <div>
             <Button variant="default" loading={set.isPending} onClick={() => set.mutate([])}>
-              Use the rules
+              Set to auto
             </Button>
           </div>
         )}

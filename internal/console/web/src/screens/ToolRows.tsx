@@ -17,8 +17,8 @@ export interface Hints {
 export function hints(t: Pick<Tool, 'annotations'>): [string, Tone][] {
   const a = (t.annotations ?? {}) as Hints;
   const out: [string, Tone][] = [];
-  if (a.readOnlyHint) out.push(['read-only', 'good']);
-  else if (a.destructiveHint) out.push(['destructive', 'bad']);
+  if (a.readOnlyHint) out.push(['Read-only', 'good']);
+  else if (a.destructiveHint) out.push(['Destructive', 'bad']);
   return out;
 }
 

@@ -279,16 +279,14 @@ function Roles({ t, may }: { t: Tool; may: boolean }) {
       {may && (
         <div className="acts">
           <Button type="submit" variant="default" disabled={same || (chosen.length === 0 && !category)} loading={save.isPending}>
-            Save roles
+            Save
           </Button>
           {tag && (
             <Button variant="subtle" onClick={() => save.mutate(true)}>
-              Use the rules
+              Set to auto
             </Button>
           )}
-          <span className="tiny soft">
-            {tag ? 'Set by a user.' : `Set by the rules with ${Math.round((t.class?.confidence ?? 0) * 100)} % confidence.`}
-          </span>
+          <span className="tiny soft">{tag ? 'Set by a user' : `Auto (${Math.round((t.class?.confidence ?? 0) * 100)} %)`}</span>
         </div>
       )}
       {save.error && <ErrorCard error={save.error} />}

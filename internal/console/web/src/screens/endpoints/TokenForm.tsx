@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Failure, type Schemas, send } from '../../api/client';
 import type { AgentEndpoint } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
 import { useFields } from '../../parts/useFields';
@@ -74,6 +75,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         </div>
       </div>
     );
+  const faults = faultsOf(put.error, ['url', 'header', 'transport', 'token']);
   const ready = agent !== '' && /^https?:\/\/\S+$/.test(url);
   return (
     <form
@@ -97,7 +99,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         description="MCP endpoint of the agent"
         placeholder="https://agent.example/mcp"
         required
-        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : undefined}
+        error={url && !/^https?:\/\/\S+$/.test(url) ? 'Enter an http or https URL.' : faults.url}
         {...text('url')}
       />
       <PasswordInput
@@ -108,6 +110,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
             : 'Optional. Stored encrypted and never shown again. References (env:NAME, file:/path) are read for each delivery.'
         }
         autoComplete="off"
+        error={faults.token}
         {...text('token')}
       />
       <div className="row">
@@ -123,7 +126,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
         />
       </div>
       <Checkbox label={had.signed ? 'Create a new signing secret' : 'Create a signing secret'} {...check('sign')} />
-      {put.error && <ErrorCard error={put.error} />}
+      {unplaced(put.error, faults) ? <ErrorCard error={put.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!ready} loading={put.isPending}>
           Save

@@ -70,7 +70,7 @@ export function SendEvent({ close }: { close: () => void }) {
         />
         <TextInput
           className="grow"
-          label="Deduplication key"
+          label="Idempotency key"
           description="Events with the same key are stored once."
           value={key}
           onChange={(e) => setKey(e.currentTarget.value)}

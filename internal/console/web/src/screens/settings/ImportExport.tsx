@@ -5,7 +5,9 @@ import { useState } from 'react';
 import { get, query, type Schemas, send } from '../../api/client';
 import { useAgents, useMe, useServers } from '../../api/data';
 import { can } from '../../app/permissions';
+import { Confirm } from '../../parts/Confirm';
 import { Panel, Tag, type Tone } from '../../parts/elements';
+import { counted } from '../../parts/format';
 import { save } from '../../parts/save';
 import { ErrorCard } from '../../parts/states';
 import { Consent } from '../server/Consent';
@@ -124,10 +126,12 @@ function Import() {
   const cache = useQueryClient();
   const [text, setText] = useState('');
   const [prune, setPrune] = useState(false);
+  const [asked, setAsked] = useState(false);
   const [agreed, setAgreed] = useState<Record<string, boolean>>({});
   const apply = useMutation({
     mutationFn: (dry: boolean) => send<{ changes: Change[] }>('POST', '/apply', { file: text, prune, dry_run: dry }),
     onSuccess: (_, dry) => {
+      setAsked(false);
       if (!dry) void cache.invalidateQueries();
     },
   });
@@ -137,6 +141,7 @@ function Import() {
   };
   const changes = apply.data?.changes;
   const planned = changes !== undefined && apply.variables;
+  const removed = planned ? changes.filter((c) => c.action === 'remove') : [];
   const commands = planned ? changes.filter((c) => c.command && c.command.length > 0) : [];
   return (
     <Panel title="Apply a file" pad>
@@ -202,12 +207,26 @@ function Import() {
           <Button
             disabled={!planned || changes.length === 0 || !commands.every((c) => agreed[c.id])}
             loading={apply.isPending && !apply.variables}
-            onClick={() => apply.mutate(false)}
+            onClick={() => (removed.length > 0 ? setAsked(true) : apply.mutate(false))}
           >
             Apply
           </Button>
         </div>
       </div>
+      {asked && (
+        <Confirm
+          title={`Remove ${counted(removed.length, 'server or agent', 'servers and agents')}?`}
+          act="Apply and remove"
+          of={apply}
+          run={() => apply.mutate(false)}
+          close={() => setAsked(false)}
+        >
+          <p>These are not in the file. They are removed with their credentials and keys, which cannot be undone:</p>
+          <p className="wrap">
+            <b>{removed.map((c) => c.id).join(', ')}</b>
+          </p>
+        </Confirm>
+      )}
     </Panel>
   );
 }

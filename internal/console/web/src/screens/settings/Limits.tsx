@@ -9,6 +9,8 @@ import { Panel, Scroll } from '../../parts/elements';
 import { count } from '../../parts/format';
 import { type Bound, LimitInput } from '../../parts/LimitInput';
 import { ErrorCard, QueryContent } from '../../parts/states';
+import { toast } from '../../parts/toasts';
+import { forgetUnsaved } from '../../parts/unsaved';
 import { useEdits, useSave } from '../../parts/useEdits';
 
 type Policy = Schemas['LimitState'];
@@ -40,8 +42,8 @@ export function Limits() {
                   <th className="right">Per second</th>
                   <th className="right wide">Burst</th>
                   <th className="right">Per day</th>
-                  <th className="right wide">Concurrent</th>
-                  <th className="wide">Over the limit</th>
+                  <th className="right wide">Concurrency</th>
+                  <th className="wide">When exceeded</th>
                   <th />
                 </tr>
               </thead>
@@ -83,7 +85,7 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
   const fieldsOf = (p: Policy): Bounds => ({ ...(p.tiers?.[before] ?? p.tools?.[before]) });
   const form = useEdits(policy, fieldsOf);
   const l = form.fields;
-  const done = { onSuccess: close, onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
+  const done = { onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
   const saving = useSave({
     of: form,
     fieldsOf,
@@ -94,7 +96,18 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       return cache.invalidateQueries({ queryKey: ['limits'] });
     },
   });
-  const remove = useMutation({ mutationFn: () => send('PATCH', '/limits', { remove: [before] }), ...done });
+  const kind = before.includes('/') ? 'tools' : 'tiers';
+  const remove = useMutation({
+    mutationFn: () => send('PATCH', '/limits', { remove: [before] }),
+    onSuccess: () => {
+      forgetUnsaved();
+      close();
+      toast(`The limits of ${before} are removed`, () =>
+        send('PATCH', '/limits', { [kind]: { [before]: form.stored } }).finally(done.onSettled),
+      );
+    },
+    onSettled: done.onSettled,
+  });
   const field = (key: Bound, label: string) => <LimitInput label={label} value={l[key]} change={(v) => form.edit({ [key]: v })} />;
   return (
     <form
@@ -108,9 +121,9 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
       {field('per_second', 'Calls per second')}
       {field('burst', 'Burst')}
       {field('per_day', 'Calls per day')}
-      {field('concurrent', 'Concurrent calls')}
+      {field('concurrent', 'Concurrency')}
       <NativeSelect
-        label="Over the limit"
+        label="When exceeded"
         value={l.over_limit ?? 'reject'}
         data={[
           { value: 'reject', label: 'refuse the call' },

@@ -2,25 +2,40 @@ import { Button, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { send } from '../../api/client';
 import type { Source } from '../../api/events';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { ErrorCard } from '../../parts/states';
 import { useFields } from '../../parts/useFields';
 import { NewSecret } from './NewSecret';
 import { isName, makeSecret, nameRule, pulled, type Style, styles } from './styles';
 
+interface Fields {
+  id: string;
+  style: Style;
+  title: string;
+  secret: string;
+  header: string;
+  key: string;
+  type: string;
+  agent: string;
+}
+
 // AddSource makes a source. A secret that is not entered is made here, and shown
 // once.
 export function AddSource({ close }: { close: () => void }) {
   const cache = useQueryClient();
-  const { fields: f, text } = useFields({
-    id: '',
-    style: 'standard' as Style,
-    title: '',
-    secret: '',
-    header: '',
-    key: '',
-    type: '',
-    agent: '',
-  });
+  const { fields: f, text } = useFields<Fields>(
+    {
+      id: '',
+      style: 'standard',
+      title: '',
+      secret: '',
+      header: '',
+      key: '',
+      type: '',
+      agent: '',
+    },
+    () => add.reset(),
+  );
   const { id, style, secret } = f;
   const how = styles[style];
   const add = useMutation({
@@ -44,6 +59,7 @@ export function AddSource({ close }: { close: () => void }) {
     onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }),
   });
   if (add.data?.made) return <NewSecret id={add.data.source.id} path={add.data.source.path} secret={add.data.made} close={close} />;
+  const faults = faultsOf(add.error, ['id', 'secret', 'header', 'key', 'type_field', 'agent_field'], 'id');
   const fits = isName(id) && (secret !== '' || how.makes);
   return (
     <form
@@ -62,7 +78,7 @@ export function AddSource({ close }: { close: () => void }) {
           placeholder="billing"
           required
           data-autofocus
-          error={id && !isName(id) ? nameRule : undefined}
+          error={id && !isName(id) ? nameRule : faults.id}
           {...text('id')}
         />
         <NativeSelect
@@ -85,6 +101,7 @@ export function AddSource({ close }: { close: () => void }) {
         }
         autoComplete="off"
         required={!how.makes}
+        error={faults.secret}
         {...text('secret')}
       />
       {style === 'hmac' && <TextInput label="Header" placeholder="X-Signature-256" {...text('header')} />}
@@ -97,7 +114,7 @@ export function AddSource({ close }: { close: () => void }) {
           <TextInput label="Agent field" placeholder="data.agent_id" {...text('agent')} />
         </div>
       </details>
-      {add.error && <ErrorCard error={add.error} />}
+      {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
       <div className="acts">
         <Button type="submit" disabled={!fits} loading={add.isPending}>
           Add

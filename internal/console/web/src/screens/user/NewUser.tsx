@@ -2,6 +2,7 @@ import { Button, Modal, NativeSelect, PasswordInput, TextInput } from '@mantine/
 import { useLocation } from 'wouter';
 import { type SignInLink, type User, useAction, useTiers } from '../../api/admin';
 import { send } from '../../api/client';
+import { faultsOf, unplaced } from '../../parts/faults';
 import { roleMeanings, roles } from '../../parts/roles';
 import { ErrorCard } from '../../parts/states';
 import { useFields } from '../../parts/useFields';
@@ -19,7 +20,7 @@ interface Fields {
 export function NewUser({ close }: { close: () => void }) {
   const [, navigate] = useLocation();
   const tiers = useTiers();
-  const { fields: f, text } = useFields<Fields>({ name: '', role: 'viewer', tier: 'free', by: 'link', password: '' });
+  const { fields: f, text } = useFields<Fields>({ name: '', role: 'viewer', tier: 'free', by: 'link', password: '' }, () => add.reset());
   const show = (u: User) => {
     close();
     navigate(`/users/${u.id}`);
@@ -51,6 +52,7 @@ export function NewUser({ close }: { close: () => void }) {
         </div>
       </Modal>
     );
+  const faults = faultsOf(add.error, ['name', 'role', 'tier'], 'name');
   const ready = f.name.trim() !== '' && (f.by !== 'password' || isLong(f.password));
   return (
     <Modal opened onClose={close} title="Add a user">
@@ -68,12 +70,14 @@ export function NewUser({ close }: { close: () => void }) {
           autoComplete="off"
           maxLength={100}
           data-autofocus
+          error={faults.name}
           {...text('name')}
         />
         <NativeSelect label="Role" description={roleMeanings[f.role]} data={[...roles]} {...text('role')} />
         <NativeSelect
           label="Tier"
           description="Sets the limits of the user’s calls."
+          error={faults.tier}
           data={[...new Set([f.tier, ...(tiers.data ?? [])])]}
           {...text('tier')}
         />
@@ -95,7 +99,7 @@ export function NewUser({ close }: { close: () => void }) {
             {...text('password')}
           />
         )}
-        {add.error && <ErrorCard error={add.error} />}
+        {unplaced(add.error, faults) ? <ErrorCard error={add.error} /> : null}
         <div className="acts">
           <Button type="submit" disabled={!ready} loading={add.isPending}>
             Add user
