@@ -188,16 +188,25 @@ try {
   await menu.getByRole('link', { name: 'Tools' }).click();
   await heading('Tools');
   assert.equal(await dialog.count(), 0);
+  // What a server that is switched off offers is asked for while its page does not know it yet.
+  faults.splice(0, faults.length, ...faults.filter((f) => !/404.*\/servers\/demo\/offer/.test(f)));
   quiet('before the server refuses');
 
   step('a name of a tool that cannot be is refused at its field, with the reason');
   await page.goto(`${origin}/servers/notes?tab=settings`);
-  await page.getByLabel('Name of search', { exact: true }).fill('search the notes!');
-  await button('Save tools').click();
-  await page.getByText(/search the notes!.*(letters|characters)/).first().waitFor();
+  const other = page.getByLabel('Name of search', { exact: true });
+  await other.fill('search the notes!');
+  await page.getByText('The new name of search is not possible. Use up to 64 letters, digits, _ and -.').waitFor();
+  assert.equal(await other.getAttribute('aria-invalid'), 'true');
+  assert.ok(await button('Save tools').isDisabled());
+  const refused = await api('PATCH', '/servers/notes', { overrides: { search: { name: 'search the notes!' } } });
+  assert.equal(refused.status, 422);
+  assert.match(refused.body.detail, /overrides\.search\.name: "search the notes!" .*up to 64 letters/);
   assert.equal((await read('/servers/notes')).overrides?.search?.name, undefined);
   forgive(422);
-  await page.getByLabel('Name of search', { exact: true }).fill('');
+  await other.fill('find');
+  await button('Save tools').click();
+  await until('the tool has its name', async () => (await read('/servers/notes')).overrides?.search?.name === 'find');
 
   step('what the server refuses of a field stands at the field');
   const wrong = async (label, text) => {
