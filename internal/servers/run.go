@@ -53,7 +53,7 @@ func (s *Registry) Run(ctx context.Context, p *junctor.Principal, in admin.Run, 
 		Caller: catalog.Caller{Protocol: wire.ModernVersion, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},
 	}
 	res, err := s.o.Pipeline.Do(ctx, op, sink)
-	return admin.RunResult{Call: op.CallID, Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
+	return admin.RunResult{Call: op.CallID, Duration: op.Duration, Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
 }
 
 // Offer lists the resources, templates and prompts of a server that the

@@ -3238,7 +3238,7 @@ export interface components {
             tool_definition?: {
                 [key: string]: unknown;
             };
-            tools: string[];
+            tools?: string[];
             visibility: string[];
         };
         AppApprovalBody: {
@@ -4086,6 +4086,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             id: string;
+            /** Format: date-time */
+            last_message_at?: string;
             last_run?: components["schemas"]["RoomRun"];
             /** Format: int64 */
             max_rounds: number;
@@ -5969,6 +5971,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             id: string;
+            /** Format: date-time */
+            last_message_at?: string;
             /** Format: int64 */
             max_rounds: number;
             members: components["schemas"]["Member"][];
@@ -6293,6 +6297,11 @@ export interface components {
             /** @enum {string} */
             state: "active" | "inactive" | "error";
             title?: string;
+            /**
+             * Format: int64
+             * @description Estimated number of tokens that the definitions of these tools use in a model's context.
+             */
+            tokens: number;
             /** @description Names of the tools at the server. */
             tools?: string[];
             /**
@@ -6692,7 +6701,7 @@ export interface components {
             description?: string;
             digest: string;
             exposed: string;
-            input_schema: {
+            input_schema?: {
                 [key: string]: unknown;
             };
             name: string;
@@ -6702,6 +6711,8 @@ export interface components {
             roles: string[];
             server: string;
             title?: string;
+            /** Format: int64 */
+            tokens: number;
             version?: string;
             versions?: string[];
             visibility?: string[];
@@ -7555,6 +7566,8 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description With false, the items have no input_schema and output_schema, which are most of a long list. */
+                schemas?: boolean;
             };
             header?: never;
             path: {
@@ -7629,6 +7642,10 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "server" | "-server";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description Only Apps whose page comes from their server, or only those whose page Junctor generated. */
+                origin?: "server" | "generated";
+                /** @description Only Apps whose tool may be called by models, or by other Apps. */
+                visibility?: "model" | "app";
             };
             header?: never;
             path?: never;
@@ -10040,7 +10057,7 @@ export interface operations {
                 /** @description The value of next from the previous page, with the same sort. */
                 cursor?: string;
                 /** @description Field to sort by. A leading hyphen sorts in descending order. */
-                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_message_at" | "-last_message_at";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
             };
@@ -12364,6 +12381,8 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description With false, the items have no input_schema and output_schema, which are most of a long list. */
+                schemas?: boolean;
                 /** @description Only the tools of this server. */
                 server?: string;
                 /** @description Only tools for this role and tools for all roles. */

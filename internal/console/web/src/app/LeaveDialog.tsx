@@ -1,11 +1,10 @@
 import { Button, Modal } from '@mantine/core';
-import { answer, useLeaving } from '../parts/unsaved';
+import { answer } from '../parts/unsaved';
 
 // LeaveDialog asks before changes are discarded that are not saved.
-export function LeaveDialog() {
-  const leaving = useLeaving();
+export default function LeaveDialog() {
   return (
-    <Modal opened={leaving !== null} onClose={() => answer(false)} title="Discard unsaved changes?">
+    <Modal opened onClose={() => answer(false)} title="Discard unsaved changes?">
       <div className="stack">
         <p className="soft">This page has changes that are not saved. If you leave it, they are lost.</p>
         <div className="acts">

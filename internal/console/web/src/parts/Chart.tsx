@@ -1,11 +1,10 @@
-import { Menu } from '@mantine/core';
 import { FileDown, ImageDown, Table } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useCallback, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ActionMenu } from './ActionMenu';
 import { type ChartData, isEmpty, toCSV } from './chartData';
 import { Panel, Scroll } from './elements';
 import { absolute, count } from './format';
+import { LazyMenu } from './LazyMenu';
 import { save } from './save';
 import { ErrorCard } from './states';
 
@@ -68,22 +67,24 @@ export function Chart({
       acts={
         data &&
         !none && (
-          <ActionMenu label={`${title}: more`}>
-            <Menu.Item leftSection={<Table size={14} />} onClick={() => setTable(!table)}>
-              {table ? 'Show as chart' : 'Show as table'}
-            </Menu.Item>
-            <Menu.Item leftSection={<FileDown size={14} />} onClick={() => save(`${file}.csv`, toCSV(data), 'text/csv')}>
-              Download CSV
-            </Menu.Item>
-            {!table && (
-              <Menu.Item
-                leftSection={<ImageDown size={14} />}
-                onClick={() => canvas.current && figure.current && savePicture(`${file}.png`, title, data, canvas.current, figure.current)}
-              >
-                Download PNG
-              </Menu.Item>
-            )}
-          </ActionMenu>
+          <LazyMenu
+            label={`${title}: more`}
+            items={[
+              { name: table ? 'Show as chart' : 'Show as table', icon: <Table size={14} />, run: () => setTable(!table) },
+              { name: 'Download CSV', icon: <FileDown size={14} />, run: () => save(`${file}.csv`, toCSV(data), 'text/csv') },
+              ...(table
+                ? []
+                : [
+                    {
+                      name: 'Download PNG',
+                      icon: <ImageDown size={14} />,
+                      run: () => {
+                        if (canvas.current && figure.current) savePicture(`${file}.png`, title, data, canvas.current, figure.current);
+                      },
+                    },
+                  ]),
+            ]}
+          />
         )
       }
     >

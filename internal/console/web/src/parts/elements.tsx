@@ -1,4 +1,4 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { Check, Copy as CopyIcon } from 'lucide-react';
 import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
@@ -19,11 +19,9 @@ export function Copy({ value, label = 'Copy' }: { value: string; label?: string 
     void navigator.clipboard.writeText(value).then(() => setDone(true));
   };
   return (
-    <Tooltip label={done ? 'Copied' : label}>
-      <ActionIcon size="sm" aria-label={label} onClick={copy}>
-        {done ? <Check size={14} color="var(--good)" /> : <CopyIcon size={14} />}
-      </ActionIcon>
-    </Tooltip>
+    <ActionIcon size="sm" aria-label={label} title={done ? 'Copied' : label} onClick={copy}>
+      {done ? <Check size={14} color="var(--good)" /> : <CopyIcon size={14} />}
+    </ActionIcon>
   );
 }
 

@@ -67,31 +67,6 @@ export const count = (n: number): string => numbers.format(n);
 // counted is so many of something.
 export const counted = (n: number, noun: string, plural = `${noun}s`): string => `${count(n)} ${n === 1 ? noun : plural}`;
 
-interface Definition {
-  exposed?: string;
-  name: string;
-  description?: string;
-  input_schema?: unknown;
-  output_schema?: unknown;
-}
-
-const costs = new WeakMap<Definition, number>();
-
-// tokens is about what a tool's definition costs a model that is told of it.
-export function tokens(tool: Definition): number {
-  const before = costs.get(tool);
-  if (before !== undefined) return before;
-  const text = JSON.stringify({
-    name: tool.exposed ?? tool.name,
-    description: tool.description,
-    inputSchema: tool.input_schema,
-    outputSchema: tool.output_schema,
-  });
-  const cost = Math.ceil(text.length / 4);
-  costs.set(tool, cost);
-  return cost;
-}
-
 export function short(n: number): string {
   if (n < 1000) return String(n);
   if (n < 1_000_000) return `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`;

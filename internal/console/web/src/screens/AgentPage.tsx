@@ -1,4 +1,4 @@
-import { Button, NumberInput, Switch } from '@mantine/core';
+import { Button, Switch } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
@@ -9,9 +9,10 @@ import { Activity } from '../parts/Activity';
 import { Bars } from '../parts/Bars';
 import { Confirm } from '../parts/Confirm';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
-import { count, span, tokens } from '../parts/format';
+import { count, span } from '../parts/format';
 import { History } from '../parts/History';
 import { instanceURL } from '../parts/instanceURL';
+import { type Bound, LimitInput } from '../parts/LimitInput';
 import { Principal } from '../parts/Principal';
 import { Empty, ErrorCard, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
@@ -19,6 +20,7 @@ import { toast } from '../parts/toasts';
 import { forgetUnsaved } from '../parts/unsaved';
 import { useParam } from '../parts/url';
 import { useEdits, useSave } from '../parts/useEdits';
+import { AgentDetails } from './agent/AgentDetails';
 import { Brain } from './agent/Brain';
 import { Publication } from './agent/Publication';
 import { KeyList } from './KeyList';
@@ -80,14 +82,14 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
           ...(can(me, 'keys:write') ? ([['keys', 'Keys']] as [string, string][]) : []),
           ['limits', 'Limits'],
           can(me, 'admin') ? ['activity', 'Activity'] : ['usage', 'Usage'],
-          ['more', 'More'],
+          ['more', 'Details'],
           ...(can(me, 'admin') ? ([['history', 'History']] as [string, string][]) : []),
         ]}
       />
       {tab === 'can' && (
         <Panel
           title="Tools that the agent sees and can call"
-          acts={tools.data && <span className="small soft">about {count(tools.data.reduce((n, t) => n + tokens(t), 0))} tokens</span>}
+          acts={tools.data && <span className="small soft">about {count(tools.data.reduce((n, t) => n + t.tokens, 0))} tokens</span>}
         >
           <QueryContent query={tools}>
             {(all) =>
@@ -113,7 +115,12 @@ function Page({ a }: { a: Schemas['AgentDetails'] }) {
       )}
       {tab === 'usage' && <Usage a={a} />}
       {tab === 'history' && can(me, 'admin') && <History object="agent" id={a.name} />}
-      {tab === 'more' && <More a={a} may={may} />}
+      {tab === 'more' && (
+        <>
+          <AgentDetails key={a.name} a={a} may={may} />
+          <More a={a} may={may} />
+        </>
+      )}
     </>
   );
 }
@@ -198,16 +205,12 @@ function Limits({ a, may }: { a: Agent; may: boolean }) {
     bodyOf: (limits) => ({ limits }),
     done: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
-  const field = (key: 'per_second' | 'per_day' | 'concurrent' | 'burst', label: string, description: string) => (
-    <NumberInput
-      label={label}
-      description={description}
-      min={0}
-      hideControls
-      disabled={!may}
-      value={limits[key] ?? ''}
-      onChange={(v) => form.edit({ [key]: v === '' ? undefined : Number(v) })}
-    />
+  const remove = useMutation({
+    mutationFn: () => send('PATCH', `/agents/${a.name}`, { limits: null }),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
+  const field = (key: Bound, label: string, description: string) => (
+    <LimitInput label={label} description={description} disabled={!may} value={limits[key]} change={(v) => form.edit({ [key]: v })} />
   );
   return (
     <Panel pad>
@@ -232,12 +235,21 @@ function Limits({ a, may }: { a: Agent; may: boolean }) {
         </div>
         {may && (
           <div className="acts">
-            <Button type="submit" loading={saving.busy}>
+            <Button type="submit" disabled={form.edited.length === 0} loading={saving.busy}>
               Save
             </Button>
+            {a.limits && (
+              <Button
+                variant="default"
+                loading={remove.isPending}
+                onClick={() => remove.mutate(undefined, { onSuccess: () => form.reset() })}
+              >
+                Remove own limits
+              </Button>
+            )}
           </div>
         )}
-        {saving.error !== null && <ErrorCard error={saving.error} />}
+        {(saving.error ?? remove.error) ? <ErrorCard error={saving.error ?? remove.error} /> : null}
         {saving.dialog}
       </form>
     </Panel>

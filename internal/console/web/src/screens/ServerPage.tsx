@@ -4,12 +4,14 @@ import { Activity as ActivityIcon, LogIn, Play } from 'lucide-react';
 import { lazy, Suspense, useEffect } from 'react';
 import { Link } from 'wouter';
 import { type ServerDetail, send } from '../api/client';
-import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } from '../api/data';
+import { useMe, useOffer, useServer, useServerLogin, useToolChanges } from '../api/data';
+import { useToolPages } from '../api/lists';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/elements';
-import { count, tokens } from '../parts/format';
+import { count } from '../parts/format';
 import { History } from '../parts/History';
+import { NextPage } from '../parts/NextPage';
 import { ServerOutages } from '../parts/Outages';
 import { Empty, ErrorCard, Loading, QueryContent } from '../parts/states';
 import { TopTools } from '../parts/TopList';
@@ -33,7 +35,7 @@ function Page({ s }: { s: ServerDetail }) {
   const me = useMe().data;
   const cache = useQueryClient();
   const [tab, setTab] = useParam('tab', 'tools');
-  const tools = useTools(s.id);
+  const tools = useToolPages({ server: s.id });
   const offer = useOffer(s.id, !s.discovered && s.state !== 'inactive'); // what a stranger's server offers is listed nowhere
   const changes = useToolChanges({ server: s.id });
   const d = s.diagnostics;
@@ -161,8 +163,8 @@ function Page({ s }: { s: ServerDetail }) {
         )}
         <div className="figure">
           <div className="name">Tools</div>
-          <div className="value">{tools.data?.length ?? '–'}</div>
-          <div className="note">about {count(tools.data?.reduce((n, t) => n + tokens(t), 0) ?? 0)} tokens</div>
+          <div className="value">{tools.data ? count(tools.total) : '–'}</div>
+          <div className="note">about {count(s.tokens)} tokens</div>
         </div>
       </div>
       <Tabs
@@ -170,7 +172,7 @@ function Page({ s }: { s: ServerDetail }) {
         now={tab}
         choose={setTab}
         tabs={[
-          ['tools', `Tools ${tools.data?.length ?? ''}`],
+          ['tools', `Tools ${tools.data ? count(tools.total) : ''}`],
           ...(can(me, 'audit:read') ? ([['activity', 'Activity']] as [string, string][]) : []),
           ...(made
             ? ([
@@ -194,8 +196,8 @@ function Page({ s }: { s: ServerDetail }) {
       {tab === 'tools' && (
         <Panel>
           <QueryContent query={tools}>
-            {(all) =>
-              all.length === 0 ? (
+            {() =>
+              tools.total === 0 ? (
                 <Empty title={s.discovered ? 'Tools are not listed' : 'No tools'}>
                   {s.discovered
                     ? 'The server was discovered on a chain, where anyone can register one. Only deliveries call it.'
@@ -204,7 +206,10 @@ function Page({ s }: { s: ServerDetail }) {
                       : 'The server is disabled or failing.'}
                 </Empty>
               ) : (
-                <ToolRows tools={all} server={false} />
+                <>
+                  <ToolRows tools={tools.all ?? []} server={false} />
+                  <NextPage pages={tools} near />
+                </>
               )
             }
           </QueryContent>

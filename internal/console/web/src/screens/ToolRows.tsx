@@ -2,7 +2,7 @@ import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Tool } from '../api/client';
 import { Tag, type Tone } from '../parts/elements';
-import { count, tokens } from '../parts/format';
+import { count } from '../parts/format';
 import { Virtual } from '../parts/Virtual';
 
 const height = 54;
@@ -71,7 +71,7 @@ const Row = memo(function Row({ t, server }: { t: Tool; server: boolean }) {
           style={{ width: '4.5rem', textAlign: 'right' }}
           title="Approximate cost of the definition in tokens"
         >
-          {count(tokens(t))} tok
+          {count(t.tokens)} tok
         </span>
       </Link>
     </li>

@@ -1,4 +1,4 @@
-import { Button, Modal, NativeSelect, NumberInput, TextInput } from '@mantine/core';
+import { Button, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
 import { count } from '../../parts/format';
+import { type Bound, LimitInput } from '../../parts/LimitInput';
 import { ErrorCard, QueryContent } from '../../parts/states';
 import { toast } from '../../parts/toasts';
 import { forgetUnsaved } from '../../parts/unsaved';
@@ -107,15 +108,7 @@ function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boo
     },
     onSettled: done.onSettled,
   });
-  const field = (key: 'per_second' | 'burst' | 'per_day' | 'concurrent', label: string) => (
-    <NumberInput
-      label={label}
-      min={0}
-      hideControls
-      value={l[key] ?? ''}
-      onChange={(v) => form.edit({ [key]: v === '' ? undefined : Number(v) })}
-    />
-  );
+  const field = (key: Bound, label: string) => <LimitInput label={label} value={l[key]} change={(v) => form.edit({ [key]: v })} />;
   return (
     <form
       className="stack"

@@ -1,1 +1,0 @@
-import{A as e,N as t,X as n}from"./states-DcsWe5GS.js";var r=e=>`/models/${encodeURIComponent(e)}`,i=(t=!0)=>n({queryKey:[`models`],queryFn:({signal:t})=>e(`/models`,t),select:e=>e.items,enabled:t}),a=e=>t(`POST`,`/models`,e),o=e=>t(`DELETE`,r(e)),s=e=>t(`POST`,`${r(e)}/test`);export{i,o as n,s as r,a as t};
