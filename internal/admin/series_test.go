@@ -85,7 +85,7 @@ func TestServerOutages(t *testing.T) {
 	h := newWorld().handler(t)
 	rec := ask(h, "audit:read", "GET", "/metrics/servers?server=shop&from=2026-01-01T00:00:00Z", "")
 	var got OutageList
-	if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != http.StatusOK || err != nil || len(got.Items) != 1 || got.Items[0].Server != "shop" || !got.Items[0].To.IsZero() {
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != http.StatusOK || err != nil || len(got.Outages) != 1 || got.Outages[0].Server != "shop" || !got.Outages[0].To.IsZero() {
 		t.Fatalf("%d: %s", rec.Code, rec.Body)
 	}
 	if rec := ask(h, "audit:read", "GET", "/metrics/servers?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", ""); rec.Code != http.StatusUnprocessableEntity {

@@ -113,9 +113,9 @@ type outageQuery struct {
 
 // OutageList is the answer of get-server-outages.
 type OutageList struct {
-	From  time.Time          `json:"from" doc:"Start of the period."`
-	To    time.Time          `json:"to" doc:"End of the period."`
-	Items []attention.Outage `json:"items" nullable:"false" doc:"Outages that overlap the period, the newest first; at most 1000."`
+	From    time.Time          `json:"from" doc:"Start of the period."`
+	To      time.Time          `json:"to" doc:"End of the period."`
+	Outages []attention.Outage `json:"outages" nullable:"false" doc:"Outages that overlap the period, the newest first; at most 1000."`
 }
 
 // outageResponse is the answer of get-server-outages.

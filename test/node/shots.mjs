@@ -34,7 +34,7 @@ for (const colorScheme of ['light', 'dark'])
       if (name === 'gallery-files') await p.getByLabel('Folder').fill('/srv/files');
       if (name === 'audit') {
         await p.getByRole('button', { name: 'Verify' }).click();
-        await p.getByText(/records are valid/).first().waitFor();
+        await p.getByText(/records verified/).first().waitFor();
       }
       await p.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
     }

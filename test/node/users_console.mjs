@@ -156,6 +156,8 @@ const tours = {
     step('one session ends');
     await tab('Sessions');
     await button('End session').click();
+    await dialog.getByText('End this session?').waitFor();
+    await inDialog('End session').click();
     await page.getByText('No browser sessions').waitFor();
 
     step('a key has the scopes and the expiry that were chosen');

@@ -5043,7 +5043,7 @@ export interface components {
              */
             from: string;
             /** @description Outages that overlap the period, the newest first; at most 1000. */
-            items: components["schemas"]["Outage"][];
+            outages: components["schemas"]["Outage"][];
             /**
              * Format: date-time
              * @description End of the period.

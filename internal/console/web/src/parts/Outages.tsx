@@ -50,7 +50,7 @@ export function HealthChart({ choice, enabled = true }: { choice: RangeChoice; e
       error={outages.error}
       retry={() => void outages.refetch()}
       zoom={choice.zoom}
-      data={outages.data && newHealthData(outages.data.items, choice, Date.now())}
+      data={outages.data && newHealthData(outages.data.outages, choice, Date.now())}
       href={(from, to) => callsIn(from, to, { status: 'error' })}
       empty={<Empty title="No outages">No server failed or was logged out in this time range.</Empty>}
     />
@@ -66,7 +66,7 @@ export function ServerOutages({ server, choice }: { server: string; choice: Rang
   return (
     <Panel title="Outages">
       <QueryContent query={outages} rows={2}>
-        {({ items, from, to }) =>
+        {({ outages: items, from, to }) =>
           items.length === 0 ? (
             <Empty title="No outages">The server did not fail in this time range, and was not logged out.</Empty>
           ) : (

@@ -36,7 +36,7 @@ function Page({ s }: { s: ServerDetail }) {
   const cache = useQueryClient();
   const [tab, setTab] = useParam('tab', 'tools');
   const tools = useToolPages({ server: s.id });
-  const offer = useOffer(s.id, !s.discovered); // what a stranger's server offers is listed nowhere
+  const offer = useOffer(s.id, !s.discovered && s.state !== 'inactive'); // what a stranger's server offers is listed nowhere
   const changes = useToolChanges({ server: s.id });
   const d = s.diagnostics;
   const writes = can(me, 'servers:write') && !s.declared;
