@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // callsAtOnce is the size of the batches in which calls are made.
@@ -33,7 +35,7 @@ func TestScale(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("JUNCTOR_CONSOLE_CALLS")); err == nil {
 		calls = n
 	}
-	r := start(t)
+	r := &rig{program.StartConsole(t, "--allow-commands", "--rate-limit", "0", "--log-level", "error")}
 	r.furnish(t)
 	r.addServers(t)
 	r.makeCalls(t, calls)

@@ -82,6 +82,14 @@ try {
   const room = page.url();
   step('a room is open');
 
+  // An empty room says what one may begin with.
+  const starters = page.getByRole('list', { name: 'Starter prompts' });
+  await starters.getByRole('button', { name: '@keeper What can you do?' }).click();
+  assert.equal(await field(page).inputValue(), '@keeper What can you do?');
+  await accessible(page, 'starter prompts');
+  await field(page).fill('');
+  step('starter prompts are offered');
+
   // Words are seen as they come, in Markdown, and nothing in them runs. Who is
   // named is completed.
   await field(page).fill('@ke');

@@ -78,7 +78,7 @@ const flows = {
     await page.getByRole('tab', { name: 'Structured' }).click();
     await page.getByText('42').filter({ visible: true }).first().waitFor();
     await accessible('playground');
-    await page.getByText('Code for this call').click();
+    await page.getByText('Code snippets', { exact: true }).click();
     assert.match(await page.locator('details pre').first().innerText(), /tools\/call/);
 
     step('progress is shown, and a call is cancelled');

@@ -96,6 +96,15 @@ try {
     if (task.cpu >= mostTask) found.push(`${name} (${path}) has a task of ${task.cpu} ms, ${task.clock} by the clock`);
     await page.evaluate(() => window.scrollTo(0, 0));
   }
+  step('Apps are those of servers; generated views are behind a filter');
+  await page.evaluate(() => history.pushState(null, '', '/apps'));
+  await page.getByText('No Apps yet').waitFor();
+  await page.getByText(/^Generated views 4,\d\d\d$/).click();
+  await page.waitForURL(/origin=generated/);
+  await page.getByRole('link', { name: /many__tool-0000/ }).waitFor();
+  await page.getByLabel('Search the Apps').fill('number 4242,');
+  await page.getByRole('link', { name: /many__tool-4242/ }).waitFor();
+
   drawn.sort((a, b) => b[0] - a[0]);
   busy.sort((a, b) => b[0] - a[0]);
   const top = (list, unit) => list.slice(0, 5).map(([n, name]) => `${name} ${n}${unit}`).join(', ');

@@ -86,7 +86,7 @@ export const screens = {
 
 // addresses puts the newest call's id where one is wanted, and that of the user who is signed in.
 export async function addresses(page) {
-  const id = await page.evaluate(async () => (await (await fetch('/api/v1/calls?limit=50')).json()).items.find((c) => c.server === 'everything')?.id);
+  const id = await page.evaluate(async () => (await (await fetch('/api/v1/calls?limit=1&server=everything')).json()).items[0]?.id);
   const me = await page.evaluate(async () => (await (await fetch('/api/v1/me')).json()).user);
   return Object.fromEntries(Object.entries(screens).map(([name, path]) => [name, path.replace('NEWEST', id ?? 'none').replace('ME', me)]));
 }

@@ -188,8 +188,8 @@ const tours = {
     await button('Call tool').click();
     await page.getByText(/is 11\./).first().waitFor();
     step('the same from elsewhere');
-    await page.getByText('Code for this call').click();
-    for (const [name, want] of [['curl', 'tools/call'], ['junctor', 'junctor tool call'], ['Go', 'CallTool'], ['TypeScript', 'callTool']]) {
+    await page.getByText('Code snippets', { exact: true }).click();
+    for (const [name, want] of [['curl', 'tools/call'], ['junctor', 'junctor tool call'], ['Go', 'CallTool'], ['TypeScript', 'callTool'], ['Python', 'urlopen']]) {
       await page.getByRole('tab', { name, exact: true }).click();
       assert.match(await page.locator('details pre').first().innerText(), new RegExp(want));
     }
@@ -224,6 +224,39 @@ const tours = {
     await page.getByRole('button', { name: 'Run again: everything__get-sum' }).first().click();
     await page.waitForURL(/name=everything__get-sum/);
     await page.getByText(/is 11\./).first().waitFor();
+    step('a call has one duration, wherever it is shown');
+    const shown = await page.locator('#outcome header .num').first().innerText();
+    const call = (await page.getByRole('link', { name: 'Call details' }).getAttribute('href')).split('/').pop();
+    const recorded = await page.evaluate(async (id) => (await (await fetch(`/api/v1/calls/${id}`)).json()).duration_ns, call);
+    const kept = await page.evaluate(() => JSON.parse(sessionStorage.getItem('junctor-runs'))[0]);
+    assert.deepEqual([kept.call, kept.ns], [call, recorded]);
+    assert.equal(await page.locator('#outcome .rows .num').first().innerText(), shown);
+    step('two results are compared');
+    await page.getByRole('tab', { name: 'Structured' }).or(page.getByRole('tab', { name: 'Content' })).first().waitFor();
+    await json.fill('{"a": 5, "b": 7}');
+    await button('Call tool').click();
+    await page.getByText(/is 12\./).first().waitFor();
+    const compare = page.getByRole('button', { name: 'Compare: everything__get-sum' });
+    await compare.nth(0).click();
+    await compare.nth(1).click();
+    const results = page.getByLabel('Results side by side');
+    await results.getByText(/is 11\./).first().waitFor();
+    await results.getByText(/is 12\./).first().waitFor();
+    await page.getByLabel('Arguments side by side').waitFor();
+    await accessible(page, 'a comparison');
+    await button('Close').click();
+    await results.waitFor({ state: 'detached' });
+    step('the result has more room than the arguments, which fold away');
+    const width = (selector) => page.locator(selector).evaluate((e) => e.getBoundingClientRect().width);
+    const [left, right] = [await width('.narrow-left > div:first-child'), await width('#outcome')];
+    assert.ok(Math.abs(left / (left + right) - 0.4) < 0.02, `${left} and ${right}`);
+    await button('Arguments').click();
+    await json.waitFor({ state: 'detached' });
+    await accessible(page, 'folded arguments');
+    await button('Call tool').click();
+    await page.getByText(/is 12\./).first().waitFor();
+    await button('Arguments').click();
+    await json.waitFor();
     step('its story is told');
     await page.getByRole('link', { name: 'Call details' }).click();
     await page.getByText('Limits', { exact: true }).waitFor();

@@ -38,14 +38,34 @@ const spoken = new Set([
 function screenOf(file) {
   const [area, first] = relative(source, file).split('/');
   if (area !== 'screens') return first ? area : 'app';
-  const name = basename(first).replace(/\.tsx?$/, '').replace(/Page$|Rows$|List$|Picker$/, '').toLowerCase();
+  const name = basename(first)
+    .replace(/\.tsx?$/, '')
+    .replace(/Page$|Rows$|List$|Picker$/, '')
+    .toLowerCase();
   return plurals[name] ?? name;
 }
 
 const plurals = {
-  agent: 'agents', addserver: 'servers', api: 'servers', app: 'apps', call: 'calls', chain: 'chains', chainagent: 'chains', chainagents: 'chains', deadletters: 'deliveries',
-  delivery: 'deliveries', endpoint: 'endpoints', event: 'events', inputrequests: 'playground', key: 'keys', room: 'chat', server: 'servers', settings: 'settings',
-  tool: 'tools', trigger: 'triggers', user: 'users',
+  agent: 'agents',
+  addserver: 'servers',
+  api: 'servers',
+  app: 'apps',
+  call: 'calls',
+  chain: 'chains',
+  chainagent: 'chains',
+  chainagents: 'chains',
+  deadletters: 'deliveries',
+  delivery: 'deliveries',
+  endpoint: 'endpoints',
+  event: 'events',
+  inputrequests: 'playground',
+  key: 'keys',
+  room: 'chat',
+  server: 'servers',
+  settings: 'settings',
+  tool: 'tools',
+  trigger: 'triggers',
+  user: 'users',
 };
 
 const isText = (s) => /\p{L}/u.test(s);
@@ -109,9 +129,11 @@ function collect(file, add) {
     }
     // Tables of words: ['key', 'Label'].
     if (ts.isArrayLiteralExpression(node))
-      for (const e of node.elements) for (const p of pieces(e)) if (/^[A-Z][a-z]|\s/.test(p)) add(clean(p));
+      for (const e of node.elements) for (const p of pieces(e)) if (/^[A-Z]\w|\s/.test(p)) add(clean(p));
     if (ts.isReturnStatement(node) && node.expression)
       for (const p of pieces(node.expression)) if (/^[A-Z][^/]*\s|\s\w+\s/.test(p)) add(clean(p));
+    if (ts.isCallExpression(node) && /^(field|text|line)$/.test(node.expression.getText()))
+      for (const a of node.arguments) for (const p of pieces(a)) if (/^[A-Z]/.test(p)) add(clean(p));
     if (ts.isCallExpression(node) && /^(Error|set[A-Z]\w*|problem|fail|toast|announce)$/.test(node.expression.getText()))
       for (const a of node.arguments) for (const p of pieces(a)) if (/\s/.test(p)) add(clean(p));
     ts.forEachChild(node, (n) => visit(n, false));

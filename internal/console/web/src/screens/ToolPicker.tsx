@@ -47,7 +47,11 @@ export function ToolPicker({
   // A line of each server, and below it those of its tools.
   const lines = useMemo(() => {
     const byServer = new Map<string, Tool[]>();
-    for (const t of shown) byServer.set(t.server, [...(byServer.get(t.server) ?? []), t]);
+    for (const t of shown) {
+      const list = byServer.get(t.server);
+      if (list) list.push(t);
+      else byServer.set(t.server, [t]);
+    }
     return [...byServer].flatMap(([server, tools]): (string | Tool)[] => [server, ...tools]);
   }, [shown]);
   const chosen = useMemo(() => all.filter(isChosen), [all, isChosen]);

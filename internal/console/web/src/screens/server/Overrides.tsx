@@ -6,13 +6,14 @@ import type { Server, ServerDetail } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Panel, Scroll } from '../../parts/elements';
+import { count } from '../../parts/format';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 import { useEdits, useSave } from '../../parts/useEdits';
 import { OverrideSettings } from './OverrideSettings';
 import { cleanOverrides, isToolName, nameRule, type Overrides, overridesBeside } from './overrideFields';
 
-const most = 200;
+const most = 25; // rows, each with four inputs; the search finds the others
 
 // What a row has no place for is drawn below it.
 const further = overridesBeside('hide', 'name', 'description', 'read_only');
@@ -115,7 +116,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
               The new name of {misnamed.join(', ')} is not possible. {nameRule}
             </span>
           )}
-          {own.length > shown.length && <span className="small soft">{own.length - shown.length} more. Search by name.</span>}
+          {own.length > shown.length && <span className="small soft">{count(own.length - shown.length)} more. Search by name.</span>}
         </div>
       )}
       {saving.error !== null && (

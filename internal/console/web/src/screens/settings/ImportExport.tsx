@@ -7,8 +7,10 @@ import { useAgents, useMe, useServers } from '../../api/data';
 import { can } from '../../app/permissions';
 import { Confirm } from '../../parts/Confirm';
 import { Panel, Tag, type Tone } from '../../parts/elements';
-import { counted } from '../../parts/format';
+import { FilterInput } from '../../parts/FilterInput';
+import { count, counted } from '../../parts/format';
 import { save } from '../../parts/save';
+import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 import { Consent } from '../server/Consent';
 
@@ -62,6 +64,8 @@ function Declared() {
   );
 }
 
+const most = 30; // servers and agents that are drawn
+
 function Pack() {
   const servers = useServers().data?.filter((s) => s.mode === 'bring-your-own') ?? [];
   const agents = useAgents().data ?? [];
@@ -73,12 +77,16 @@ function Pack() {
     },
     onSuccess: (made) => save('pack.yaml', made.text),
   });
+  const [q, setQ] = useState('');
   const boxes = [...servers.map((s) => ['server', s.id, s.title]), ...agents.map((a) => ['agent', a.name, a.title])];
+  const found = boxes.filter(([kind, name, title]) => chosen.includes(`${kind}/${name}`) || matches(q, name, title));
+  const shown = found.slice(0, most);
   return (
     <Panel title="Create a pack" pad>
       <div className="stack">
         <p className="soft">Select servers and agents to share. Each credential becomes a question. Check the file before you share it.</p>
-        {boxes.map(([kind, name, title]) => {
+        {boxes.length > most && <FilterInput label="Find servers and agents" value={q} change={setQ} />}
+        {shown.map(([kind, name, title]) => {
           const key = `${kind}/${name}`;
           return (
             <Checkbox
@@ -89,6 +97,7 @@ function Pack() {
             />
           );
         })}
+        {found.length > most && <p className="small soft">{count(found.length - most)} more. Search by name.</p>}
         {boxes.length === 0 && <p className="small soft">Add a server or an agent first.</p>}
         <div className="acts">
           <Button
