@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { collectStrings } from '../strings.mjs';
 
-const screens: Map<string, Map<string, Set<string>>> = collectStrings();
+const screens = collectStrings();
 const all = [...screens].flatMap(([screen, files]) =>
   [...files].flatMap(([file, own]) => [...own].map((text) => ({ screen, file, text }))),
 );
