@@ -116,7 +116,8 @@ const tours = {
     await button('Add a user').click();
     await dialog.getByLabel('Name').fill('uma');
     await inDialog('Add user').click();
-    await dialog.getByRole('alert').waitFor();
+    await dialog.locator('input[aria-invalid=true]').waitFor();
+    assert.match(await dialog.locator('.mantine-TextInput-error').innerText(), /uma/);
     faults.length = 0; // the browser notes the 409
     await inDialog('Cancel').click();
 

@@ -1,10 +1,10 @@
-// Collects what the screens say: node strings.mjs FOLDER writes a file for each screen, and one
-// for the parts that several screens share, so that the words can be read in one sitting.
+// Collects what the screens say. node strings.mjs writes strings/SCREEN.txt for each screen, and
+// for the parts that several screens share, so that the words can be read in one sitting. They
+// are not edited there. words.test.ts holds them to the words that the field uses.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
 
-const [folder] = process.argv.slice(2);
 const source = join(import.meta.dirname, 'src');
 
 // Attributes and members whose values are read by people.
@@ -33,13 +33,40 @@ const spoken = new Set([
   'what',
 ]);
 
-// screenOf is the screen that a file belongs to: a folder of screens is that of the screen that
-// has its name, or is one.
+// screenOf is the screen that a file belongs to: screens/TriggerPage.tsx, screens/Triggers.tsx
+// and what is below screens/triggers/ are one.
 function screenOf(file) {
-  const [area, first, ...rest] = relative(source, file).split('/');
-  if (area !== 'screens') return rest.length || first ? area : 'app';
-  return rest.length ? first : basename(first, '.tsx').replace(/\.ts$/, '');
+  const [area, first] = relative(source, file).split('/');
+  if (area !== 'screens') return first ? area : 'app';
+  const name = basename(first)
+    .replace(/\.tsx?$/, '')
+    .replace(/Page$|Rows$|List$|Picker$/, '')
+    .toLowerCase();
+  return plurals[name] ?? name;
 }
+
+const plurals = {
+  agent: 'agents',
+  addserver: 'servers',
+  api: 'servers',
+  app: 'apps',
+  call: 'calls',
+  chain: 'chains',
+  chainagent: 'chains',
+  chainagents: 'chains',
+  deadletters: 'deliveries',
+  delivery: 'deliveries',
+  endpoint: 'endpoints',
+  event: 'events',
+  inputrequests: 'playground',
+  key: 'keys',
+  room: 'chat',
+  server: 'servers',
+  settings: 'settings',
+  tool: 'tools',
+  trigger: 'triggers',
+  user: 'users',
+};
 
 const isText = (s) => /\p{L}/u.test(s);
 const clean = (s) => s.replaceAll(/\s+/g, ' ').trim();
@@ -102,9 +129,11 @@ function collect(file, add) {
     }
     // Tables of words: ['key', 'Label'].
     if (ts.isArrayLiteralExpression(node))
-      for (const e of node.elements) for (const p of pieces(e)) if (/^[A-Z][a-z]|\s/.test(p)) add(clean(p));
+      for (const e of node.elements) for (const p of pieces(e)) if (/^[A-Z]\w|\s/.test(p)) add(clean(p));
     if (ts.isReturnStatement(node) && node.expression)
       for (const p of pieces(node.expression)) if (/^[A-Z][^/]*\s|\s\w+\s/.test(p)) add(clean(p));
+    if (ts.isCallExpression(node) && /^(field|text|line)$/.test(node.expression.getText()))
+      for (const a of node.arguments) for (const p of pieces(a)) if (/^[A-Z]/.test(p)) add(clean(p));
     if (ts.isCallExpression(node) && /^(Error|set[A-Z]\w*|problem|fail|toast|announce)$/.test(node.expression.getText()))
       for (const a of node.arguments) for (const p of pieces(a)) if (/\s/.test(p)) add(clean(p));
     ts.forEachChild(node, (n) => visit(n, false));
@@ -118,20 +147,27 @@ function files(at) {
   );
 }
 
-const screens = new Map();
-for (const file of files(source).sort()) {
-  const screen = screenOf(file);
-  const list = screens.get(screen) ?? new Map();
-  screens.set(screen, list);
-  const own = new Set();
-  collect(file, (s) => s && isText(s) && s !== '…' && own.add(s));
-  if (own.size) list.set(relative(source, file), own);
+// Lengths, paths and code are read by no person.
+const noise = /^([\d.]+(rem|px|fr)?\s*)+$|=>|var\(--|^\(any-|system-ui|ui-monospace|minmax\(/;
+
+// collectStrings returns what each screen says, by file.
+export function collectStrings() {
+  const screens = new Map();
+  for (const file of files(source).sort()) {
+    const own = new Set();
+    collect(file, (s) => s && isText(s) && s !== '…' && !noise.test(s) && own.add(s));
+    if (own.size === 0) continue;
+    const screen = screenOf(file);
+    if (!screens.has(screen)) screens.set(screen, new Map());
+    screens.get(screen).set(relative(source, file), own);
+  }
+  return screens;
 }
-rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
-for (const [screen, list] of [...screens].sort(([a], [b]) => (a < b ? -1 : 1))) {
-  if (list.size === 0) continue;
-  const text = [...list].map(([file, own]) => `# ${file}\n${[...own].join('\n')}\n`).join('\n');
-  writeFileSync(join(folder, `${screen}.txt`), text);
+
+if (process.argv[1] === import.meta.filename) {
+  const folder = process.argv[2] ?? join(import.meta.dirname, 'strings');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const [screen, list] of collectStrings())
+    writeFileSync(join(folder, `${screen}.txt`), [...list].map(([file, own]) => `# ${file}\n${[...own].join('\n')}\n`).join('\n'));
 }
-void dirname;

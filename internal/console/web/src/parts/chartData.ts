@@ -1,4 +1,7 @@
+import type { Schemas } from '../api/client';
 import type { Metrics, Numbers } from '../api/metrics';
+
+type Sum = Schemas['Usage'];
 
 // What a chart draws, and how it is saved as a table.
 
@@ -80,7 +83,7 @@ export interface Span {
 // countSpans counts the spans that each step overlaps. Nothing is known of the future.
 export function countSpans(times: readonly number[], step: number, spans: readonly Span[], now: number): number[] {
   const bounds = spans.map((s): [number, number] => [Date.parse(s.from), s.to ? Date.parse(s.to) : now]);
-  return times.map((at) => bounds.filter(([from, to]) => from < at + step && (to > at || from === to) && at < now).length);
+  return times.map((at) => bounds.filter(([from, to]) => from < at + step && (to > at || (from === to && from >= at)) && at < now).length);
 }
 
 // sumSpans returns for how long at least one of the spans lasted between two moments.
@@ -121,4 +124,31 @@ export function stack(d: ChartData): (number | null)[][] {
       }),
     )
     .reverse();
+}
+
+const day = 86_400_000;
+
+const outcomes: [string, Tone, (s: Sum) => number][] = [
+  ['Success', 'success', (s) => s.calls - s.errors - s.refused],
+  ['Failed', 'failed', (s) => s.errors],
+  ['Refused', 'refused', (s) => s.refused],
+];
+
+// newDayData has a step for each day, also for those without calls.
+export function newDayData(sums: readonly Sum[], since: string, days: number): ChartData {
+  const from = Date.parse(`${since}T00:00:00Z`);
+  const times = Array.from({ length: days }, (_, i) => from + i * day);
+  const of = new Map(sums.flatMap((s): [number, Sum][] => (s.day ? [[Date.parse(s.day), s]] : [])));
+  return {
+    from,
+    to: from + days * day,
+    step: day,
+    times,
+    lines: outcomes.map(([label, tone, value]) => ({
+      label,
+      tone,
+      values: times.map((at) => (of.has(at) ? value(of.get(at) as Sum) : 0)),
+      total: sums.reduce((n, s) => n + value(s), 0),
+    })),
+  };
 }

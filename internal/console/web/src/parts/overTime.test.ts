@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { countSpans, newStepData, sumSpans } from './chartData.ts';
+import { countSpans, newDayData, newStepData, sumSpans } from './chartData.ts';
 import { age } from './format.ts';
 import { leaves } from './unsaved.ts';
 
@@ -53,4 +53,19 @@ test('a form is left by another path or another tab, and not by what a chart sho
   const leads = (to: string) => leaves(from, new URL(to, from));
   assert.ok(leads('/triggers') && leads('/triggers/hello') && leads('?tab=activity') && leads('/triggers/other?tab=settings'));
   assert.ok(!leads('?tab=settings&range=1h') && !leads('/triggers/hello?tab=settings') && !leads('#x'.replace('#x', '?tab=settings')));
+});
+
+test('each day has its calls, also one without', () => {
+  const sum = (day: string, calls: number, errors: number, refused: number) =>
+    ({ day, calls, errors, refused }) as Parameters<typeof newDayData>[0][number];
+  const data = newDayData([sum('2026-05-02T00:00:00Z', 9, 2, 3), sum('2026-05-04T00:00:00Z', 1, 0, 0)], '2026-05-02', 3);
+  assert.deepEqual(
+    data.lines.map((l) => [l.label, l.values, l.total]),
+    [
+      ['Success', [4, 0, 1], 5],
+      ['Failed', [2, 0, 0], 2],
+      ['Refused', [3, 0, 0], 3],
+    ],
+  );
+  assert.deepEqual([data.from, data.to], [Date.parse('2026-05-02'), Date.parse('2026-05-05')]);
 });

@@ -6,8 +6,8 @@ import { type Agent, type Schemas, send } from '../api/client';
 import { useAgent, useAgentTools, useMe } from '../api/data';
 import { can } from '../app/permissions';
 import { Activity } from '../parts/Activity';
-import { Bars } from '../parts/Bars';
 import { Confirm } from '../parts/Confirm';
+import { DayChart } from '../parts/DayChart';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/elements';
 import { count, span } from '../parts/format';
 import { History } from '../parts/History';
@@ -26,7 +26,7 @@ import { Publication } from './agent/Publication';
 import { KeyList } from './KeyList';
 import { ToolPicker } from './ToolPicker';
 import { ToolRows } from './ToolRows';
-import { dayName, perDay, sinceOf, useSums } from './usage';
+import { sinceOf, useSums } from './usage';
 
 export default function AgentPage({ name }: { name: string }) {
   const agent = useAgent(name);
@@ -261,14 +261,15 @@ function Usage({ a }: { a: Agent }) {
   const since = sinceOf(days);
   const usage = useSums('tool', since, { agent: a.name });
   const daily = useSums('day', since, { agent: a.name });
-  const total = daily.data?.reduce((n, d) => n + d.calls, 0) ?? 0;
   return (
     <div className="stack" style={{ gap: '1.125rem' }}>
-      <Panel title={daily.data ? `${count(total)} calls in ${days} days` : 'Calls'} pad>
-        <QueryContent query={daily} rows={3}>
-          {(d) => <Bars buckets={perDay(d, since, days)} label={`Calls of the agent in the last ${days} days`} name={dayName} />}
-        </QueryContent>
-      </Panel>
+      <DayChart
+        query={daily}
+        since={since}
+        days={days}
+        filter={{ agent: a.name }}
+        empty={<Empty title="No calls yet">The agent made no calls in the last {days} days.</Empty>}
+      />
       <Panel
         acts={
           <Link className="link small" href={`/calls?agent=${a.name}`}>

@@ -20,7 +20,7 @@ export interface ApprovalState {
 
 const states: Record<CallState, [Tone, string, ReactNode]> = {
   running: ['act', 'running', <Loader key="" size={14} aria-hidden className="turns" />],
-  waiting: ['warn', 'needs approval', <Hand key="" size={14} aria-hidden />],
+  waiting: ['warn', 'Approval needed', <Hand key="" size={14} aria-hidden />],
   done: ['good', 'done', <Check key="" size={14} aria-hidden />],
   failed: ['bad', 'failed', <CircleX key="" size={14} aria-hidden />],
   denied: ['warn', 'denied', <Ban key="" size={14} aria-hidden />],

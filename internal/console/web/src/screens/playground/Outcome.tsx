@@ -25,7 +25,7 @@ export function Outcome({ target }: { target: Target }) {
         answer && (
           <span className="row plain small">
             {answer.input ? (
-              <Tag tone="act">input required</Tag>
+              <Tag tone="act">Awaiting input</Tag>
             ) : answer.task ? (
               <Tag tone="act">task</Tag>
             ) : (

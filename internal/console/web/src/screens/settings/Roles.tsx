@@ -102,7 +102,7 @@ function WorkRoles() {
                       Delete
                     </Button>
                   ) : (
-                    <Tag>built in</Tag>
+                    <Tag>Built-in</Tag>
                   )}
                 </div>
               ))}
