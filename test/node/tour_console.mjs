@@ -281,8 +281,21 @@ const tours = {
     assert.deepEqual([stored.call_timeout, stored.call_timeout_max], ['45s', '1h']);
     assert.deepEqual(stored.overrides, { echo: { hide: true }, 'get-sum': { call_timeout: '2m' } });
     quiet('while a server was changed');
-    step('sums of one tool, and of errors');
+    step('while the sums load, nothing is said to be zero');
+    let answer;
+    const held = new Promise((done) => (answer = done));
+    await page.route(/\/api\/v1\/usage\?/, async (route) => {
+      await held;
+      await route.continue();
+    });
     await page.goto(`${origin}/usage`);
+    await heading('Usage');
+    await page.locator('main .bone').first().waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /\b0 calls|No calls/);
+    answer();
+    await page.locator('main .bone').first().waitFor({ state: 'detached' });
+    await page.unroute(/\/api\/v1\/usage\?/);
+    step('sums of one tool, and of errors');
     await page.getByRole('button', { name: 'everything/get-sum' }).click();
     await page.waitForURL(/of=everything/);
     await page.goto(`${origin}/usage?by=error`);

@@ -57,7 +57,15 @@ export default function Overview() {
         <Figure
           name="Servers"
           value={active.data === undefined ? waiting : count(active.data)}
-          note={active.data === undefined ? '' : broken ? `${broken} failing` : attended ? `${attended} ${attended === 1 ? 'needs' : 'need'} attention` : 'all healthy'}
+          note={
+            active.data === undefined
+              ? ''
+              : broken
+                ? `${broken} failing`
+                : attended
+                  ? `${attended} ${attended === 1 ? 'needs' : 'need'} attention`
+                  : 'all healthy'
+          }
           bad={broken > 0}
         />
         <Figure
