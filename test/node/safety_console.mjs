@@ -46,6 +46,7 @@ const forgive = (status) => faults.splice(0, faults.length, ...faults.filter((f)
 async function undone(text) {
   const message = messages.locator('.toast').filter({ hasText: text });
   await message.waitFor();
+  await message.hover(); // it stays while the pointer is on it
   await message.getByRole('button', { name: 'Undo' }).click();
   await message.waitFor({ state: 'detached' });
   await messages.getByText('Undone').last().waitFor();
@@ -79,7 +80,7 @@ try {
   step('a trigger is switched off and on again by Undo, in the list and on its page');
   await page.goto(`${origin}/triggers`);
   await page.getByRole('switch', { name: 'Enable hello' }).press('Space');
-  await messages.getByText('hello is disabled').waitFor();
+  await messages.getByText('hello is disabled').hover();
   await accessible(page, 'a message');
   await undone('hello is disabled');
   await until('the trigger is on', async () => !(await read('/triggers/hello')).disabled);

@@ -22,6 +22,7 @@ for (const colorScheme of ['light', 'dark'])
       await p.goto(origin + path);
       await p.waitForLoadState('load');
       await p.waitForTimeout(700);
+      await p.waitForFunction(() => !document.querySelector('main .bone'), undefined, { timeout: 20_000 }).catch(() => {}); // what loads still
       if (name === 'playground') {
         const fields = p.locator('form').getByRole('textbox');
         await fields.nth(0).fill('2');

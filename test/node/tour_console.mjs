@@ -156,6 +156,8 @@ const tours = {
     step('and somebody logs out');
     await page.goto(`${origin}/servers/lazy?tab=sign-in`);
     await button('Log out').click();
+    await page.getByRole('dialog').getByText('Log out of lazy?').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Log out', exact: true }).click();
     await page.getByText('not logged in').or(page.getByText('login expired')).first().waitFor();
     quiet('while logging out');
   },

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { Check } from 'lucide-react';
 import { Link } from 'wouter';
+import { useAttention } from '../api/attention';
 import type { Call, ListedServer } from '../api/client';
 import { useKeys, useMe, useWho } from '../api/data';
 import { useFirst, useTotal } from '../api/lists';
@@ -33,6 +34,7 @@ export default function Overview() {
   const active = useTotal('/servers', { state: 'active' }, reads);
   const broken = useTotal('/servers', { state: 'error' }, reads).data ?? 0;
   const tools = useTotal('/tools');
+  const attended = useAttention().kinds.server ?? 0; // such as those without a login
   // Admins see all calls, others their own.
   const own = me?.subject ?? '';
   const metrics = useMetrics(admin ? { by: 'all' } : { by: 'user' }, range, { enabled: audits });
@@ -55,7 +57,15 @@ export default function Overview() {
         <Figure
           name="Servers"
           value={active.data === undefined ? waiting : count(active.data)}
-          note={active.data === undefined ? '' : broken ? `${broken} failing` : 'all healthy'}
+          note={
+            active.data === undefined
+              ? ''
+              : broken
+                ? `${broken} failing`
+                : attended
+                  ? `${attended} ${attended === 1 ? 'needs' : 'need'} attention`
+                  : 'all healthy'
+          }
           bad={broken > 0}
         />
         <Figure
