@@ -32,7 +32,7 @@ test('tools and whole servers are chosen, and their cost is shown', async () => 
   await user.click(await screen.findByLabelText('shop__buy'));
   expect(grants()).toBe('shop/buy');
   expect(screen.getByText(/1 selected · about 100 of/)).toBeTruthy();
-  await user.click(screen.getByLabelText('All tools of shop (incl. future)'));
+  await user.click(screen.getByLabelText('All (incl. future) of shop'));
   expect(grants()).toBe('shop/*');
   expect(screen.getByText(/2 selected · about 200 of/)).toBeTruthy();
   // Taking one away leaves the others, each by its name.

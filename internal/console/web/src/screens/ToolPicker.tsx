@@ -127,7 +127,7 @@ function ServerLine({ server, whole, disabled, change }: { server: string; whole
       <Checkbox
         size="xs"
         label="All (incl. future)"
-        aria-label={`All tools of ${server} (incl. future)`}
+        aria-label={`All (incl. future) of ${server}`}
         disabled={disabled}
         checked={whole}
         onChange={change}
