@@ -12,8 +12,8 @@ type Tool struct {
 	Exposed      string          `json:"exposed"` // server__name, as clients of /mcp see it
 	Title        string          `json:"title,omitempty"`
 	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"input_schema"`
-	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema,omitempty"`  // absent in lists without schemas
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // absent in lists without schemas
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 	Version      string          `json:"version,omitempty"`      // default version, if the tool has versions
 	Versions     []string        `json:"versions,omitempty"`     // all of them, oldest first
@@ -24,4 +24,5 @@ type Tool struct {
 	App          string          `json:"app,omitempty"`        // URI of its page at the server, if it is an App
 	Visibility   []string        `json:"visibility,omitempty"` // model or app, if it is not for both
 	Digest       string          `json:"digest"`               // SHA-256 of the definition, hex: it changes when the tool does
+	Tokens       int             `json:"tokens"`               // estimated number of tokens that the definition uses in a model's context
 }

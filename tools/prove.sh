@@ -24,7 +24,7 @@ chapters() {
 		Agents: agents talk bank a2a
 		Generated servers: apis
 		MCP Apps: apps hostile mcpapps
-		The console: console
+		The console: console console-scale
 		Properties: properties
 		Denied calls: denial
 		Several replicas: cluster-killed cluster-faults cluster-isolation
@@ -75,7 +75,10 @@ run() {
 	a2a) tests "$log" -run '^TestKit$' ./test/a2a && figures "$log" && kit ;;
 	apps) tests "$log" -parallel=1 ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	chains) tests "$log" ./test/chain && figures "$log" && peer Node && module "$log" evm -rapid.checks=5000 && figures "$log" ;;
-	console) tests "$log" -parallel=1 ./test/console && figures "$log" && peer Node && peer Chromium ;;
+	console) tests "$log" -parallel=1 -skip '^TestScale$' ./test/console && figures "$log" && peer Node && peer Chromium ;;
+	console-scale) # a million calls
+		tests "$log" -timeout 1h -run '^TestScale$' ./test/console && figures "$log" && peer Node && peer Chromium
+		;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
 	apis)

@@ -51,7 +51,7 @@ func changeSpecs() map[string]changeSpec {
 	}
 	catalog := func(ctx context.Context, a *api, id string) (any, error) { return a.componentCatalog(ctx, id) }
 	app := func(ctx context.Context, a *api, id string) (any, error) {
-		list, err := a.Apps.ListApps(ctx, callerOf(ctx)) // reading one App would read its page
+		list, err := a.Apps.ListApps(ctx, callerOf(ctx), junctor.AppFilter{Name: id}) // GetApp would read the page
 		found, err := findIn(list, err, func(app *junctor.App) bool { return app.Name == id })
 		if err != nil {
 			return nil, err

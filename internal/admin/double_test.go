@@ -167,7 +167,7 @@ func (w *world) SetServerState(_ context.Context, _ *junctor.Principal, id strin
 func echoTool() junctor.Tool {
 	return junctor.Tool{
 		Server: "demo", Name: "echo", Exposed: "demo__echo", Description: "says it again",
-		InputSchema: json.RawMessage(`{"type":"object"}`), Roles: []junctor.Role{junctor.RoleGeneral}, Category: "General", Digest: "00",
+		InputSchema: json.RawMessage(`{"type":"object"}`), Roles: []junctor.Role{junctor.RoleGeneral}, Category: "General", Digest: "00", Tokens: 7,
 	}
 }
 

@@ -97,3 +97,41 @@ func TestUsagePages(t *testing.T) {
 		}
 	}
 }
+
+func TestDeliveryMetrics(t *testing.T) {
+	t.Parallel()
+	h := newWorld().handler(t)
+	rec := ask(h, "audit:read", "GET", "/metrics/deliveries?from=2026-01-01T00:00:30Z&to=2026-01-01T01:00:00Z&step=15m&trigger=hello", "")
+	var got DeliveryTimeline
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != http.StatusOK || err != nil {
+		t.Fatalf("%d: %s", rec.Code, rec.Body)
+	}
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if !got.From.Equal(from) || !got.To.Equal(from.Add(time.Hour)) || got.Step != 900 || got.Total != (DeliveryTotals{Done: 3, Dead: 1}) || len(got.Points) != 1 || got.Points[0].Open != 2 {
+		t.Errorf("%+v", got)
+	}
+	if kept := time.Since(got.Kept); kept < 29*24*time.Hour || kept > 31*24*time.Hour {
+		t.Errorf("kept for %s", kept)
+	}
+	for _, query := range []string{"?step=90s", "?step=soon", "?step=1m&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", "?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"} {
+		if rec := ask(h, "audit:read", "GET", "/metrics/deliveries"+query, ""); rec.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d: %s", query, rec.Code, rec.Body)
+		}
+	}
+	if rec := ask(h, "tools:read", "GET", "/metrics/deliveries", ""); rec.Code != http.StatusForbidden {
+		t.Errorf("without audit:read: %d", rec.Code)
+	}
+}
+
+func TestServerOutages(t *testing.T) {
+	t.Parallel()
+	h := newWorld().handler(t)
+	rec := ask(h, "audit:read", "GET", "/metrics/servers?server=shop&from=2026-01-01T00:00:00Z", "")
+	var got OutageList
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); rec.Code != http.StatusOK || err != nil || len(got.Outages) != 1 || got.Outages[0].Server != "shop" || !got.Outages[0].To.IsZero() {
+		t.Fatalf("%d: %s", rec.Code, rec.Body)
+	}
+	if rec := ask(h, "audit:read", "GET", "/metrics/servers?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", ""); rec.Code != http.StatusUnprocessableEntity {
+		t.Errorf("%d: %s", rec.Code, rec.Body)
+	}
+}

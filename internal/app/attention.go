@@ -94,8 +94,10 @@ func (a *App) visibleAttention(ctx context.Context, p *junctor.Principal) (func(
 	return func(owner, server string, item *junctor.AttentionItem) bool {
 		switch {
 		case server != "":
-			_, ok := known[server]
-			return ok
+			// The server of a former item may have been another one with the same ID. Replicas
+			// do not have quite the same time.
+			since, ok := known[server]
+			return ok && (item.Kind != junctor.AttentionServer || !item.Since.Before(since.Add(-time.Minute)))
 		case item.Object.Kind == "room":
 			return member[item.Object.ID]
 		}

@@ -18,9 +18,11 @@ type Filter struct {
 // List is what needs attention, as one principal may see it.
 type List struct {
 	Items []junctor.AttentionItem
-	// Total counts the items that match the filter, and Counts all that the principal may see.
+	// Total counts the items that match the filter, and Counts and Kinds all that the principal
+	// may see.
 	Total  int
 	Counts map[junctor.AttentionSeverity]int
+	Kinds  map[junctor.AttentionKind]int
 	// CheckedAt is when the sources that all replicas share were asked last.
 	CheckedAt time.Time
 }
@@ -39,7 +41,7 @@ func (w *Watcher) Peek(ctx context.Context, p *junctor.Principal, f Filter) (Lis
 }
 
 func (w *Watcher) listCurrent(ctx context.Context, p *junctor.Principal, f Filter) (List, error) {
-	out := List{Items: []junctor.AttentionItem{}, Counts: map[junctor.AttentionSeverity]int{}}
+	out := List{Items: []junctor.AttentionItem{}, Counts: map[junctor.AttentionSeverity]int{}, Kinds: map[junctor.AttentionKind]int{}}
 	rows, err := w.readRows(ctx)
 	if ctx.Err() != nil {
 		return out, junctor.Errorf(junctor.CodeCanceled, "the request ended")
@@ -66,6 +68,7 @@ func (w *Watcher) listCurrent(ctx context.Context, p *junctor.Principal, f Filte
 			continue
 		}
 		out.Counts[item.Severity]++
+		out.Kinds[item.Kind]++
 		if (f.Severity == "" || f.Severity == item.Severity) && (f.Kind == "" || f.Kind == item.Kind) {
 			out.Items = append(out.Items, item)
 		}

@@ -60,6 +60,9 @@ type world struct {
 	fails  error // of the source
 	broken error // of the transaction
 	events []string
+
+	keep *store.Store // stores events if it is not nil
+	kept int
 }
 
 func newWorld(t *testing.T, st *store.Store) *world {
@@ -84,14 +87,18 @@ func (w *world) clock() time.Time {
 type tx struct {
 	*queue.Tx
 	events *[]string
+	of     *world
 }
 
-func (x tx) Raise(_ context.Context, tenant junctor.TenantID, e junctor.RaisedEvent) error {
+func (x tx) Raise(ctx context.Context, tenant junctor.TenantID, e junctor.RaisedEvent) error {
 	var item junctor.AttentionItem
 	if err := json.Unmarshal(e.Data, &item); err != nil {
 		return err
 	}
 	*x.events = append(*x.events, string(tenant)+" "+e.Source+" "+e.Type+" "+item.Object.Name+" "+string(item.Severity))
+	if x.of.keep != nil {
+		return x.of.keepEvent(ctx, x.Tx, tenant, &e)
+	}
 	return nil
 }
 
@@ -112,7 +119,7 @@ func (w *world) watcher(replica string, leads bool) *attention.Watcher {
 				if w.broken != nil {
 					return w.broken
 				}
-				return fn(ctx, tx{on, &events})
+				return fn(ctx, tx{on, &events, w})
 			})
 			if err == nil {
 				w.mu.Lock()

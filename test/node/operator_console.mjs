@@ -150,7 +150,9 @@ const tours = {
     await item.getByText(/failed for good/).waitFor();
     await item.getByText(/^junctor delivery ls/).waitFor();
     await item.locator('time').waitFor();
-    assert.equal(await menu.locator('.badge').textContent(), '1');
+    const badge = (entry) => menu.getByRole('link', { name: entry }).locator('.badge').textContent();
+    assert.deepEqual([await badge('Needs attention'), await badge('Deliveries')], ['1', '1']);
+    assert.equal(await menu.locator('.badge').count(), 2);
     assert.equal(await page.getByText('All is well').count(), 0);
     const [shown] = await page.evaluate(() => window.notified);
     assert.equal(shown.title, 'broken');

@@ -1043,6 +1043,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count deliveries over time, by outcome, and the depth and age of their queue
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["get-delivery-metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the times in which servers failed or had no login
+         * @description Requires the scope `audit:read`.
+         */
+        get: operations["get-server-outages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/models": {
         parameters: {
             query?: never;
@@ -3198,7 +3238,7 @@ export interface components {
             tool_definition?: {
                 [key: string]: unknown;
             };
-            tools: string[];
+            tools?: string[];
             visibility: string[];
         };
         AppApprovalBody: {
@@ -3437,6 +3477,10 @@ export interface components {
             /** @description Whether the caller may see no item of any kind. A check that cannot be made is an item, so true means that everything was checked. */
             healthy: boolean;
             items: components["schemas"]["AttentionItem"][];
+            /** @description Numbers of all items that the caller may see, by kind. A kind without items is absent. */
+            kinds: {
+                [key: string]: number;
+            };
             /** @description Value of the parameter cursor for the next page. Absent on the last page. */
             next?: string;
             /**
@@ -4007,12 +4051,57 @@ export interface components {
              */
             until?: string;
         };
+        DeliveryTimeline: {
+            /**
+             * Format: date-time
+             * @description Start of the first step.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Deliveries that were delivered or discarded before this time are no longer kept, so they are not counted.
+             */
+            kept_since: string;
+            /** @description One point for each step. */
+            points: components["schemas"]["TimelinePoint"][];
+            /**
+             * Format: int64
+             * @description Length of a step, in seconds.
+             */
+            step_seconds: number;
+            /**
+             * Format: date-time
+             * @description The end of the last step.
+             */
+            to: string;
+            /** @description The deliveries that ended in the whole period. */
+            total: components["schemas"]["DeliveryTotals"];
+        };
+        DeliveryTotals: {
+            /**
+             * Format: int64
+             * @description Deliveries that failed for good.
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were delivered.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were discarded.
+             */
+            dropped: number;
+        };
         Details: {
             /** @enum {string} */
             approvals: "ask" | "never";
             /** Format: date-time */
             created_at: string;
             id: string;
+            /** Format: date-time */
+            last_message_at?: string;
             last_run?: components["schemas"]["RoomRun"];
             /** Format: int64 */
             max_rounds: number;
@@ -4938,6 +5027,43 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        Outage: {
+            /**
+             * Format: date-time
+             * @description When it was noticed.
+             */
+            from: string;
+            /** @description Name of the server for people. */
+            name: string;
+            /** @description What was wrong. */
+            problem: string;
+            /** @description ID of the server. */
+            server: string;
+            /**
+             * @description critical if the server failed, warning if it worked again once somebody logged in.
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * Format: date-time
+             * @description When the server was noticed to work again. Absent if it does not work yet.
+             */
+            to?: string;
+        };
+        OutageList: {
+            /**
+             * Format: date-time
+             * @description Start of the period.
+             */
+            from: string;
+            /** @description Outages that overlap the period, the newest first; at most 1000. */
+            outages: components["schemas"]["Outage"][];
+            /**
+             * Format: date-time
+             * @description End of the period.
+             */
+            to: string;
+        };
         Override: {
             /**
              * @description Maximum time of a call of the tool without a response or progress notification, instead of the server's limit.
@@ -5859,6 +5985,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             id: string;
+            /** Format: date-time */
+            last_message_at?: string;
             /** Format: int64 */
             max_rounds: number;
             members: components["schemas"]["Member"][];
@@ -6183,6 +6311,11 @@ export interface components {
             /** @enum {string} */
             state: "active" | "inactive" | "error";
             title?: string;
+            /**
+             * Format: int64
+             * @description Estimated number of tokens that the definitions of these tools use in a model's context.
+             */
+            tokens: number;
             /** @description Names of the tools at the server. */
             tools?: string[];
             /**
@@ -6520,6 +6653,38 @@ export interface components {
             id: string;
             name: string;
         };
+        TimelinePoint: {
+            /**
+             * Format: int64
+             * @description Deliveries that failed for good in the step.
+             */
+            dead: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were delivered in the step.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Deliveries that were discarded in the step.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description Age of the oldest of these, in seconds; 0 if there is none.
+             */
+            oldest_seconds: number;
+            /**
+             * Format: int64
+             * @description Deliveries that had not ended at the end of the step.
+             */
+            open: number;
+            /**
+             * Format: date-time
+             * @description Start of the step.
+             */
+            time: string;
+        };
         Timing: {
             /**
              * Format: int64
@@ -6550,7 +6715,7 @@ export interface components {
             description?: string;
             digest: string;
             exposed: string;
-            input_schema: {
+            input_schema?: {
                 [key: string]: unknown;
             };
             name: string;
@@ -6560,6 +6725,8 @@ export interface components {
             roles: string[];
             server: string;
             title?: string;
+            /** Format: int64 */
+            tokens: number;
             version?: string;
             versions?: string[];
             visibility?: string[];
@@ -7413,6 +7580,8 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description With false, the items have no input_schema and output_schema, which are most of a long list. */
+                schemas?: boolean;
             };
             header?: never;
             path: {
@@ -7487,6 +7656,10 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "server" | "-server";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description Only Apps whose page comes from their server, or only those whose page Junctor generated. */
+                origin?: "server" | "generated";
+                /** @description Only Apps whose tool may be called by models, or by other Apps. */
+                visibility?: "model" | "app";
             };
             header?: never;
             path?: never;
@@ -9332,6 +9505,86 @@ export interface operations {
             };
         };
     };
+    "get-delivery-metrics": {
+        parameters: {
+            query?: {
+                /** @description Start of the period. By default one hour before to. */
+                from?: string;
+                /** @description End of the period. By default now. */
+                to?: string;
+                /** @description Length of a point, such as 1m, 5m, 1h or 24h. By default chosen from the period. */
+                step?: string;
+                /** @description Only deliveries of this trigger, by name. */
+                trigger?: string;
+                /** @description Only deliveries that concern this agent. */
+                agent?: string;
+                /** @description Only deliveries to this tool. */
+                tool?: string;
+                /** @description Only deliveries to this endpoint, as named by the field endpoint of a delivery. */
+                endpoint?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryTimeline"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-server-outages": {
+        parameters: {
+            query?: {
+                /** @description Start of the period. By default one hour before to. */
+                from?: string;
+                /** @description End of the period. By default now. */
+                to?: string;
+                /** @description Only outages of this server. */
+                server?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutageList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-models": {
         parameters: {
             query?: {
@@ -9820,7 +10073,7 @@ export interface operations {
                 /** @description The value of next from the previous page, with the same sort. */
                 cursor?: string;
                 /** @description Field to sort by. A leading hyphen sorts in descending order. */
-                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at";
+                sort?: "name" | "-name" | "created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_message_at" | "-last_message_at";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
             };
@@ -12144,6 +12397,8 @@ export interface operations {
                 sort?: "name" | "-name" | "title" | "-title" | "category" | "-category";
                 /** @description Only items that contain every word of this text. */
                 q?: string;
+                /** @description With false, the items have no input_schema and output_schema, which are most of a long list. */
+                schemas?: boolean;
                 /** @description Only the tools of this server. */
                 server?: string;
                 /** @description Only tools for this role and tools for all roles. */

@@ -7,7 +7,7 @@ import { Link, useSearchParams } from 'wouter';
 import { type Call, get, query } from '../api/client';
 import { useWho } from '../api/data';
 import { merge, useFeed } from '../api/feed';
-import { entryPointNames, entryPoints, shown, statuses, who } from '../parts/calls';
+import { entryPointNames, entryPoints, shown, statuses, statusName, who } from '../parts/calls';
 import { Head, Panel, Status } from '../parts/elements';
 import { FilterInput } from '../parts/FilterInput';
 import { absolute, clock, count, span } from '../parts/format';
@@ -130,7 +130,7 @@ export default function Calls() {
           aria-label="Outcome"
           value={wanted.status}
           onChange={(e) => set('status', e.currentTarget.value)}
-          data={[{ value: '', label: 'Any outcome' }, ...statuses]}
+          data={[{ value: '', label: 'Any outcome' }, ...statuses.map((s) => ({ value: s, label: statusName(s) }))]}
         />
         <NativeSelect
           aria-label="Entry point"

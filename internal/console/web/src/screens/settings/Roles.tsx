@@ -104,7 +104,7 @@ function WorkRoles() {
                       Delete
                     </Button>
                   ) : (
-                    <Tag>built in</Tag>
+                    <Tag>Built-in</Tag>
                   )}
                 </div>
               ))}
