@@ -39,12 +39,12 @@ const (
 // TestRate measures both in turn, each time in a new database of one server that
 // waits for its disk, and the other one first every second time.
 func TestRate(t *testing.T) {
-	rounds, jobs := 1, 2000
+	rounds, jobs := 1, 2*batch // which says nothing about rates
 	prove := os.Getenv("JUNCTOR_PROVE") != ""
 	if prove {
 		rounds, jobs = 9, 80_000
 	}
-	s, err := pgtest.Start(pgtest.Options{Safe: true})
+	s, err := pgtest.Start(pgtest.Options{Safe: prove})
 	pgtest.Need(t, err)
 	defer s.Stop()
 	var ours, rivers, ratios, all []float64
