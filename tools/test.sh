@@ -115,7 +115,12 @@ check_other_systems() {
 	(cd tools && go build -o ../bin/test/typecheck ./typecheck)
 	bin/test/typecheck darwin windows
 }
-check_tools() { (cd tools && go vet ./... && go test ./...); }
+# Modules of their own are compiled here; only make prove runs the tests of the last three.
+check_modules() {
+	local folder
+	(cd tools && go vet ./... && go test ./...)
+	for folder in test/evm test/oracle test/river; do (cd "$folder" && go vet .); done
+}
 # run_tests NAME FLAGS -- PACKAGES: no package, no step.
 run_tests() {
 	local name=$1 flags=()
@@ -137,7 +142,7 @@ if [[ $wanted == all ]]; then
 	# The tests wait for much of their time. These do not.
 	begin lint .cache/bin/golangci-lint run ./...
 	begin "other systems" check_other_systems
-	begin tools check_tools
+	begin "other modules" check_modules
 	begin console tools/console.sh check
 else
 	step build build_all

@@ -44,7 +44,7 @@ func TestRate(t *testing.T) {
 	if prove {
 		rounds, jobs = 9, 80_000
 	}
-	s, err := pgtest.Start(pgtest.Options{Safe: prove})
+	s, err := pgtest.Start(pgtest.Options{Safe: true})
 	pgtest.Need(t, err)
 	defer s.Stop()
 	var ours, rivers, ratios, all []float64
@@ -167,7 +167,7 @@ func rateOfOurs(t *testing.T, url string, jobs int) rate {
 		for _, l := range leases {
 			work.Go(func() {
 				defer ends.add(-1)
-				end := queue.End{Class: queue.Finished, Attempt: queue.Attempt{BegunAt: time.Now(), Outcome: "ok"}}
+				end := queue.AttemptResult{Outcome: queue.OutcomeFinished, Attempt: queue.Attempt{StartedAt: time.Now(), Outcome: "ok"}}
 				if _, err := q.Settle(t.Context(), l, end); err != nil {
 					t.Error(err)
 				}
