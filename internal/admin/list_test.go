@@ -72,7 +72,7 @@ func TestPagesAreTheList(t *testing.T) {
 	for _, newest := range []bool{false, true} {
 		shape := rowList(newest)
 		for _, sort := range append(shape.sorts(), "") {
-			for range 20 {
+			for range 6 {
 				rows := make([]row, rand.IntN(40))
 				for i := range rows {
 					rows[i] = randomRow(i)
@@ -97,7 +97,7 @@ func TestPagesWhileRowsChange(t *testing.T) {
 	t.Parallel()
 	shape := rowList(false)
 	for _, sort := range shape.sorts() {
-		for range 50 {
+		for range 15 {
 			var stay, now []row
 			for i := range 30 {
 				r := randomRow(i)

@@ -145,13 +145,11 @@ func sampleOperations() map[string]huma.Operation {
 	}
 }
 
-// newSamples returns an API with the sample operations alone.
+// newSamples returns an API for the sample operations.
 func newSamples() *api {
 	o := newWorld().options()
 	o.Log, o.ListFeed = slog.New(slog.DiscardHandler), &ListFeed{}
-	a := newAPI(o)
-	a.huma.OpenAPI().Paths = nil
-	return a
+	return newAPIWithoutRoutes(o)
 }
 
 // registeredSamples returns the samples as registerRoute registers them.

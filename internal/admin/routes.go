@@ -64,31 +64,7 @@ type empty struct{}
 // newAPI registers all routes. A new file of routes has to be added here, and its
 // operations to requiredScopes.
 func newAPI(o Options) *api {
-	a := &api{Options: o, mux: http.NewServeMux(), scopes: requiredScopes(), changes: changeSpecs(), gallery: sync.OnceValues(pack.Gallery)}
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	describeTypes(registry)
-	a.huma = humago.NewWithPrefix(a.mux, Prefix, huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info: &huma.Info{
-				Title:       "Junctor admin API",
-				Version:     o.Version,
-				Description: "Lists are {items, next, total}; errors are RFC 9457 problems with a code; all times are RFC 3339.",
-			},
-			Components: &huma.Components{
-				Schemas: registry,
-				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"key":   {Type: "http", Scheme: "bearer", Description: "A key of this instance. Each operation names the scope that it requires."},
-					"login": {Type: "apiKey", In: "cookie", Name: "__Host-junctor-session", Description: "The session of a browser that is signed in at /login. If the address of the instance has a port, the name ends with it, as in __Host-junctor-session-8717."},
-				},
-			},
-		},
-		Formats:                      map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
-		DefaultFormat:                "application/json",
-		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{transformError},
-	})
-	a.huma.UseMiddleware(a.admitRequest)
+	a := newAPIWithoutRoutes(o)
 	a.registerServerRoutes()
 	a.registerCredentialRoutes()
 	a.registerOfferRoutes()
@@ -130,6 +106,36 @@ func newAPI(o Options) *api {
 	a.registerEndpointRoutes()
 	a.registerRoomRoutes()
 	a.referencePage = sync.OnceValues(a.renderReference)
+	return a
+}
+
+// newAPIWithoutRoutes returns an API that has no operations yet.
+func newAPIWithoutRoutes(o Options) *api {
+	a := &api{Options: o, mux: http.NewServeMux(), scopes: requiredScopes(), changes: changeSpecs(), gallery: sync.OnceValues(pack.Gallery)}
+	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	describeTypes(registry)
+	a.huma = humago.NewWithPrefix(a.mux, Prefix, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "Junctor admin API",
+				Version:     o.Version,
+				Description: "Lists are {items, next, total}; errors are RFC 9457 problems with a code; all times are RFC 3339.",
+			},
+			Components: &huma.Components{
+				Schemas: registry,
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					"key":   {Type: "http", Scheme: "bearer", Description: "A key of this instance. Each operation names the scope that it requires."},
+					"login": {Type: "apiKey", In: "cookie", Name: "__Host-junctor-session", Description: "The session of a browser that is signed in at /login. If the address of the instance has a port, the name ends with it, as in __Host-junctor-session-8717."},
+				},
+			},
+		},
+		Formats:                      map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{transformError},
+	})
+	a.huma.UseMiddleware(a.admitRequest)
 	return a
 }
 

@@ -58,7 +58,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	v := h.findRequested(r)
 	if v == nil {
-		http.Error(w, "there is no View here; it may have been closed", http.StatusNotFound)
+		http.Error(w, "no App view is open at this address; it may have been closed", http.StatusNotFound)
 		return
 	}
 	at, f := r.Host+r.URL.EscapedPath(), &v.frames

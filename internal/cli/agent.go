@@ -104,7 +104,7 @@ func (c *cli) agentAdd() *cobra.Command {
 				return c.printJSON(a)
 			}
 			c.warnWithheld(a.AgentDetails)
-			c.printNote("agent %s for %s, at /mcp/a/%s; its key is shown this once:", a.Name, a.Role, a.Name)
+			c.printNote("agent %s for %s, at /mcp/a/%s; its key is shown only once:", a.Name, a.Role, a.Name)
 			_, err = fmt.Fprintln(c.out, a.Token)
 			return err
 		}),
@@ -293,8 +293,8 @@ func (c *cli) agentSet() *cobra.Command {
 		}),
 	}
 	c.addAgentFlags(cmd, &f)
-	cmd.Flags().StringArrayVar(&add, "add-tool", nil, "a tool more: `server/tool` or server/*; repeatable")
-	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "a tool less, as the list has it; repeatable")
+	cmd.Flags().StringArrayVar(&add, "add-tool", nil, "tool to add: `server/tool` or server/*; repeatable")
+	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "tool to remove, as written in the list; repeatable")
 	cmd.Flags().BoolVar(&on, "on", false, "enable it")
 	cmd.Flags().BoolVar(&off, "off", false, "disable it: no endpoint accepts its keys")
 	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "remove its own limits, so that those of its tier apply")
@@ -375,7 +375,7 @@ func (c *cli) agentKey() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(key)
 			}
-			c.printNote("key %s of the agent %s; it is shown this once:", key.ID, args[0])
+			c.printNote("key %s of the agent %s; it is shown only once:", key.ID, args[0])
 			_, err := fmt.Fprintln(c.out, key.Token)
 			return err
 		}),

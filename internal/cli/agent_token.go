@@ -64,11 +64,11 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(stored)
 			}
-			c.printNote("agent %s is called at %s", stored.Agent, stored.URL)
+			c.printNote("deliveries to the agent %s go to %s", stored.Agent, stored.URL)
 			if stored.Signing == "" {
 				return nil
 			}
-			c.printNote("the secret to check signatures with is shown this once:")
+			c.printNote("the secret that verifies signatures is shown only once:")
 			_, err := fmt.Fprintln(c.out, stored.Signing)
 			return err
 		}),

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,8 @@ func (c *cli) printAttention(list *admin.AttentionList) error {
 		item := &list.Items[i]
 		fmt.Fprintf(c.out, "%s  %-11s  %s  %s: %s\n", c.colourText(colours[item.Severity], fmt.Sprintf("%-8s", item.Severity)), item.Kind, formatTime(item.Since), toCell(item.Object.Name), toCell(item.Problem))
 		for _, text := range []string{item.Command, item.Advice} {
-			if text != "" {
+			// Some advice begins with the command: then the advice alone says both.
+			if text != "" && (text == item.Advice || !strings.HasPrefix(item.Advice, text)) {
 				fmt.Fprintf(c.out, "          %-11s  %s\n", "", toCell(text))
 			}
 		}

@@ -50,7 +50,7 @@ func (c *cli) fetchChange(cmd *cobra.Command, id string) (change junctor.AdminCh
 		return change, err
 	}
 	if len(newest.Items) == 0 {
-		return change, junctor.Errorf(junctor.CodeNotFound, "nothing was changed yet")
+		return change, junctor.Errorf(junctor.CodeNotFound, "the journal has no changes yet")
 	}
 	return newest.Items[0], nil
 }

@@ -128,6 +128,10 @@ func (c *cli) restoreCommand() *cobra.Command {
 			if unverified {
 				c.printNote("warning: it was not verified who made this backup: look at the keys, users, agents and servers that it has before you use it")
 			}
+			// The sealing key was needed; the key that signs the journal is made anew without a copy.
+			if _, err := os.Stat(filepath.Join(cfg.DataDir, "heads", "signing.key")); err == nil && !unverified && !c.wantsJSON() {
+				m.KeysNote = ""
+			}
 			return c.printManifest(absolutePath(cfg.DataDir), m)
 		}),
 	}
@@ -176,7 +180,9 @@ func (c *cli) writeNewFile(file string, write func(io.Writer) error) error {
 // printManifest prints what a backup contains. If the backup itself is on
 // standard output, the summary goes to standard error.
 func (c *cli) printManifest(place string, m backup.Manifest) error {
-	c.printNote("%s", m.KeysNote)
+	if m.KeysNote != "" {
+		c.printNote("%s", m.KeysNote)
+	}
 	var rows, size int64
 	tables, files := 0, 0
 	// Members below the folder of a schema are tables, all others are files.

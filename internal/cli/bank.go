@@ -11,17 +11,17 @@ import (
 func (c *cli) bankCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bank", Short: "The MCP server of the pack bank, on standard input and output",
-		Long: "Speak MCP on standard input and output as a bank: accounts, transactions, cards, a mortgage and savings of\n" +
-			"somebody who does not exist. The pack bank has it started; it reads no settings and keeps nothing.",
+		Long: "Serve an example bank over MCP on standard input and output: accounts, transactions, cards, a mortgage and savings of\n" +
+			"an invented customer. The pack bank starts this command. It reads no settings and stores nothing.",
 		Example: "  junctor server add bank -- junctor bank", Hidden: true, Args: rejectUnknownCommand,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return bank.Serve(cmd.Context(), version(), c.in, c.out)
 		}),
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "places", Short: "A stand-in for a geocoder, on standard input and output",
-		Long: "Speak MCP on standard input and output as a stand-in for a geocoder: it knows some places by heart and asks\n" +
-			"nobody. The demonstration has it started in the place of a map server.",
+		Use: "places", Short: "An example geocoder, on standard input and output",
+		Long: "Serve an example geocoder over MCP on standard input and output: it knows a few places, and uses no\n" +
+			"network. The demonstration starts this command in place of a map server.",
 		Example: "  junctor server add map -- junctor bank places", Args: rejectUnknownCommand,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			return bank.ServePlaces(cmd.Context(), version(), c.in, c.out)

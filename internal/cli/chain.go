@@ -55,7 +55,7 @@ func (c *cli) chainEvents() *cobra.Command {
 				if e.Retracted > 0 {
 					// A reorganisation of the chain has removed the event
 					// before.
-					state += fmt.Sprintf(", taken back %d×", e.Retracted)
+					state += fmt.Sprintf(", retracted %d×", e.Retracted)
 				}
 				return []string{e.Chain, strconv.FormatUint(e.Block, 10), strconv.FormatUint(e.LogIndex, 10), e.Type, e.Agent, state, formatTime(e.SeenAt)}
 			})

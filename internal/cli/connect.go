@@ -129,7 +129,7 @@ func (c *cli) connectClient(cmd *cobra.Command, client clients.Client, file stri
 		if as.name != "" {
 			agent = " as the agent " + as.name
 		}
-		c.printNote("%s is connected%s by %s; restart it. junctor connect %s --undo takes it out again", client.Title, agent, file, client.Name)
+		c.printNote("%s is connected%s by %s; restart it. junctor connect %s --undo reverts this", client.Title, agent, file, client.Name)
 	}
 	return c.printIfJSON(connectResult{Client: client.Name, File: file, Agent: as.name, Backup: backup, State: "connected"})
 }

@@ -199,17 +199,17 @@ func (i *instanceChecks) checkDirectory() finding {
 	info, err := os.Stat(i.dataDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return finding{name, stateOK, i.dataDir + " is not there yet; the first start makes it", ""}
+		return finding{name, stateOK, i.dataDir + " does not exist yet; the first start creates it", ""}
 	case err != nil:
-		return finding{name, stateFail, err.Error(), "make it readable, or name another one with --data-dir"}
+		return finding{name, stateFail, err.Error(), "make it readable, or choose another one with --data-dir"}
 	case !info.IsDir():
-		return finding{name, stateFail, i.dataDir + " is not a directory", "name another one with --data-dir"}
+		return finding{name, stateFail, i.dataDir + " is not a directory", "choose another one with --data-dir"}
 	}
 	// Only an attempt shows whether writing is possible: permissions, quotas
 	// and read-only mounts all count.
 	f, err := os.CreateTemp(i.dataDir, ".doctor-*")
 	if err != nil {
-		return finding{name, stateFail, i.dataDir + " cannot be written: " + err.Error(), "give this user the right to write there, or name another one with --data-dir"}
+		return finding{name, stateFail, i.dataDir + " cannot be written: " + err.Error(), "give this user the right to write there, or choose another one with --data-dir"}
 	}
 	err = errors.Join(f.Close(), os.Remove(f.Name()))
 	if err != nil {
@@ -240,7 +240,7 @@ func (i *instanceChecks) checkFiles() finding {
 			return finding{name, stateFail, fmt.Sprintf("%s has mode %04o: others can read it", file, info.Mode().Perm()), "chmod 600 '" + file + "'"}
 		}
 	}
-	return finding{name, stateOK, fmt.Sprintf("all %d are this user's alone", len(entries)), ""}
+	return finding{name, stateOK, fmt.Sprintf("only this user can read the %d files of the data directory", len(entries)), ""}
 }
 
 // checkDatabase checks that the database opens. journal has the problems of the
@@ -248,22 +248,22 @@ func (i *instanceChecks) checkFiles() finding {
 func (i *instanceChecks) checkDatabase(ctx context.Context) (f finding, journal []string) {
 	const name = "database"
 	if _, err := os.Stat(i.dataDir); errors.Is(err, fs.ErrNotExist) {
-		return finding{name, stateOK, "is not there yet; the first start makes it", ""}, nil
+		return finding{name, stateOK, "does not exist yet; the first start creates it", ""}, nil
 	}
 	journal, err := i.openDatabase(ctx)
 	if err != nil {
-		return finding{name, stateFail, err.Error(), "restore the data directory from a backup, or start afresh with another --data-dir"}, nil
+		return finding{name, stateFail, err.Error(), "restore the data directory from a backup, or start a new instance with another --data-dir"}, nil
 	}
-	return finding{name, stateOK, "opens", ""}, journal
+	return finding{name, stateOK, "can be opened", ""}, journal
 }
 
 // checkJournal reports the known problems of the journal of this replica.
 func checkJournal(problems []string) finding {
 	const name = "journal"
 	if len(problems) > 0 {
-		return finding{name, stateWarn, strings.Join(problems, "; "), "run junctor audit verify, and keep the files and the database as they are until you know what happened"}
+		return finding{name, stateWarn, strings.Join(problems, "; "), "run junctor audit verify, and do not change the files or the database until you know the cause"}
 	}
-	return finding{name, stateOK, "nothing is known to be wrong; junctor audit verify reads all of it", ""}
+	return finding{name, stateOK, "no problem is known; junctor audit verify checks every record", ""}
 }
 
 // checkInstance reports whether an instance runs here. It is a failure if one
@@ -272,11 +272,11 @@ func (i *instanceChecks) checkInstance(address string, err error) finding {
 	const name = "instance"
 	switch {
 	case err != nil:
-		return finding{name, stateFail, err.Error(), "stop it and start it again: it holds the data directory and does not answer"}
+		return finding{name, stateFail, err.Error(), "restart the instance: it holds the data directory, but does not answer"}
 	case address == "":
-		return finding{name, stateOK, "none is running on this data directory", ""}
+		return finding{name, stateOK, "no instance runs on this data directory", ""}
 	}
-	return finding{name, stateOK, "answers; it listens on " + address, ""}
+	return finding{name, stateOK, "answers, and listens on " + address, ""}
 }
 
 // checkSettingsFile checks that the settings file of the running instance is in
@@ -284,7 +284,7 @@ func (i *instanceChecks) checkInstance(address string, err error) finding {
 func (i *instanceChecks) checkSettingsFile(ctx context.Context, address string) finding {
 	const name = "file"
 	if address == "" {
-		return finding{name, stateOK, "no instance runs that reads one", ""}
+		return finding{name, stateOK, "no instance runs, so none uses a settings file", ""}
 	}
 	state, err := i.askSettingsFile(ctx)
 	switch {
@@ -292,15 +292,15 @@ func (i *instanceChecks) checkSettingsFile(ctx context.Context, address string) 
 		return finding{name, stateFail, err.Error(), ""}
 	// Settings may come from flags and variables alone.
 	case state.Path == "":
-		return finding{name, stateOK, "the instance was started without one", ""}
+		return finding{name, stateOK, "the instance uses no settings file", ""}
 	case !state.OK && len(state.Problems) > 0:
 		first := state.Problems[0]
-		return finding{name, stateFail, first.Where + ": " + first.Message, "the instance goes on with what was in force before; mend " + state.Path}
+		return finding{name, stateFail, first.Where + ": " + first.Message, "the instance continues with the settings from before; correct " + state.Path}
 	// Such settings are read at the start only.
 	case len(state.Restart) > 0:
-		return finding{name, stateWarn, "changes of " + strings.Join(state.Restart, ", ") + " wait for a restart", "restart the instance"}
+		return finding{name, stateWarn, "changed settings take effect at the next start: " + strings.Join(state.Restart, ", "), "restart the instance"}
 	}
-	return finding{name, stateOK, state.Path + " is in force", ""}
+	return finding{name, stateOK, state.Path + " is in effect", ""}
 }
 
 // checkPort checks that the listen address is free or, if an instance runs, that the
@@ -313,7 +313,7 @@ func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", i.listen)
 	if err != nil {
-		return finding{name, stateFail, err.Error(), "stop what listens there, or name another address with --listen"}
+		return finding{name, stateFail, err.Error(), "stop the program that listens there, or choose another address with --listen"}
 	}
 	if err := l.Close(); err != nil {
 		return finding{name, stateFail, err.Error(), ""}
@@ -325,9 +325,9 @@ func (i *instanceChecks) checkPort(ctx context.Context, ours string) finding {
 func checkRunningPort(ctx context.Context, address string) finding {
 	const name = "port"
 	if err := egress.CheckListening(ctx, address); err != nil {
-		return finding{name, stateFail, "the running instance does not answer on " + address + ": " + err.Error(), "clients cannot reach it: look at its log, and restart it"}
+		return finding{name, stateFail, "the running instance does not answer on " + address + ": " + err.Error(), "clients cannot reach it: read its log, and restart it"}
 	}
-	return finding{name, stateOK, address + " is held by the running instance", ""}
+	return finding{name, stateOK, address + " is used by the running instance", ""}
 }
 
 // checkListenAddress warns if other machines reach the instance without TLS.
@@ -338,12 +338,12 @@ func (i *instanceChecks) checkListenAddress(e *exposure) finding {
 		return finding{name, stateFail, err.Error(), "write it as host:port"}
 	}
 	if addr, err := netip.ParseAddr(host); host == "localhost" || err == nil && addr.IsLoopback() {
-		return finding{name, stateOK, i.listen + " is reached from this machine only", ""}
+		return finding{name, stateOK, i.listen + " can be reached from this machine only", ""}
 	}
 	if e.settings["tls-cert"] != "" || e.settings["trusted-proxy"] != "" {
-		return finding{name, stateOK, i.listen + " is reached from other machines, with TLS before it", ""}
+		return finding{name, stateOK, i.listen + " can be reached from other machines, with TLS", ""}
 	}
-	return finding{name, stateWarn, i.listen + " is reached from other machines", "have TLS before it: --tls-cert and --tls-key, or a proxy named in --trusted-proxy"}
+	return finding{name, stateWarn, i.listen + " can be reached from other machines without TLS", "use TLS: set --tls-cert and --tls-key, or run a proxy with TLS and name it with --trusted-proxy"}
 }
 
 // checkClock checks that the clock is not behind the last write to the data
@@ -352,13 +352,13 @@ func (i *instanceChecks) checkClock() finding {
 	const name = "clock"
 	info, err := os.Stat(i.dataDir)
 	if err == nil && info.ModTime().After(i.now.Add(time.Minute)) {
-		return finding{name, stateFail, fmt.Sprintf("it is %s, and the data directory was written at %s", formatTime(i.now), formatTime(info.ModTime())), "set the clock"}
+		return finding{name, stateFail, fmt.Sprintf("the time of this machine is %s, but the data directory was written at %s", formatTime(i.now), formatTime(info.ModTime())), "set the clock"}
 	}
 	// A machine without a battery-backed clock starts in 1970 or 2000.
 	if i.now.Year() < 2025 {
-		return finding{name, stateFail, "it is " + formatTime(i.now), "set the clock"}
+		return finding{name, stateFail, "the time of this machine is " + formatTime(i.now), "set the clock"}
 	}
-	return finding{name, stateOK, "it is " + formatTime(i.now), ""}
+	return finding{name, stateOK, "the time of this machine is " + formatTime(i.now), ""}
 }
 
 // checkDisk checks the free space of the file system of the data directory, or
@@ -379,7 +379,7 @@ func (i *instanceChecks) checkDisk() finding {
 	case !known:
 		return finding{name, stateOK, "not checked on this system", ""}
 	case free < minFreeBytes:
-		return finding{name, stateFail, fmt.Sprintf("%d MiB are free", free>>20), fmt.Sprintf("make room for at least %d MiB", minFreeBytes>>20)}
+		return finding{name, stateFail, fmt.Sprintf("%d MiB are free", free>>20), fmt.Sprintf("free at least %d MiB", minFreeBytes>>20)}
 	}
 	return finding{name, stateOK, fmt.Sprintf("%d MiB are free", free>>20), ""}
 }

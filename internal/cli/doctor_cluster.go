@@ -36,15 +36,15 @@ func checkReplica(n *admin.ReplicaState) finding {
 	text := fmt.Sprintf("%s (%s), version %s, at %s, seen %v ago", n.ID, n.Name, n.Version, addressOrNone(n.URL), toDuration(n.Silent).Round(time.Second))
 	switch {
 	case n.Self && n.Reachable:
-		return finding{name, stateOK, text + ": this one", ""}
+		return finding{name, stateOK, text + ": this replica", ""}
 	case n.Reachable:
 		return finding{name, stateOK, text + ": answers", ""}
 	// Checked before the failure below: a replica that has ended cannot be
 	// reached either.
 	case toDuration(n.Silent) > maxSilence:
-		return finding{name, stateWarn, text + ": has ended without a word, or does not reach the database", "it is forgotten a minute after it was seen; start it again, or look at its log"}
+		return finding{name, stateWarn, text + ": was killed, or does not reach the database", "start it again, or read its log; it is removed from this list a minute after it was last seen"}
 	}
-	return finding{name, stateFail, text + ": " + n.Problem, "replicas must reach each other at what --replica-url says, or where they listen, and share one sealing key"}
+	return finding{name, stateFail, text + ": " + n.Problem, "replicas must reach each other at --replica-url (by default the address of --listen), and share one sealing key"}
 }
 
 // toDuration converts milliseconds, which the API uses.
@@ -67,9 +67,9 @@ func checkVersions(c *admin.ClusterState) finding {
 			versions = append(versions, n.Version)
 		}
 	}
-	text := fmt.Sprintf("the schema has version %d; replicas are of version %s", c.Schema, strings.Join(versions, " and "))
+	text := fmt.Sprintf("the schema has version %d, the replicas have version %s", c.Schema, strings.Join(versions, " and "))
 	if len(versions) > 1 {
-		return finding{name, stateWarn, text, "an upgrade is under way, or stood still: replace the others too"}
+		return finding{name, stateWarn, text, "finish the upgrade: replace the other replicas too"}
 	}
 	return finding{name, stateOK, text, ""}
 }
@@ -85,9 +85,9 @@ func checkClocks(c *admin.ClusterState) finding {
 		}
 	}
 	apart := toDuration(high - low)
-	text := fmt.Sprintf("those of replicas and database are %v apart", apart.Round(time.Millisecond))
+	text := fmt.Sprintf("the clocks of the replicas and the database are %v apart", apart.Round(time.Millisecond))
 	if apart > maxClockSkew {
-		return finding{name, stateWarn, text, "set them by NTP: leases do not depend on them, but what expires does so at another time on each"}
+		return finding{name, stateWarn, text, "synchronize them with NTP: keys and sessions expire at different times on each replica; leases are not affected"}
 	}
 	return finding{name, stateOK, text, ""}
 }
@@ -104,14 +104,14 @@ func checkSealing(c *admin.ClusterState) finding {
 	for _, n := range c.Replicas {
 		for _, key := range current {
 			if n.Reachable && !slices.Contains(n.SealKeys, key) {
-				return finding{name, stateFail, fmt.Sprintf("%s (%s) does not have the key %s, with which another seals", n.ID, n.Name, key), "give all replicas one --seal-key-file, or the same JUNCTOR_SEAL_KEY"}
+				return finding{name, stateFail, fmt.Sprintf("%s (%s) does not have the key %s, which another replica seals with", n.ID, n.Name, key), "set the same --seal-key-file or JUNCTOR_SEAL_KEY for all replicas"}
 			}
 		}
 	}
 	if len(current) > 1 {
-		return finding{name, stateWarn, "replicas seal with different keys, and all can open them: " + strings.Join(current, ", "), "finish the rotation: give all the same JUNCTOR_SEAL_KEY, with the new key first"}
+		return finding{name, stateWarn, "replicas seal with different keys, and all can open them: " + strings.Join(current, ", "), "finish the rotation: set the same JUNCTOR_SEAL_KEY for all, with the new key first"}
 	}
-	return finding{name, stateOK, "all seal with the key " + strings.Join(current, ", "), ""}
+	return finding{name, stateOK, "all replicas seal with the key " + strings.Join(current, ", "), ""}
 }
 
 // checkRedis checks that all replicas reach one Redis, or that none uses it.
@@ -126,7 +126,7 @@ func checkRedis(c *admin.ClusterState) finding {
 		case n.Redis == "":
 			without++
 		case n.Redis == "away":
-			return finding{name, stateFail, fmt.Sprintf("it does not answer %s (%s), which counts limits for itself meanwhile", n.ID, n.Name), "start it, or see what is between: nothing else depends on it"}
+			return finding{name, stateFail, fmt.Sprintf("the Redis does not answer %s (%s), which counts limits alone meanwhile", n.ID, n.Name), "start the Redis, or check the network between them; nothing else depends on it"}
 		default:
 			with++
 		}
@@ -134,13 +134,13 @@ func checkRedis(c *admin.ClusterState) finding {
 	}
 	switch {
 	case with > 0 && without > 0:
-		return finding{name, stateWarn, fmt.Sprintf("%d of %d replicas share limits through it", with, reached), "give all the same --redis"}
+		return finding{name, stateWarn, fmt.Sprintf("only %d of %d replicas share limits through the Redis", with, reached), "set the same --redis for all"}
 	case with > 0:
-		return finding{name, stateOK, "answers all; limits are shared through it", ""}
+		return finding{name, stateOK, "the Redis answers all replicas, which share limits through it", ""}
 	case reached > 1:
-		return finding{name, stateOK, "none is used: each replica counts limits for itself", ""}
+		return finding{name, stateOK, "no Redis is used: each replica counts limits alone", ""}
 	}
-	return finding{name, stateOK, "none is used", ""}
+	return finding{name, stateOK, "no Redis is used", ""}
 }
 
 // checkJournals checks that each replica writes its journal, and that the
@@ -153,15 +153,15 @@ func checkJournals(c *admin.ClusterState) finding {
 		// A replica that cannot record refuses calls, so this is worse than any
 		// lag.
 		case j.Writing && !j.OK:
-			return finding{name, stateFail, j.Replica + " cannot record, and refuses calls: " + strings.Join(j.Problems, "; "), "see its disk"}
+			return finding{name, stateFail, j.Replica + " cannot write its journal, and refuses calls: " + strings.Join(j.Problems, "; "), "check the disk of this replica"}
 		case len(j.Problems) > 0:
-			return finding{name, stateWarn, j.Replica + ": " + strings.Join(j.Problems, "; "), "see its log, and run junctor audit verify there"}
+			return finding{name, stateWarn, j.Replica + ": " + strings.Join(j.Problems, "; "), "read its log, and run junctor audit verify on its machine"}
 		case j.Lag > maxJournalLag:
-			return finding{name, stateWarn, fmt.Sprintf("the database lacks %d records of %s", j.Lag, j.Replica), "they are copied when fewer calls come; see its log where the number grows"}
+			return finding{name, stateWarn, fmt.Sprintf("the database lacks %d records of %s", j.Lag, j.Replica), "they are copied when there are fewer calls; if the number grows, read the log of this replica"}
 		case j.Writing:
-			parts = append(parts, fmt.Sprintf("%s writes %d, %d not copied yet", j.Replica, j.Records, j.Lag))
+			parts = append(parts, fmt.Sprintf("%s has %d records, of which %d are not copied yet", j.Replica, j.Records, j.Lag))
 		default:
-			parts = append(parts, fmt.Sprintf("%s does not run, %d copied", j.Replica, j.Copied))
+			parts = append(parts, fmt.Sprintf("%s does not run; %d of its records are copied", j.Replica, j.Copied))
 		}
 	}
 	return finding{name, stateOK, strings.Join(parts, "; "), ""}
@@ -180,7 +180,7 @@ func checkLeases(c *admin.ClusterState) finding {
 		parts = append(parts, l.Name+": "+l.Replica)
 	}
 	if len(free) > 0 {
-		return finding{name, stateWarn, "nobody has " + strings.Join(free, ", "), "somebody takes it within seconds; where not, see whether replicas can write to the database"}
+		return finding{name, stateWarn, "no replica holds the lease " + strings.Join(free, ", "), "a replica takes it within seconds; if none does, check whether the replicas can write to the database"}
 	}
 	return finding{name, stateOK, strings.Join(parts, "; "), ""}
 }

@@ -30,13 +30,13 @@ func TestJudgeCluster(t *testing.T) {
 			c.Replicas[0].SealKeys = []string{"k1", "k2"}
 			c.Replicas[1].SealKey, c.Replicas[1].SealKeys = "k2", []string{"k2", "k1"}
 		}, "sealing", stateWarn, "all can open them"},
-		{"the Redis is away", func(c *admin.ClusterState) { c.Replicas[1].Redis = "away" }, "redis", stateFail, "does not answer b"},
+		{"the Redis is unreachable", func(c *admin.ClusterState) { c.Replicas[1].Redis = "away" }, "redis", stateFail, "does not answer b"},
 		{"one without a Redis", func(c *admin.ClusterState) { c.Replicas[1].Redis = "" }, "redis", stateWarn, "1 of 2"},
 		{"a full disk", func(c *admin.ClusterState) {
 			c.Journals[1].OK, c.Journals[1].Problems = false, []string{"no space left"}
 		}, "journals", stateFail, "no space left"},
 		{"a copy far behind", func(c *admin.ClusterState) { c.Journals[0].Lag = 1_000_000 }, "journals", stateWarn, "lacks 1000000"},
-		{"work that nobody does", func(c *admin.ClusterState) { c.Leases[0].Replica = "" }, "leases", stateWarn, "nobody has schedules"},
+		{"work that nobody does", func(c *admin.ClusterState) { c.Leases[0].Replica = "" }, "leases", stateWarn, "no replica holds the lease schedules"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

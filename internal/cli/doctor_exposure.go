@@ -72,7 +72,7 @@ func isLoopbackHost(host string) bool {
 func (e *exposure) checkOpen() finding {
 	const name = "open"
 	if e.settings["open"] == "true" {
-		return finding{name, stateWarn, "every program on this machine lists and calls tools without a key", "leave --open out, and make a key with junctor key create"}
+		return finding{name, stateWarn, "every program on this machine can list and call tools without a key", "remove --open, and create keys with junctor key create"}
 	}
 	return finding{name, stateOK, "every endpoint requires a key", ""}
 }
@@ -82,14 +82,14 @@ func (e *exposure) checkPublicURL() finding {
 	const name = "url"
 	switch u := e.publicURL(); {
 	case u == nil:
-		return finding{name, stateOK, "there is no public one", ""}
+		return finding{name, stateOK, "no public URL is set", ""}
 	case u.Scheme == "http" && !isLoopbackHost(u.Hostname()):
 		return finding{
-			name, stateFail, "keys and what tools answer travel to " + u.String() + " in the clear",
-			"give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy; then a --public-url with https",
+			name, stateFail, "keys and results of tools are sent unencrypted at " + u.String(),
+			"set --tls-cert and --tls-key, or run a proxy with TLS and name it with --trusted-proxy; then set a --public-url with https",
 		}
 	default:
-		return finding{name, stateOK, u.String() + " is safe on the way", ""}
+		return finding{name, stateOK, "requests to " + u.String() + " are encrypted, or stay on this machine", ""}
 	}
 }
 
@@ -99,23 +99,23 @@ func (e *exposure) checkCertificate() finding {
 	const name = "certificate"
 	file := e.settings["tls-cert"]
 	if file == "" {
-		return finding{name, stateOK, "TLS is not spoken here", ""}
+		return finding{name, stateOK, "no certificate is set: this instance serves no TLS itself", ""}
 	}
 	pair, err := tls.LoadX509KeyPair(file, e.settings["tls-key"])
 	if err != nil {
-		return finding{name, stateFail, err.Error(), "--tls-cert names a chain and --tls-key its private key, both PEM"}
+		return finding{name, stateFail, err.Error(), "set --tls-cert to a certificate chain and --tls-key to its private key, both in PEM"}
 	}
 	ends := pair.Leaf.NotAfter
 	switch u := e.publicURL(); {
 	// The order matters: a certificate that has ended needs no further check.
 	case !e.now.Before(ends):
-		return finding{name, stateFail, file + " has ended at " + formatTime(ends), "renew it; the instance reads it anew by itself"}
+		return finding{name, stateFail, file + " expired at " + formatTime(ends), "renew it; the instance reloads it when the file changes"}
 	case u != nil && pair.Leaf.VerifyHostname(u.Hostname()) != nil:
-		return finding{name, stateFail, file + " is not for " + u.Hostname(), "get one for the name in --public-url"}
+		return finding{name, stateFail, file + " is not valid for " + u.Hostname(), "use a certificate for the name in --public-url"}
 	case ends.Sub(e.now) < certificateWarning:
-		return finding{name, stateWarn, file + " ends at " + formatTime(ends), "renew it; the instance reads it anew by itself"}
+		return finding{name, stateWarn, file + " expires at " + formatTime(ends), "renew it; the instance reloads it when the file changes"}
 	}
-	return finding{name, stateOK, file + " is good until " + formatTime(ends), ""}
+	return finding{name, stateOK, file + " is valid until " + formatTime(ends), ""}
 }
 
 // checkProxy fails if whole networks are trusted as proxies, since anybody
@@ -128,20 +128,20 @@ func (e *exposure) checkProxy() finding {
 	for _, p := range parsePrefixes(named) {
 		// No operator owns such a range alone.
 		if isWiderThan(p, 8, 16) {
-			return finding{name, stateFail, "everybody in " + p.String() + " may say who they are", "name the addresses of your proxies alone with --trusted-proxy"}
+			return finding{name, stateFail, "every client in " + p.String() + " can claim any address", "name only the addresses of your proxies with --trusted-proxy"}
 		}
 	}
 	u := e.publicURL()
 	if named == "" && u != nil && u.Scheme == "https" && e.settings["tls-cert"] == "" {
 		return finding{
-			name, stateWarn, "something else speaks the https of " + u.String() + ", and is not named: all people seem to come from its address, and share their tries to sign in",
-			"name its address with --trusted-proxy, such as 127.0.0.1",
+			name, stateWarn, "a proxy serves " + u.String() + ", and is not in --trusted-proxy: all users seem to have its address, and share one limit of sign-in attempts",
+			"set --trusted-proxy to the address of the proxy, such as 127.0.0.1",
 		}
 	}
 	if named == "" {
-		return finding{name, stateOK, "none is trusted", ""}
+		return finding{name, stateOK, "no proxy is trusted", ""}
 	}
-	return finding{name, stateOK, named + " may say for whom it asks", ""}
+	return finding{name, stateOK, "the forwarding headers of " + named + " are trusted", ""}
 }
 
 // checkSecretFiles checks the permissions of key files outside of the data
@@ -170,7 +170,7 @@ func (e *exposure) checkSecretFiles(dataDir string) finding {
 			return finding{name, stateFail, fmt.Sprintf("%s has mode %04o: others can read it", file, info.Mode().Perm()), "chmod 600 '" + file + "'"}
 		}
 	}
-	return finding{name, stateOK, fmt.Sprintf("%d key files are this user's alone", checked), ""}
+	return finding{name, stateOK, fmt.Sprintf("only this user can read the key files (%d)", checked), ""}
 }
 
 // checkReferences fails if a secret that the instance refers to cannot be read. The
@@ -178,7 +178,7 @@ func (e *exposure) checkSecretFiles(dataDir string) finding {
 func (e *exposure) checkReferences() finding {
 	const name = "references"
 	if len(e.unreadable) == 0 {
-		return finding{name, stateOK, "every secret that settings, the settings file and delivery endpoints refer to can be read", ""}
+		return finding{name, stateOK, "every secret to which settings, the settings file and delivery endpoints refer can be read", ""}
 	}
 	details := make([]string, len(e.unreadable))
 	for i, u := range e.unreadable {
@@ -199,12 +199,12 @@ func (e *exposure) checkEgress() finding {
 		// On a machine that only its user reaches, loopback is reachable for
 		// that user anyway.
 		case loopback && e.isReachableRemotely():
-			return finding{name, stateWarn, "users who may add servers can reach services that listen only on this machine (" + p.String() + ")", "leave it out of --egress-allow"}
+			return finding{name, stateWarn, "users who may add servers can reach services that listen only on this machine (" + p.String() + ")", "remove this range from --egress-allow"}
 		case !loopback && isWiderThan(p, 16, 48):
 			return finding{name, stateWarn, "users who may add servers can reach all of " + p.String(), "name smaller ranges with --egress-allow, or single addresses"}
 		}
 	}
-	return finding{name, stateOK, "private addresses are not dialled but for those that you named", ""}
+	return finding{name, stateOK, "private addresses are blocked, except those in --egress-allow and servers that you added", ""}
 }
 
 // checkCommands warns if an admin key from another machine can run commands
@@ -212,9 +212,9 @@ func (e *exposure) checkEgress() finding {
 func (e *exposure) checkCommands() finding {
 	const name = "commands"
 	if e.settings["allow-commands"] == "true" && e.isReachableRemotely() {
-		return finding{name, stateWarn, "an admin key from anywhere may run commands on this machine", "leave --allow-commands out: the command line here and the settings file may add commands anyway"}
+		return finding{name, stateWarn, "an admin key can run commands on this machine from any other machine", "remove --allow-commands: the command line on this machine and the settings file can add commands without it"}
 	}
-	return finding{name, stateOK, "are added on this machine alone", ""}
+	return finding{name, stateOK, "servers that are commands can be added on this machine only", ""}
 }
 
 // checkProfiles warns if profiles, which show parts of the memory, are served
@@ -222,9 +222,9 @@ func (e *exposure) checkCommands() finding {
 func (e *exposure) checkProfiles() finding {
 	const name = "pprof"
 	if e.settings["pprof"] == "true" && e.isReachableRemotely() {
-		return finding{name, stateWarn, "admin keys read the memory of the process from anywhere", "leave --pprof out when you have what you need"}
+		return finding{name, stateWarn, "admin keys can read memory of the process from any other machine", "remove --pprof when you have your profiles"}
 	}
-	return finding{name, stateOK, "is off, or for this machine", ""}
+	return finding{name, stateOK, "profiles are off, or served to this machine only", ""}
 }
 
 // checkAdminKeys warns about admin keys without an expiry that can be used from
@@ -241,14 +241,14 @@ func (e *exposure) checkAdminKeys() finding {
 	}
 	switch {
 	case !e.isReachableRemotely():
-		return finding{name, stateOK, "are used on this machine", ""}
+		return finding{name, stateOK, "keys work on this machine only", ""}
 	case len(lasting) > 0:
 		return finding{
-			name, stateWarn, "admin keys that never expire: " + strings.Join(lasting, ", "),
-			"make ones that do with junctor key create NAME --scope admin --expires 90d, then junctor key revoke ID; the command line here needs none",
+			name, stateWarn, "these admin keys never expire: " + strings.Join(lasting, ", "),
+			"replace each: junctor key create NAME --scope admin --expires 90d, then junctor key revoke ID; commands on this machine need no key",
 		}
 	}
-	return finding{name, stateOK, "those of admins expire, as far as an instance runs to be asked", ""}
+	return finding{name, stateOK, "no admin key without an expiry is known", ""}
 }
 
 // parsePrefixes parses a list of ranges as settings show them. Items that are

@@ -82,7 +82,7 @@ func (s *serverCheck) check(now time.Time) finding {
 	case s.Test != nil && s.Test.Skipped != "":
 		return finding{name, stateOK, s.ID + ": " + s.Test.Skipped + about, ""}
 	case s.Test == nil:
-		return finding{name, stateOK, s.ID + " is part of the instance" + about, ""}
+		return finding{name, stateOK, s.ID + " is built in" + about, ""}
 	}
 	return finding{name, stateOK, s.ID + " answers" + about, ""}
 }

@@ -85,9 +85,9 @@ func (c *cli) printTaken(t junctor.Taken) error {
 	if c.wantsJSON() {
 		return c.printJSON(t)
 	}
-	state := "taken"
+	state := "accepted"
 	if t.Duplicate {
-		state = "was taken before"
+		state = "accepted before"
 	}
 	// Faults are triggers that could not make a call of the event.
 	return c.printFacts("event", t.ID, "state", state, "deliveries", strings.Join(t.Deliveries, " "), "faults", strings.Join(t.Faults, "; "))
@@ -101,7 +101,7 @@ func (c *cli) eventList() *cobra.Command {
 		Use: "ls", Short: "List events, newest first", Example: "  junctor event ls --source github", Args: cobra.NoArgs,
 		RunE: runCommand(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"source": nonEmpty(source), "type": nonEmpty(kind), "agent": nonEmpty(agent), "limit": {strconv.Itoa(limit)}}
-			return printList(c, cmd, "/events?"+query.Encode(), []string{"ID", "TAKEN", "SOURCE", "TYPE", "AGENT", "DELIVERIES", "FAULTS"}, func(e junctor.Event) []string {
+			return printList(c, cmd, "/events?"+query.Encode(), []string{"ID", "RECEIVED", "SOURCE", "TYPE", "AGENT", "DELIVERIES", "FAULTS"}, func(e junctor.Event) []string {
 				return []string{e.ID, formatTime(e.ReceivedAt), e.Source, e.Type, e.Agent, strconv.Itoa(e.Raised), strings.Join(e.Faults, "; ")}
 			})
 		}),
@@ -126,7 +126,7 @@ func (c *cli) eventShow() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(e)
 			}
-			return c.printFacts("id", e.ID, "taken", formatTime(e.ReceivedAt), "source", e.Source, "type", e.Type, "agent", e.Agent, "key", e.DedupeKey,
+			return c.printFacts("id", e.ID, "received", formatTime(e.ReceivedAt), "source", e.Source, "type", e.Type, "agent", e.Agent, "key", e.DedupeKey,
 				"deliveries", strconv.Itoa(e.Raised), "faults", strings.Join(e.Faults, "; "), "data", string(e.Data))
 		}),
 	}

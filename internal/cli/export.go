@@ -33,7 +33,7 @@ func (c *cli) exportCommand() *cobra.Command {
 			}
 			// The values are sealed, and the instance does not give them out.
 			if len(made.Variables) > 0 {
-				c.printNote("sealed credentials stand in the file as variables; set these where it is applied:")
+				c.printNote("the file reads sealed credentials from variables; set these where the file is applied:")
 				for _, v := range made.Variables {
 					c.printNote("  %s: %s", v.Name, strings.Join(v.Places, ", "))
 				}

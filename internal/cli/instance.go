@@ -180,10 +180,10 @@ func (c *cli) serveBenchVariant(ctx context.Context, missing app.Option) error {
 	}
 	at, err := netip.ParseAddrPort(cfg.Listen)
 	if err != nil || !at.Addr().IsLoopback() {
-		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it listens on loopback addresses only, and not on %s: change --listen", cfg.Listen)
+		return junctor.Errorf(junctor.CodeDenied, "a benchmark instance keeps no records, so it listens on loopback addresses only, and not on %s: change --listen", cfg.Listen)
 	}
 	if entries, err := os.ReadDir(cfg.DataDir); cfg.DB != nil || len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it begins with an empty data directory and no other database; %s is not empty, or db is set", cfg.DataDir)
+		return junctor.Errorf(junctor.CodeDenied, "a benchmark instance keeps no records, so it begins with an empty data directory and no other database; %s is not empty, or db is set", cfg.DataDir)
 	}
 	return c.withInstance(ctx, cfg, func(a *app.App) error {
 		ctx, cancel := context.WithCancel(ctx)

@@ -76,7 +76,7 @@ func (c *cli) printToken(key admin.CreatedKey, what string) error {
 	if c.wantsJSON() {
 		return c.printJSON(key)
 	}
-	c.printNote("%s; it is shown this once:", what)
+	c.printNote("%s; it is shown only once:", what)
 	_, err := fmt.Fprintln(c.out, key.Token)
 	return err
 }

@@ -42,7 +42,7 @@ func (c *cli) limitList() *cobra.Command {
 					rows = append(rows, append([]string{of.kind, name}, limitCells(of.set[name])...))
 				}
 			}
-			return c.printTable([]string{"KIND", "NAME", "A SECOND", "BURST", "A DAY", "AT A TIME", "BEYOND"}, rows)
+			return c.printTable([]string{"KIND", "NAME", "PER SECOND", "BURST", "PER DAY", "CONCURRENT", "OVER LIMIT"}, rows)
 		}),
 	}
 	c.addInstanceFlags(cmd)
@@ -192,14 +192,14 @@ func describeLimits(l *junctor.Limits) string {
 		return ""
 	}
 	cells := limitCells(*l)
-	var said []string
-	for i, what := range []string{"a second", "at once", "a day", "at a time"} {
+	var parts []string
+	for i, what := range []string{"per second", "in a burst", "per day", "concurrent"} {
 		if cells[i] != "-" {
-			said = append(said, cells[i]+" "+what)
+			parts = append(parts, cells[i]+" "+what)
 		}
 	}
-	if len(said) == 0 {
+	if len(parts) == 0 {
 		return "no limit"
 	}
-	return fmt.Sprintf("%s; beyond that: %s", strings.Join(said, ", "), cells[4])
+	return fmt.Sprintf("%s; calls over the limit: %s", strings.Join(parts, ", "), cells[4])
 }

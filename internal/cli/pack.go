@@ -195,7 +195,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 	}
 	for _, s := range plan.Servers {
 		if s.Present {
-			c.printNote("%s is here already, and is used as it is", s.ID)
+			c.printNote("%s exists already, and is used unchanged", s.ID)
 		}
 	}
 	for _, s := range added.Servers {
@@ -206,7 +206,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 		c.printNote("added %s; junctor tool ls --server %s lists its tools", s.ID, s.ID)
 	}
 	for _, a := range added.Agents {
-		c.printNote("added the agent %s; its key is shown this once:", a.Name)
+		c.printNote("added the agent %s; its key is shown only once:", a.Name)
 		fmt.Fprintln(c.out, a.Token)
 	}
 	return nil

@@ -147,15 +147,15 @@ func (c *cli) secretRotate() *cobra.Command {
 				return err
 			}
 			if r.Broken > 0 {
-				c.printNote("warning: %d keys open with no sealing key; junctor secret set stores anew what they sealed", r.Broken)
+				c.printNote("warning: no sealing key opens %d of the data keys; store their secrets again with junctor secret set", r.Broken)
 			}
 			if len(r.Unused) > 0 {
-				c.printNote("JUNCTOR_SEAL_KEY can do without %s now", strings.Join(r.Unused, ", "))
+				c.printNote("%s is no longer used: remove it from JUNCTOR_SEAL_KEY", strings.Join(r.Unused, ", "))
 			}
 			if c.wantsJSON() {
 				return c.printJSON(r)
 			}
-			return c.printFacts("current key", r.KeyID, "wrapped again", fmt.Sprint(r.Rewrapped), "removed", strings.Join(r.Removed, ", "))
+			return c.printFacts("current key", r.KeyID, "data keys sealed again", fmt.Sprint(r.Rewrapped), "removed key", strings.Join(r.Removed, ", "))
 		}),
 	}
 	c.addInstanceFlags(cmd)

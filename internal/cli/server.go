@@ -162,8 +162,9 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 		"credentials", string(s.Credentials), "isolation", describeIsolation(&s), "views", string(s.Views), "home", string(s.Home), "call timeout", describeLimit(s.CallTimeout), "call timeout max", describeLimit(s.CallTimeoutMax), "tool limits", describeToolLimits(s.Overrides), "annotations", believed, "declared", s.Declared, "found for", s.Discovered, "owner", s.Owner, "private", private, "created", formatTime(s.CreatedAt), "updated", formatTime(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
+		seen, _ := time.Parse(time.RFC3339, d.LastSeen) // zero if it has never answered
 		facts = append(facts, "protocol", describeProtocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", formatLatency(*d),
-			"last seen", d.LastSeen, "connections", strconv.Itoa(d.Sessions))
+			"last seen", formatTime(seen), "connections", strconv.Itoa(d.Sessions))
 		// Only a server with a command has processes.
 		if len(s.Command) > 0 {
 			facts = append(facts, "processes", strconv.Itoa(d.Processes))

@@ -467,7 +467,7 @@ func (c *cli) printProbe(p junctor.Probe) error {
 	case "address", "tls":
 		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server is unreachable"), silent: true}
 	}
-	return silentFailure("the server did not do")
+	return silentFailure("the server did not pass the test")
 }
 
 // describeProtocol returns the protocol version and era of a server; "" if

@@ -75,7 +75,7 @@ func credentialState(one *admin.MyCredential) string {
 	case one.Problem != "":
 		return one.Problem
 	case one.Entered && !one.Wanted:
-		return "entered, not wanted"
+		return "entered, not required"
 	case one.Entered:
 		return "entered"
 	}

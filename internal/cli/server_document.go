@@ -382,12 +382,12 @@ func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
 		case len(out.Changes) == 0:
 			c.printNote("nothing changed")
 		case out.Applied:
-			c.printNote("%d changes were taken over", len(out.Changes))
+			c.printNote("%d changes were applied", len(out.Changes))
 		}
 	}
 	// Exit code 1 tells a script that the server was left as it was.
 	if !out.Applied && !dryRun && breaking > 0 {
-		c.printNote("%d changes may make callers fail, so nothing was changed: look at them, and say --yes", breaking)
+		c.printNote("%d changes can make callers fail, so nothing was changed: check them, then add --yes", breaking)
 		return silentFailure("nothing was changed")
 	}
 	return nil
@@ -411,7 +411,7 @@ func (c *cli) serverValidate() *cobra.Command {
 				}
 			} else {
 				if len(p.Problems) == 0 && p.Ready+p.Partial > 0 {
-					c.printNote("nothing is wrong with it")
+					c.printNote("the document has no problems")
 				}
 				if err := c.printProblems(&p); err != nil {
 					return err

@@ -97,7 +97,7 @@ func (c *cli) skipKnown(cmd *cobra.Command, entries []clients.Entry, dry bool) e
 		case e.Server.IsJunctor(addresses) && !usesOtherData(e.Server.Command, cfg.DataDir):
 			e.Skip = skipJunctor
 		case same >= 0 && reachesSame(&stored.Items[same], &e.Server):
-			e.Skip = "it is added already"
+			e.Skip = "it is already added"
 		case same >= 0:
 			e.Skip = fmt.Sprintf("the id %s is taken by another server: rename the entry in the file, or remove that server", e.ID)
 		}
@@ -162,7 +162,7 @@ type importResult struct {
 	Project string   `json:"project,omitempty"`
 	Result  string   `json:"result"` // added, skipped, failed, preview
 	Reason  string   `json:"reason,omitempty"`
-	Ignored []string `json:"ignored,omitempty"` // members that mean nothing here
+	Ignored []string `json:"ignored,omitempty"` // members that Junctor does not use
 }
 
 // importEntries shows the entries, asks once for all of them, and adds them one
@@ -238,10 +238,10 @@ func (c *cli) printEntries(entries []clients.Entry) error {
 	}
 	for _, e := range entries {
 		if e.Project != "" {
-			c.printNote("%s: it is for the project %s there; here it is for all", e.ID, toCell(e.Project))
+			c.printNote("%s: the client uses it only in the project %s; Junctor offers it everywhere", e.ID, toCell(e.Project))
 		}
 		if e.Skip == "" && len(e.Ignored) > 0 {
-			c.printNote("%s: these members mean nothing here: %s", e.ID, toCell(strings.Join(e.Ignored, ", ")))
+			c.printNote("%s: Junctor does not use these members: %s", e.ID, toCell(strings.Join(e.Ignored, ", ")))
 		}
 		for _, in := range e.Inputs {
 			c.printNote("%s: %s is read from the variable %s where the instance runs", e.ID, toCell(firstLine(cmp.Or(in.Description, in.ID), 80)), strings.TrimPrefix(in.Reference, "env:"))

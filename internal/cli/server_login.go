@@ -91,7 +91,7 @@ func (c *cli) runLogin(cmd *cobra.Command, name string, paste, noBrowser, shared
 	c.openAddress(cmd.Context(), started.AuthorizationURL, paste || noBrowser)
 	// In a script, standard input is not the user's.
 	if paste || isTerminal(c.in) {
-		c.printNote("Where the browser ends at a page that it cannot show, paste the address of that page here:")
+		c.printNote("If the browser ends at a page that it cannot show, paste the address of that page here:")
 		go readPastedAddress(c.in, answers)
 	}
 	wait := time.NewTimer(time.Until(started.ExpiresAt))
@@ -107,9 +107,9 @@ func (c *cli) runLogin(cmd *cobra.Command, name string, paste, noBrowser, shared
 			}
 			return login, err
 		case <-wait.C:
-			return login, silentFailure("nobody logged in within the time that a login has; run it again")
+			return login, junctor.Errorf(junctor.CodeTimeout, "nobody logged in before the login expired; run the command again")
 		case <-cmd.Context().Done():
-			return login, cmd.Context().Err()
+			return login, junctor.Errorf(junctor.CodeCanceled, "the login was cancelled; run the command again")
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (c *cli) runLogin(cmd *cobra.Command, name string, paste, noBrowser, shared
 // any case.
 func (c *cli) openAddress(ctx context.Context, address string, noBrowser bool) {
 	if !noBrowser && proc.OpenBrowser(ctx, address) == nil {
-		c.printNote("Log in with the browser that opens. Where none does, open this address:\n\n  %s\n", address)
+		c.printNote("Log in with the browser that opens. If none opens, open this address:\n\n  %s\n", address)
 		return
 	}
 	c.printNote("Open this address with a browser, and log in:\n\n  %s\n", address)
@@ -196,7 +196,7 @@ func (c *cli) printLogin(name string, l junctor.ServerLogin) error {
 		renewed = "yes"
 	}
 	return c.printFacts("server", name, "login", string(l.State), "user", l.User, "at", l.Issuer, "for", l.Resource, "client", l.ClientID, "scopes", strings.Join(l.Scopes, " "),
-		"since", formatTime(l.Since), "token until", formatTime(l.ExpiresAt), "renewed by itself", renewed, "reason", l.Reason)
+		"since", formatTime(l.Since), "token until", formatTime(l.ExpiresAt), "renewed automatically", renewed, "reason", l.Reason)
 }
 
 // serverLogout returns `server logout`.

@@ -22,7 +22,7 @@ func (c *cli) serverSuggest() *cobra.Command {
 		Example: "  junctor server suggest pets --model local", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: runCommand(func(cmd *cobra.Command, args []string) error {
 			var out admin.Suggested
-			err := c.runWithProgress("the model is asked", func() error {
+			err := c.runWithProgress("waiting for the model", func() error {
 				return c.requestAPI(cmd, http.MethodPost, apiPath("servers", args[0], "suggestions"), in, &out)
 			})
 			if err != nil {

@@ -265,7 +265,7 @@ func (c *cli) installService(cmd *cobra.Command, s *userService) error {
 		}
 	}
 	s.State = "started"
-	c.printNote("Junctor runs as the service %s; journalctl --user -u %s has its log, junctor service uninstall takes it away.\n"+
+	c.printNote("Junctor runs as the service %s; journalctl --user -u %s has its log, junctor service uninstall removes it.\n"+
 		"To have it run while you are not logged in: loginctl enable-linger", serviceUnit, serviceUnit)
 	return c.printIfJSON(s)
 }

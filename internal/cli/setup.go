@@ -180,7 +180,7 @@ func (c *cli) planSetup(cmd *cobra.Command, cfg *config.Config, f setupFlags) (*
 		case e.Server.IsJunctor(addresses) || e.Name == clients.EntryName && file.Client.HasJunctor(file.Text):
 			return skipJunctor
 		case tracked[file.Path]:
-			return "Git tracks " + file.Path + ": --project takes it over, too"
+			return "Git tracks " + file.Path + ": --project moves it, too"
 		}
 		return ""
 	})
@@ -511,7 +511,7 @@ func (c *cli) endSetup(p *setupPlan) error {
 			return err
 		}
 	} else {
-		c.printNote("\nRestart the changed clients. To take everything back: %s", p.Undo)
+		c.printNote("\nRestart the changed clients. To undo everything: %s", p.Undo)
 	}
 	failed := slices.ContainsFunc(p.Servers, func(s setupServer) bool { return s.State == setupFailed })
 	if failed || slices.ContainsFunc(p.Files, func(f setupFile) bool { return f.State == setupFailed }) {

@@ -97,7 +97,7 @@ func undoFile(ch *clients.Change) setupFile {
 	case err != nil:
 		f.State, f.Reason = setupFailed, err.Error()
 	case !whole:
-		f.State, f.Reason = setupEdited, "the file was edited after setup: only setup's own change was taken back"
+		f.State, f.Reason = setupEdited, "the file was edited after setup: only setup's own change was reverted"
 	}
 	return f
 }
@@ -131,11 +131,11 @@ func (c *cli) printUndo(r undoResult) error {
 		}
 	}
 	if failed {
-		c.printNote("some things are left: solve what is named above, then run junctor setup --undo again")
-		return silentFailure("not everything was taken back")
+		c.printNote("not everything was undone: solve the problems above, then run junctor setup --undo again")
+		return silentFailure("not everything was undone")
 	}
 	if !c.wantsJSON() {
-		c.printNote("everything that setup did is taken back; restart the clients")
+		c.printNote("everything that setup did is undone; restart the clients")
 	}
 	return nil
 }

@@ -68,9 +68,9 @@ func (c *cli) sourceAdd() *cobra.Command {
 // describeIntake says where the messages of a source come from.
 func describeIntake(s *junctor.Source) string {
 	if s.Pulled() {
-		return "it takes jobs from its Redis"
+		return "it reads jobs from its Redis"
 	}
-	return "it takes messages that are posted to " + s.Path
+	return "it accepts messages that are posted to " + s.Path
 }
 
 // readPlainSecret reads a secret from @file or standard input. Unlike

@@ -38,7 +38,7 @@ func (c *cli) tenantAdd() *cobra.Command {
 			if c.wantsJSON() {
 				return c.printJSON(t)
 			}
-			c.printNote("tenant %s; its admin key is shown this once:", t.ID)
+			c.printNote("tenant %s; its admin key is shown only once:", t.ID)
 			_, err := fmt.Fprintln(c.out, t.AdminKey.Token)
 			return err
 		}),

@@ -75,7 +75,7 @@ func explainRoles(class *junctor.Class) string {
 		return "set by " + class.Tag.By
 	}
 	if len(class.Evidence) == 0 {
-		return "nothing says more"
+		return "no evidence for another role"
 	}
 	parts := make([]string, len(class.Evidence))
 	for i, e := range class.Evidence {

@@ -144,7 +144,7 @@ func (c *cli) printStartInfo(s startInfo) error {
 	fmt.Fprintf(&b, "  data         %s\n", s.DataDir)
 	key := s.AdminKey
 	if key != "" {
-		note := "it is shown this once: keep it"
+		note := "it is shown only once: store it in a safe place"
 		if s.demo {
 			note = "for this demo only"
 		}

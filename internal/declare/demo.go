@@ -129,7 +129,7 @@ func (d *Demo) addMap(ctx context.Context, p *junctor.Principal, in admin.Server
 		d.Log.Warn("cannot reach the map server of MAP_SERVER_URL: the bank uses a built-in substitute with a few places", "error", junctor.AsError(err).Message)
 	}
 	_, err := d.Servers.AddServer(ctx, p, admin.ServerInput{Server: junctor.Server{
-		ID: "map", Mode: junctor.ModeBYO, Title: "Map (offline stand-in: a few places by heart)", State: junctor.StateActive,
+		ID: "map", Mode: junctor.ModeBYO, Title: "Map (offline stand-in with a few places)", State: junctor.StateActive,
 		Connection: junctor.Connection{Transport: junctor.TransportStdio, Command: []string{"junctor", "bank", "places"}, BelieveAnnotations: true},
 	}})
 	return err

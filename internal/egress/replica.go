@@ -30,11 +30,15 @@ func NewReplicaClient(base *url.URL, prove ProveFunc) (*ReplicaClient, error) {
 	if prove == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "egress: a client for a replica requires prove")
 	}
+	return newReplicaClient(base, d, prove), nil
+}
+
+func newReplicaClient(base *url.URL, d *net.Dialer, prove ProveFunc) *ReplicaClient {
 	proved := func(dial dialFunc) dialFunc {
 		return func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
 			if err != nil {
-				return nil, classifyError(ctx, base.Host, err)
+				return nil, classifyDialError(ctx, base.Host, err)
 			}
 			if conn, err = prove(ctx, conn); err != nil {
 				return nil, newError(junctor.CodeUnreachable, base.Host+" did not prove that it is a replica: another program listens there, or the replica has another sealing key or another version", err)
@@ -45,7 +49,18 @@ func NewReplicaClient(base *url.URL, prove ProveFunc) (*ReplicaClient, error) {
 	t := newBaseTransport(proved(d.DialContext))
 	t.ForceAttemptHTTP2 = false
 	t.DialTLSContext = proved((&tls.Dialer{NetDialer: d, Config: &tls.Config{NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}).DialContext)
-	return &ReplicaClient{&http.Client{Transport: &originTransport{transport: t, origin: base}, CheckRedirect: keepRedirect}}, nil
+	return &ReplicaClient{&http.Client{Transport: &originTransport{transport: t, origin: base}, CheckRedirect: keepRedirect}}
+}
+
+// classifyDialError gives the error of a dial its code. A TLS handshake that takes too
+// long or is cut off is CodeUnreachable too, unlike such an end of a request: nothing was
+// sent, so the caller may try another replica.
+func classifyDialError(ctx context.Context, host string, err error) error {
+	classified := classifyError(ctx, host, err)
+	if code := junctor.CodeOf(classified); ctx.Err() == nil && (code == junctor.CodeTimeout || code == junctor.CodeUpstream) {
+		return newError(junctor.CodeUnreachable, "cannot connect to "+host, err)
+	}
+	return classified
 }
 
 // Do sends a request, as http.Client.Do does. The caller closes the response's body.

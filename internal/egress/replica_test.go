@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -89,6 +90,60 @@ func TestReplicaWithoutProof(t *testing.T) {
 	}
 	if _, err := NewReplicaClient(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, nil); err == nil {
 		t.Error("there is a client without a proof")
+	}
+}
+
+// A handshake that never ends, or that is cut off, is no answer to a request: callers know
+// that nothing was sent, and may ask another replica.
+func TestReplicaWithoutHandshake(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cut     bool // the connection, as soon as it is open
+		timeout time.Duration
+	}{
+		"silent": {false, 50 * time.Millisecond},
+		"cut":    {true, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			t.Cleanup(func() {
+				_ = l.Close()
+				<-ended
+			})
+			go func() {
+				defer close(ended)
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					if c.cut {
+						_ = conn.Close()
+					} else {
+						defer func() { _ = conn.Close() }()
+					}
+				}
+			}()
+			base := &url.URL{Scheme: "https", Host: l.Addr().String()}
+			client := newReplicaClient(base, &net.Dialer{Timeout: c.timeout}, func(_ context.Context, conn net.Conn) (net.Conn, error) {
+				t.Error("a proof was asked for")
+				return conn, nil
+			})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base.String(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := client.Do(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			wantCode(t, err, junctor.CodeUnreachable)
+		})
 	}
 }
 

@@ -13,7 +13,7 @@ var errWouldBlock = errors.New("the socket would have to be waited for")
 
 // errStaleConn means that an idle connection cannot take a request: the server closed
 // it, or sent bytes on it that belong to no request.
-var errStaleConn = errors.New("the connection was closed, or something unasked was said on it")
+var errStaleConn = errors.New("the connection was closed, or the server sent data before a request")
 
 const (
 	// maxSingleWrite is the largest request that is sent in one write. The send buffer

@@ -38,16 +38,16 @@ func (t *roomTools) listRoomTools() []agent.Tool {
 	schema, err := json.Marshal(map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"agent", "message"},
 		"properties": map[string]any{
-			"agent":   map[string]any{"type": "string", "enum": t.otherAgents, "description": "who"},
-			"message": map[string]any{"type": "string", "description": "what to tell them; they know what was said in the room"},
+			"agent":   map[string]any{"type": "string", "enum": t.otherAgents, "description": "The agent"},
+			"message": map[string]any{"type": "string", "description": "The message for the agent. It has read the messages of the room."},
 		},
 	})
 	if err != nil {
 		return nil // a map of strings always encodes
 	}
 	return []agent.Tool{
-		{Name: askAgentTool, Title: "Ask another agent", Description: "Ask another agent of this room something, and get its answer. It uses its own tools.", Schema: schema, ReadOnly: true, OriginalName: askAgentTool},
-		{Name: handOverTool, Title: "Hand over to another agent", Description: "Have another agent of this room speak after you, and go on with this.", Schema: schema, ReadOnly: true, OriginalName: handOverTool},
+		{Name: askAgentTool, Title: "Ask another agent", Description: "Ask another agent of this room, and get its answer. It uses its own tools.", Schema: schema, ReadOnly: true, OriginalName: askAgentTool},
+		{Name: handOverTool, Title: "Hand over to another agent", Description: "Let another agent of this room speak next, and continue the task.", Schema: schema, ReadOnly: true, OriginalName: handOverTool},
 	}
 }
 
@@ -127,7 +127,7 @@ func (t *roomTools) passFloor(to, message string) (string, error) {
 	t.part.StartText(note.ID, t.self)
 	t.part.AppendText(note.Text)
 	t.part.EndText()
-	return to + " speaks after you. Say in a sentence that you hand over.", nil
+	return to + " speaks next. Say in one sentence that you hand over.", nil
 }
 
 // askOtherAgent runs a turn of another agent, with that agent's tools and limits,
@@ -161,6 +161,6 @@ func (t *roomTools) askOtherAgent(ctx context.Context, callID, name, message str
 // describeRoom returns the part of an agent's instructions that explains the room
 // and its tools.
 func describeRoom(name string, others []string) string {
-	return fmt.Sprintf("\n\nYou are %s, in a room with people and these other agents: %s. Messages of others come under their names. "+
-		"Speak for yourself alone. To pass the floor write @ and a name, or use %s; to ask another agent something use %s.", name, strings.Join(others, ", "), handOverTool, askAgentTool)
+	return fmt.Sprintf("\n\nYou are %s, in a room with people and these other agents: %s. Messages of others begin with their names. "+
+		"Write only your own messages. To let another agent speak next, write @ and its name, or use %s. To ask another agent, use %s.", name, strings.Join(others, ", "), handOverTool, askAgentTool)
 }

@@ -407,7 +407,7 @@ func serverStatus(up authenticatedRoute, st upstream.State) junctor.ServerStatus
 		Sessions: st.Sessions, Parked: st.ParkedCalls, Processes: st.Processes, Isolation: st.Isolation, IsolationReason: st.IsolationReason, Stderr: up.lastErrorLines(),
 	}
 	if !st.LastSeen.IsZero() {
-		status.LastSeen = st.LastSeen.UTC().Format(time.RFC3339)
+		status.LastSeen = st.LastSeen.UTC().Format(time.RFC3339Nano) // health compares it with the time of a test
 	}
 	return status
 }
@@ -441,6 +441,7 @@ func (s *Registry) testServer(ctx context.Context, p *junctor.Principal, id stri
 		c := b.acquireConnection()
 		defer c.calls.Add(-1)
 		probe, _ := s.probeRoute(ctx, c.up, c.up.Probe)
+		adviseLogin(&row, &probe)
 		return probe, nil
 	}
 	admitted, err := s.o.Store.For(p.Tenant).AdmittedServer(ctx, id)
@@ -453,10 +454,19 @@ func (s *Registry) testServer(ctx context.Context, p *junctor.Principal, id stri
 	}
 	defer up.Close()
 	probe, err := s.probeRoute(ctx, up, up.Connect)
+	adviseLogin(&row, &probe)
 	if err == nil && admitted.Row().State != junctor.StateInactive && admitted.Row().Mode == junctor.ModeBYO {
 		_ = s.attachUpstream(ctx, admitted, nil) // what kept it from being attached is over; addStatus shows a new error
 	}
 	return probe, nil
+}
+
+// adviseLogin replaces the hint of a test that fails for want of a login: what the server
+// requires is known, since it was added for logins.
+func adviseLogin(row *junctor.Server, probe *junctor.Probe) {
+	if row.LogsIn() && probe.Failed == string(upstream.StepAuthentication) {
+		probe.Hint = "log in: junctor server login " + row.ID
+	}
 }
 
 // probeRoute probes an upstream with examine and lists its tools. The error is a

@@ -99,6 +99,7 @@ func (s *Registry) storeServer(ctx context.Context, p *junctor.Principal, admitt
 	}
 	if former != nil {
 		s.deleteSealed(ctx, former, former.Credential)
+		s.forgetTest(serverKey{row.Tenant, row.ID}) // it was a test of the former connection
 	}
 	return stored, nil
 }
@@ -330,7 +331,13 @@ func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, f
 		}
 		return row, nil
 	}
-	return row, s.attachUpstream(ctx, stored, up)
+	if err := s.attachUpstream(ctx, stored, up); err != nil {
+		return row, err
+	}
+	if up != nil {
+		s.noteTest(serverKey{row.Tenant, row.ID}, &junctor.Probe{}) // it has just answered
+	}
+	return row, nil
 }
 
 // mergeCredentials returns the credentials of a row that replaces another:

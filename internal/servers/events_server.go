@@ -34,22 +34,22 @@ type sentEvent struct {
 }
 
 const sentEventSchema = `{"type":"object","properties":{
-"type":{"type":"string","minLength":1,"maxLength":200,"description":"What happened, such as report.finished."},
-"agent":{"type":"string","maxLength":200,"description":"Whom it concerns: the order of one agent's events is kept."},
-"data":{"type":"object","description":"What there is to say about it."},
-"dedupe_key":{"type":"string","maxLength":256,"description":"Events of yours with the same key are taken once."}},
+"type":{"type":"string","minLength":1,"maxLength":200,"description":"Type of the event, such as report.finished."},
+"agent":{"type":"string","maxLength":200,"description":"The agent that the event concerns. The events of one agent stay in order."},
+"data":{"type":"object","description":"Data of the event."},
+"dedupe_key":{"type":"string","maxLength":256,"description":"Deduplication key: of your events with the same key, only the first is accepted."}},
 "required":["type"],"additionalProperties":false}`
 
 // newEventsServer makes the events server.
 func newEventsServer(events Events, log *slog.Logger) (*builtin.Server, error) {
 	s, err := builtin.New(EventsID, "Events", builtin.Options{
-		Instructions: "Tell of something that happened with send: triggers decide what follows. junctor://agents/{id}/feedback has what an agent was told.", Logger: log,
+		Instructions: "Use send to report that something happened: triggers decide which calls follow. junctor://agents/{id}/feedback lists the deliveries to an agent.", Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	err = builtin.AddTool(s, builtin.Tool{
-		Name: "send", Title: "Send an event", Description: "Tell of something that happened. The triggers of this instance decide what follows from it; the answer names the calls.",
+		Name: "send", Title: "Send an event", Description: "Report that something happened. The triggers of this instance decide which calls follow; the answer has their ids.",
 		InputSchema: json.RawMessage(sentEventSchema), Annotations: &builtin.Annotations{ReadOnly: new(false), Destructive: new(false), OpenWorld: new(true)},
 	}, func(ctx context.Context, call *builtin.Call, in sentEvent) (junctor.Taken, error) {
 		p := call.Principal()
@@ -62,8 +62,8 @@ func newEventsServer(events Events, log *slog.Logger) (*builtin.Server, error) {
 		return nil, err
 	}
 	err = s.AddTemplate(builtin.Template{
-		URITemplate: "junctor://agents/{id}/feedback", Name: "feedback", Title: "What an agent was told", MIMEType: "application/json",
-		Description: "The deliveries to an agent, newest first: what it was called with, and what became of it. The agent, its owner and admins read them.",
+		URITemplate: "junctor://agents/{id}/feedback", Name: "feedback", Title: "Deliveries to an agent", MIMEType: "application/json",
+		Description: "The deliveries to an agent, newest first, with their arguments and outcomes. The agent, its owner and admins can read them.",
 	}, func(ctx context.Context, call *builtin.Call, _ string, vars map[string]string) ([]builtin.Contents, error) {
 		text, err := events.AgentFeedback(ctx, call.Principal(), vars["id"])
 		if err != nil {

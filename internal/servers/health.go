@@ -132,6 +132,13 @@ func (s *Registry) noteTest(key serverKey, probe *junctor.Probe) {
 	s.tested[key] = test
 }
 
+// forgetTest forgets the result of the last test.
+func (s *Registry) forgetTest(key serverKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tested, key)
+}
+
 // addTested adds what the last answer of the server or its last test says, whichever is
 // later. A server is unknown if there is neither.
 func (s *Registry) addTested(p *junctor.Principal, row *junctor.Server, h *junctor.ServerHealth) {

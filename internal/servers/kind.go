@@ -256,7 +256,13 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set upstream
 		k.s.reconnect(ctx, written)
 		return nil
 	}
-	return k.s.attachUpstream(ctx, written, up)
+	if err := k.s.attachUpstream(ctx, written, up); err != nil {
+		return err
+	}
+	if up != nil {
+		k.s.noteTest(serverKey{stored.Tenant, stored.ID}, &junctor.Probe{}) // it has just answered
+	}
+	return nil
 }
 
 func (k *ServerKind) sameSecrets(ctx context.Context, former *junctor.Server, set upstreamauth.LiteralSet) bool {

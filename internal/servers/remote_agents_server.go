@@ -36,14 +36,14 @@ type agentTask struct {
 	Message string `json:"message"`
 }
 
-const agentTaskSchema = `{"type":"object","properties":{"message":{"type":"string","minLength":1,"maxLength":65536,"description":"What the agent is asked or told, in plain words and with all that it needs to know."}},
+const agentTaskSchema = `{"type":"object","properties":{"message":{"type":"string","minLength":1,"maxLength":65536,"description":"The task or question, in plain words and with everything that the agent needs to know."}},
 "required":["message"],"additionalProperties":false}`
 
 // AddAgent adds the tool of an agent. The tool passes the message of its caller to ask and
 // answers with the text and the A2UI surfaces of the turn.
 func (s *RemoteAgentsServer) AddAgent(name, title string, ask func(ctx context.Context, message string) (agent.TurnResult, error)) error {
 	return builtin.AddTool(s.Server, builtin.Tool{
-		Name: name, Title: title, Description: fmt.Sprintf("Ask %s, an agent of another party, or have it do something. It answers in words, and remembers nothing of former calls.", title),
+		Name: name, Title: title, Description: fmt.Sprintf("Send a question or a task to %s, a remote agent. It answers with text, and does not remember earlier calls.", title),
 		InputSchema: json.RawMessage(agentTaskSchema), Annotations: &builtin.Annotations{ReadOnly: new(false), OpenWorld: new(true)},
 	}, func(ctx context.Context, _ *builtin.Call, in agentTask) (builtin.Result, error) {
 		end, err := ask(ctx, in.Message)
@@ -56,7 +56,7 @@ func (s *RemoteAgentsServer) AddAgent(name, title string, ask func(ctx context.C
 
 // turnToolResult returns the text and the A2UI surfaces of a turn as the result of a tool.
 func turnToolResult(end agent.TurnResult) (builtin.Result, error) {
-	out := builtin.TextResult(cmp.Or(end.Text(), "(it said nothing)"))
+	out := builtin.TextResult(cmp.Or(end.Text(), "(empty answer)"))
 	for _, shown := range end.Surfaces() {
 		messages, err := a2ui.Encode(&shown, a2ui.V09, a2ui.EncodeOptions{})
 		if err != nil {

@@ -140,6 +140,7 @@ func statusOf(err error) int {
 // requires some. It is a cause of errors with CodeUnauthenticated.
 type Refusal struct { //nolint:errname // it is a response of a server
 	Status    int
+	Given     bool      // the request had credentials
 	Challenge string    // value of WWW-Authenticate
 	Date      time.Time // by the server's clock; zero if it does not say
 }
@@ -160,15 +161,15 @@ func RefusalOf(err error) *Refusal {
 // request had some.
 func refusalError(who string, resp httpReply, given bool) error {
 	status := resp.status
-	refusal := &Refusal{Status: status, Challenge: resp.header.Get("WWW-Authenticate")}
+	refusal := &Refusal{Status: status, Given: given, Challenge: resp.header.Get("WWW-Authenticate")}
 	refusal.Date, _ = http.ParseTime(resp.header.Get("Date"))
-	what := " rejected the credentials"
+	what, remedy := " rejected the credentials", "check the credentials that are stored for it"
 	if !given {
-		what = " requires credentials"
+		what, remedy = " requires credentials", "none are stored for it"
 	}
 	return &junctor.Error{
 		Code: junctor.CodeUnauthenticated, Cause: &httpStatusError{status, refusal},
-		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): check the credentials that are stored for it",
+		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): " + remedy,
 	}
 }
 

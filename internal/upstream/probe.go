@@ -275,7 +275,11 @@ func (s *Server) hintFor(step Step, err error) string {
 		}
 		return "the server returns errors: check its log, or try again later"
 	case StepAuthentication:
-		if r := RefusalOf(err); r != nil && strings.Contains(r.Challenge, "resource_metadata") {
+		r := RefusalOf(err)
+		if r != nil && r.Given {
+			return "the credentials are wrong, have expired or were revoked: enter others"
+		}
+		if r != nil && strings.Contains(r.Challenge, "resource_metadata") {
 			return "the server requires an OAuth login: add it with --oauth (auth type oauth), then run junctor server login " + s.opts.ID
 		}
 		return "set the credentials that the server requires: a bearer token, an API key header, or a user and password"

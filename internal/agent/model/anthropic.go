@@ -26,7 +26,7 @@ func newAnthropic(o Options) (*anthropicProvider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &anthropicProvider{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, endpoint: endpoint}, nil
+	return &anthropicProvider{api: newAPIClient(o), endpoint: endpoint}, nil
 }
 
 // Stream implements agent.Provider. An answer without its final event is a fault:

@@ -47,7 +47,7 @@ func (d *apiClient) streamEvents(ctx context.Context, r apiRequest) iter.Seq2[wi
 			yield(wire.Event{}, err)
 			return
 		}
-		defer closeBody(resp.Body, cancel)
+		defer d.closeBody(resp.Body, cancel)
 		body := &endNoter{r: resp.Body}
 		events := wire.NewEventReader(body, maxEventBytes)
 		for {
@@ -122,14 +122,14 @@ func isDocument(resp *http.Response) bool {
 	return len(first) == 0 || bytes.ContainsAny(first, "{[<\"")
 }
 
-// drainTimeout is how long the rest of a body is waited for.
-const drainTimeout = 100 * time.Millisecond
+// defaultDrainTimeout is how long the rest of a body is waited for.
+const defaultDrainTimeout = 100 * time.Millisecond
 
 // closeBody closes the body of an answer. It reads a short rest first, so that the
 // connection can be used for the next request: the end of a body often arrives behind
 // the last event. cancel ends the request.
-func closeBody(body io.ReadCloser, cancel context.CancelFunc) {
-	late := time.AfterFunc(drainTimeout, cancel)
+func (d *apiClient) closeBody(body io.ReadCloser, cancel context.CancelFunc) {
+	late := time.AfterFunc(d.drainTimeout, cancel)
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 	late.Stop()
 	_ = body.Close()

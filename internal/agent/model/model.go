@@ -16,6 +16,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,8 @@ type Options struct {
 
 	// Catalogs are ids of A2UI catalogs that can be shown beside the built-in ones.
 	Catalogs []string
+
+	drainTimeout time.Duration // how long the rest of a body is waited for; 0: the default
 }
 
 // New returns a provider. It opens no connection.
@@ -62,8 +65,13 @@ func New(o Options) (agent.Provider, error) {
 // status into an *agent.ProviderError, so that all providers report errors alike, and
 // removes the key from texts of the other side.
 type apiClient struct {
-	client *http.Client
-	key    string
+	client       *http.Client
+	key          string
+	drainTimeout time.Duration
+}
+
+func newAPIClient(o Options) *apiClient {
+	return &apiClient{client: o.Client, key: o.Key.Reveal(), drainTimeout: cmp.Or(o.drainTimeout, defaultDrainTimeout)}
 }
 
 // newStatusFault returns the fault of an error status. Only statuses that can

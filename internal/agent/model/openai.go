@@ -26,7 +26,7 @@ func newOpenAI(o Options) (*openaiProvider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openaiProvider{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, endpoint: endpoint, isCompatibleServer: o.BaseURL != ""}, nil
+	return &openaiProvider{api: newAPIClient(o), endpoint: endpoint, isCompatibleServer: o.BaseURL != ""}, nil
 }
 
 // Stream implements agent.Provider. An answer without a finish reason is a fault:

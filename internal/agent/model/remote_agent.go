@@ -53,7 +53,7 @@ func newRemoteAgent(o Options) (*remoteAgent, error) {
 	if err != nil || at.Host == "" || o.Client.Transport == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "a remote agent requires base_url, the address of the agent or of its card")
 	}
-	return &remoteAgent{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, client: o.Client, address: at, extraCatalogs: o.Catalogs}, nil
+	return &remoteAgent{api: newAPIClient(o), client: o.Client, address: at, extraCatalogs: o.Catalogs}, nil
 }
 
 // threadState is the position in a conversation with a remote agent. It is stored

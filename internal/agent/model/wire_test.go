@@ -113,15 +113,19 @@ func (s *server) requests() []map[string]any {
 
 func (s *server) provider(t *testing.T, key string) agent.Provider {
 	t.Helper()
-	base := s.URL
-	if s.kind == junctor.ModelOpenAI {
-		base += "/v1"
-	}
-	p, err := New(Options{Kind: s.kind, BaseURL: base, Key: seal.NewSecret(key), Client: s.Client()})
+	p, err := New(Options{Kind: s.kind, BaseURL: s.baseURL(), Key: seal.NewSecret(key), Client: s.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// baseURL is what an admin would give for the server.
+func (s *server) baseURL() string {
+	if s.kind == junctor.ModelOpenAI {
+		return s.URL + "/v1"
+	}
+	return s.URL
 }
 
 // events writes an answer in the wire of a kind.

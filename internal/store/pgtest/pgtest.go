@@ -105,10 +105,8 @@ func (s *Server) initializeCluster() error {
 	if err := s.changeOwner(); err != nil {
 		return err
 	}
-	data := filepath.Join(s.dir, "data")
-	initdb := s.newCommand("initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+	if err := s.copyTemplate(); err != nil {
+		return err
 	}
 	return s.startProcess()
 }
