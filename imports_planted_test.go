@@ -143,7 +143,7 @@ func TestPlanted(t *testing.T) {
 		},
 	}
 	tested := map[string]bool{
-		"every package has a doc comment": true, "at most 80 packages": true, "at most 30 direct requirements": true, // below
+		"every package has a doc comment": true, "at most 80 packages": true, "at most 31 direct requirements": true, // below
 	}
 	for _, tt := range tests {
 		tested[tt.rule] = true
@@ -206,11 +206,11 @@ func TestPlantedShape(t *testing.T) {
 	}
 	imports[1] = "fmt"
 	deps.pkgs = []pkg{plant(t, "internal/a", importing(imports...))}
-	if found := breaks(t, "at most 30 direct requirements", deps); len(found) != 0 {
+	if found := breaks(t, "at most 31 direct requirements", deps); len(found) != 0 {
 		t.Errorf("%d requirements: %q", maxRequirements, found)
 	}
 	deps.pkgs = append(deps.pkgs, plant(t, "internal/b", importing("example.org/unused")))
-	if found := breaks(t, "at most 30 direct requirements", deps); len(found) != 1 {
+	if found := breaks(t, "at most 31 direct requirements", deps); len(found) != 1 {
 		t.Errorf("%d requirements: %q", maxRequirements+1, found)
 	}
 }
