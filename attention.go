@@ -36,6 +36,7 @@ const (
 	AttentionEndpoint    AttentionKind = "endpoint"
 	AttentionJournal     AttentionKind = "journal"
 	AttentionKey         AttentionKind = "key"
+	AttentionPolicy      AttentionKind = "policy"
 	AttentionRedis       AttentionKind = "redis"
 	AttentionReplica     AttentionKind = "replica"
 	AttentionServer      AttentionKind = "server"
@@ -47,7 +48,7 @@ const (
 func AttentionKinds() []AttentionKind {
 	return []AttentionKind{
 		AttentionApproval, AttentionCertificate, AttentionCheck, AttentionDelivery, AttentionDisk, AttentionEndpoint, AttentionJournal,
-		AttentionKey, AttentionRedis, AttentionReplica, AttentionServer, AttentionSettings, AttentionTools,
+		AttentionKey, AttentionPolicy, AttentionRedis, AttentionReplica, AttentionServer, AttentionSettings, AttentionTools,
 	}
 }
 
@@ -62,7 +63,7 @@ type AttentionObject struct {
 type AttentionItem struct {
 	Tenant   TenantID          `json:"-"` // "" for the whole instance
 	ID       string            `json:"id" doc:"The ID of the item. It stays the same until the item is cleared, on all replicas and after restarts."`
-	Kind     AttentionKind     `json:"kind" enum:"approval,certificate,check,delivery,disk,endpoint,journal,key,redis,replica,server,settings,tools" doc:"What the item is about."`
+	Kind     AttentionKind     `json:"kind" enum:"approval,certificate,check,delivery,disk,endpoint,journal,key,policy,redis,replica,server,settings,tools" doc:"What the item is about."`
 	Severity AttentionSeverity `json:"severity" enum:"critical,warning,info" doc:"How urgent it is: critical if something does not work or stops within hours, warning if it stops within days or waits for a person, info for a change."`
 	Object   AttentionObject   `json:"object" doc:"The thing that needs attention."`
 	Problem  string            `json:"problem" doc:"What is wrong."`

@@ -107,6 +107,11 @@ type Call struct {
 	ArgsDigest   [32]byte `json:"-"`
 	ResultDigest [32]byte `json:"-"`
 
+	// What rules can read of the call, and what they did with it. Like Timing, both are
+	// not in the journal.
+	Facts  CallFacts   `json:"-"`
+	Policy []PolicyHit `json:"-"`
+
 	// Keeper supplies the secrets to redact from the stored payload. It is nil
 	// if the call used no credentials.
 	Keeper Keeper `json:"-"`

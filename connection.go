@@ -99,7 +99,7 @@ type Connection struct {
 	// count.
 	BelieveAnnotations bool `json:"believe_annotations,omitempty" flag:"believe-annotations" reconnect:"no" doc:"Trust the annotations of its tools: tools with readOnlyHint need no approval, and tools with readOnlyHint or idempotentHint are retried after a failure. Only the operator or an admin can set it. By default off."`
 
-	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or declare it read-only (read_only: only the operator or an admin can set it)."`
+	Overrides map[string]Override `json:"overrides,omitempty" public:"true" reconnect:"no" doc:"Changes to tools, by the tool's name at the server: hide it, rename it, replace its description, set its timeouts, or state what it does (read_only, destructive, idempotent, open_world and tags: only the operator or an admin can set them)."`
 }
 
 // DifferentFields lists the fields in which two connections differ in effect: an auth of
@@ -189,10 +189,13 @@ type Override struct {
 	CallTimeout    Duration `json:"call_timeout,omitempty" shortest:"1ms" longest:"24h" flag:"tool-call-timeout TOOL=TIME" doc:"Maximum time of a call of the tool without a response or progress notification, instead of the server's limit."`
 	CallTimeoutMax Duration `json:"call_timeout_max,omitempty" shortest:"1ms" longest:"168h" flag:"tool-call-timeout-max TOOL=TIME" doc:"Maximum total time of a call of the tool, instead of the server's limit."`
 
-	// ReadOnly says that the tool changes nothing, whatever its server says of it:
-	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
-	// an admin or the operator can set it.
-	ReadOnly bool `json:"read_only,omitempty" flag:"read-only TOOL" doc:"Mark the tool as read-only: its calls need no approval and can be retried."`
+	// What the tool does, whatever its server says of it. Rules, approvals and retries
+	// use it. Like BelieveAnnotations, only an admin or the operator can set it.
+	ReadOnly    *bool    `json:"read_only,omitempty" flag:"read-only TOOL" doc:"Whether the tool changes nothing. Calls of a read-only tool need no approval and can be retried."`
+	Destructive *bool    `json:"destructive,omitempty" flag:"destructive TOOL" doc:"Whether the tool can delete or overwrite something."`
+	Idempotent  *bool    `json:"idempotent,omitempty" flag:"idempotent TOOL" doc:"Whether repeating a call changes nothing more. Calls of an idempotent tool can be retried."`
+	OpenWorld   *bool    `json:"open_world,omitempty" flag:"open-world TOOL" doc:"Whether the tool reaches systems outside, such as the web."`
+	Tags        []string `json:"tags,omitempty" maxItems:"20" flag:"tool-tag TOOL=TAG" doc:"Tags of the tool, which rules can read."`
 }
 
 // ServerStatus is the current state of a server's connection, from its last

@@ -36,7 +36,7 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"": importing("time")},
 		},
 		{
-			"ground imports only package junctor, admission, sketch and its own subtree, and egress imports httpfast",
+			"ground imports only package junctor, admission, sketch, redact and its own subtree, and egress imports httpfast",
 			map[string]string{
 				"internal/seal": importing(in + "audit"), "internal/wire": importing(in + "gateway"),
 				"internal/history": importing(in + "store"), "internal/backup": importing(in + "seal"),
@@ -44,7 +44,7 @@ func TestPlanted(t *testing.T) {
 			},
 			map[string]string{
 				"internal/store/sqlite": importing(in+"store", in+"admission", module), "internal/store/storetest": importing(in + "guard"),
-				"internal/history": importing(in+"sketch", module), "internal/admin": importing(in + "history"), "internal/egress": importing(in+"httpfast", module),
+				"internal/history": importing(in+"sketch", in+"redact", module), "internal/admin": importing(in + "history"), "internal/egress": importing(in+"httpfast", module),
 			},
 		},
 		{
@@ -56,6 +56,11 @@ func TestPlanted(t *testing.T) {
 			"sketch imports nothing of ours",
 			map[string]string{"internal/sketch": importing(module)},
 			map[string]string{"internal/sketch": importing("math")},
+		},
+		{
+			"redact imports only package junctor and wire",
+			map[string]string{"internal/redact": importing(in + "history")},
+			map[string]string{"internal/redact": importing(in+"wire", module)},
 		},
 		{
 			"verdicts are made where they are meant to be",
@@ -103,6 +108,11 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"internal/seal": importing("crypto/aes"), "internal/gateway": importing("crypto/sha256")},
 		},
 		{
+			"only policy imports CEL",
+			map[string]string{"internal/judge": importing("cel.dev/cel-go/cel")},
+			map[string]string{"internal/policy": importing("cel.dev/cel-go/cel")},
+		},
+		{
 			"only egress makes HTTP clients and dials",
 			map[string]string{
 				"internal/a":        "package x\nimport \"net/http\"\nvar c = &http.Client{}",
@@ -133,7 +143,7 @@ func TestPlanted(t *testing.T) {
 		},
 	}
 	tested := map[string]bool{
-		"every package has a doc comment": true, "at most 76 packages": true, "at most 30 direct requirements": true, // below
+		"every package has a doc comment": true, "at most 80 packages": true, "at most 31 direct requirements": true, // below
 	}
 	for _, tt := range tests {
 		tested[tt.rule] = true
@@ -175,11 +185,11 @@ func TestPlantedShape(t *testing.T) {
 	for _, apart := range []string{"test/program", "internal/testkit", "internal/testkit/kill", "internal/store/pgtest", "internal/store/storetest"} {
 		full.pkgs = append(full.pkgs, plant(t, apart, "package x"))
 	}
-	if found := breaks(t, "at most 76 packages", full); len(found) != 0 {
+	if found := breaks(t, "at most 80 packages", full); len(found) != 0 {
 		t.Errorf("%d packages: %q", maxPackages, found)
 	}
 	full.pkgs = append(full.pkgs, plant(t, "internal/more", "package x"))
-	if found := breaks(t, "at most 76 packages", full); len(found) != 1 {
+	if found := breaks(t, "at most 80 packages", full); len(found) != 1 {
 		t.Errorf("%d packages: %q", maxPackages+1, found)
 	}
 
@@ -196,11 +206,11 @@ func TestPlantedShape(t *testing.T) {
 	}
 	imports[1] = "fmt"
 	deps.pkgs = []pkg{plant(t, "internal/a", importing(imports...))}
-	if found := breaks(t, "at most 30 direct requirements", deps); len(found) != 0 {
+	if found := breaks(t, "at most 31 direct requirements", deps); len(found) != 0 {
 		t.Errorf("%d requirements: %q", maxRequirements, found)
 	}
 	deps.pkgs = append(deps.pkgs, plant(t, "internal/b", importing("example.org/unused")))
-	if found := breaks(t, "at most 30 direct requirements", deps); len(found) != 1 {
+	if found := breaks(t, "at most 31 direct requirements", deps); len(found) != 1 {
 		t.Errorf("%d requirements: %q", maxRequirements+1, found)
 	}
 }

@@ -25,11 +25,11 @@ const module = "github.com/junctor-mcp/junctor"
 
 // Limits of the shape.
 const (
-	maxPackages     = 76
+	maxPackages     = 80
 	maxDepth        = 3
 	maxFileLines    = 800
 	maxMainLines    = 40
-	maxRequirements = 30
+	maxRequirements = 31
 )
 
 // source is one Go file.
@@ -120,6 +120,9 @@ const admissionPath = "internal/admission"
 // may use.
 const sketchPath = "internal/sketch"
 
+// redactPath is the package that finds secrets in texts, for the history and for rules.
+const redactPath = "internal/redact"
+
 // verdictMakers are functions of admission that give a verdict without asking whose
 // definition it is, and where each may be called: a folder, or a file.
 func verdictMakers() map[string][]string {
@@ -194,10 +197,10 @@ func rules() []rule {
 		{"package junctor imports nothing of ours", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool { return p.path == "" })
 		}},
-		{"ground imports only package junctor, admission, sketch and its own subtree, and egress imports httpfast", func(t tree) []string {
+		{"ground imports only package junctor, admission, sketch, redact and its own subtree, and egress imports httpfast", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool {
 				dialsFor := p.room() == "egress" && roomOf(q) == "httpfast" // egress gives httpfast its dial function
-				return slices.Contains(ground(), p.room()) && q != "" && q != admissionPath && q != sketchPath && roomOf(q) != p.room() && !dialsFor
+				return slices.Contains(ground(), p.room()) && q != "" && q != admissionPath && q != sketchPath && q != redactPath && roomOf(q) != p.room() && !dialsFor
 			})
 		}},
 		{"admission imports only package junctor", func(t tree) []string {
@@ -205,6 +208,9 @@ func rules() []rule {
 		}},
 		{"sketch imports nothing of ours", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool { return p.path == sketchPath })
+		}},
+		{"redact imports only package junctor and wire", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool { return p.path == redactPath && q != "" && q != "internal/wire" })
 		}},
 		{"verdicts are made where they are meant to be", checkVerdicts},
 		{"backends never import each other", func(t tree) []string {
@@ -228,6 +234,7 @@ func rules() []rule {
 		}},
 		{"only proc imports os/exec", onlyRoom("proc", "os/exec")},
 		{"only seal imports crypto/aes", onlyRoom("seal", "crypto/aes")},
+		{"only policy imports CEL", onlyRoom("policy", "cel.dev/cel-go/cel")},
 		{"only egress makes HTTP clients and dials", checkDials},
 		{fmt.Sprintf("at most %d packages", maxPackages), func(t tree) []string {
 			n := 0

@@ -19,6 +19,7 @@ const (
 	ScopeAgentsWrite  Scope = "agents:write"  // add, change and remove agents
 	ScopeKeysWrite    Scope = "keys:write"    // create and revoke keys
 	ScopeAuditRead    Scope = "audit:read"    // read calls and the journal
+	ScopePolicyWrite  Scope = "policy:write"  // read and change the rules about calls
 	ScopeAdmin        Scope = "admin"         // everything
 )
 
@@ -26,7 +27,7 @@ const (
 func Scopes() []Scope {
 	return []Scope{
 		ScopeToolsRead, ScopeToolsCall, ScopeBridgeCall, ScopeEventsSend, ScopeServersWrite,
-		ScopeAgentsWrite, ScopeKeysWrite, ScopeAuditRead, ScopeAdmin,
+		ScopeAgentsWrite, ScopeKeysWrite, ScopeAuditRead, ScopePolicyWrite, ScopeAdmin,
 	}
 }
 

@@ -22,6 +22,8 @@ type Principal struct {
 	Key   string // id of the presented key; "" if there was none
 	Login string // id of the browser login; "" if there is none
 
+	Groups []string // groups of the user, as the identity provider stated them; never changed
+
 	Consent string // id of the consent by which a program acts for the user; "" if there is none
 	Client  string // id of that program
 

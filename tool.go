@@ -23,6 +23,8 @@ type Tool struct {
 	Class        *Class          `json:"class,omitempty"`      // origin of roles and category; set if one tool is requested
 	App          string          `json:"app,omitempty"`        // URI of its page at the server, if it is an App
 	Visibility   []string        `json:"visibility,omitempty"` // model or app, if it is not for both
+	Hints        EffectiveHints  `json:"hints"`                // annotations that Junctor acts on
+	Tags         []string        `json:"tags,omitempty"`       // that the operator gave it
 	Digest       string          `json:"digest"`               // SHA-256 of the definition, hex: it changes when the tool does
 	Tokens       int             `json:"tokens"`               // estimated number of tokens that the definition uses in a model's context
 }

@@ -260,6 +260,7 @@ type Options struct {
 	Series     Series
 	Attention  Attention
 	Limits     Limits
+	Policies   Policies
 	Events     Events
 	Applier    Applier
 	Journal    Journal
@@ -311,6 +312,7 @@ func New(o Options) (*Handler, error) {
 		{"Series", o.Series == nil},
 		{"Attention", o.Attention == nil},
 		{"Limits", o.Limits == nil},
+		{"Policies", o.Policies == nil},
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},

@@ -19,7 +19,7 @@ import (
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	const server = `{"id":"demo","mode":"builtin","state":"active","created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`
-	const tool = `{"server":"demo","name":"echo","exposed":"demo__echo","description":"says it again","input_schema":{"type":"object"},"roles":["General"],"category":"General","digest":"00","tokens":7}`
+	const tool = `{"server":"demo","name":"echo","exposed":"demo__echo","description":"says it again","input_schema":{"type":"object"},"roles":["General"],"category":"General","hints":{"read_only":{"origin":"unknown"},"destructive":{"origin":"unknown"},"idempotent":{"origin":"unknown"},"open_world":{"origin":"unknown"}},"digest":"00","tokens":7}`
 	tests := []struct {
 		name, scopes, method, path, body string
 		status                           int

@@ -34,9 +34,10 @@ type Wanted struct {
 	Triggers  []WantedTrigger
 	Sources   []WantedSource
 	Schedules []WantedSchedule
-	Prune     bool // remove things that the description does not have
-	DryRun    bool // report the changes without making them
-	Unseen    bool // store servers without reaching them
+	Policies  []WantedPolicy // in the order of evaluation
+	Prune     bool           // remove things that the description does not have
+	DryRun    bool           // report the changes without making them
+	Unseen    bool           // store servers without reaching them
 }
 
 // WantedServer is a server that should exist.
@@ -48,6 +49,12 @@ type WantedServer struct {
 // WantedAgent is an agent that should exist. Its owner and times are ignored.
 type WantedAgent struct {
 	junctor.Agent
+	Where string // in a file; "" where it came another way
+}
+
+// WantedPolicy is a rule about calls that should exist.
+type WantedPolicy struct {
+	junctor.PolicyRule
 	Where string // in a file; "" where it came another way
 }
 
@@ -65,7 +72,7 @@ const (
 // Change is one difference between the description and the instance. It holds no
 // credential.
 type Change struct {
-	Kind    string        `json:"kind" doc:"Kind of the changed object: server, agent, source, trigger or schedule."`
+	Kind    string        `json:"kind" doc:"Kind of the changed object: server, agent, source, trigger, schedule or policy."`
 	ID      string        `json:"id"`
 	Action  Action        `json:"action" enum:"add,change,remove,conflict"`
 	Where   string        `json:"where,omitempty" doc:"Position in the file: name, line and column."`
@@ -105,10 +112,11 @@ type applyBody struct {
 		Servers map[string]appliedServer `json:"servers,omitempty" doc:"Servers by ID. If absent and agents is set, servers stay unchanged."`
 		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"Complete agents by name; absent members become empty. Requires agents:write. If absent, agents stay unchanged."`
 		AppliedEvents
-		File   string `json:"file,omitempty" doc:"Text of a file with the declarations, in YAML or JSON, instead of the other members. Its settings are checked but not applied."`
-		Prune  bool   `json:"prune,omitempty" doc:"Remove all servers that are not declared. Also remove undeclared agents, sources, triggers and schedules if the request has their member. Objects that the settings file declares remain."`
-		DryRun bool   `json:"dry_run,omitempty" doc:"Return the changes without making them."`
-		Unseen bool   `json:"unseen,omitempty" doc:"Store servers without connecting to them first."`
+		Policies *[]junctor.PolicyRule `json:"policies,omitempty" maxItems:"500" doc:"Rules about calls, in the order of evaluation. Requires policy:write. If absent, rules stay unchanged."`
+		File     string                `json:"file,omitempty" doc:"Text of a file with the declarations, in YAML or JSON, instead of the other members. Its settings are checked but not applied."`
+		Prune    bool                  `json:"prune,omitempty" doc:"Remove all servers that are not declared. Also remove undeclared agents, sources, triggers, schedules and rules if the request has their member. Objects that the settings file declares remain."`
+		DryRun   bool                  `json:"dry_run,omitempty" doc:"Return the changes without making them."`
+		Unseen   bool                  `json:"unseen,omitempty" doc:"Store servers without connecting to them first."`
 	}
 }
 
@@ -134,11 +142,11 @@ type fileResponse struct{ Body FileState }
 func (a *api) registerApplyRoutes() {
 	tags := []string{"instance"}
 	registerRoute(a, huma.Operation{
-		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Apply a declaration of servers, agents, sources, triggers and schedules, or return the differences", Tags: tags,
+		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Apply a declaration of servers, agents, sources, triggers, schedules and rules, or return the differences", Tags: tags,
 		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
 	}, a.applyWanted)
 	registerRoute(a, huma.Operation{
-		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Export servers, agents, sources, triggers and schedules as a file that can be applied", Tags: tags,
+		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Export servers, agents, sources, triggers, schedules and rules as a file that can be applied", Tags: tags,
 	}, a.exportDeclared)
 	registerRoute(a, huma.Operation{
 		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Show the state of the settings file", Tags: tags,
@@ -164,7 +172,7 @@ func (a *api) applyWanted(ctx context.Context, in *applyBody) (*changes, error) 
 func (in *applyBody) toWanted() (Wanted, error) {
 	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
 	if in.Body.File != "" {
-		if in.Body.Servers != nil || in.Body.Agents != nil || in.Body.hasAny() {
+		if in.Body.Servers != nil || in.Body.Agents != nil || in.Body.Policies != nil || in.Body.hasAny() {
 			return w, junctor.Errorf(junctor.CodeInvalid, "file must not be combined with servers, agents or other declared objects; send only one of them")
 		}
 		return w, w.readFile(in.Body.File)
@@ -195,6 +203,12 @@ func (in *applyBody) toWanted() (Wanted, error) {
 		w.Agents = append(w.Agents, WantedAgent{Agent: agent})
 	}
 	in.Body.addTo(&w)
+	if in.Body.Policies != nil {
+		w.Policies = []WantedPolicy{}
+		for _, r := range *in.Body.Policies {
+			w.Policies = append(w.Policies, WantedPolicy{PolicyRule: r})
+		}
+	}
 	return w, nil
 }
 
@@ -206,7 +220,7 @@ func (w *Wanted) readFile(text string) error {
 		return junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
 	if d.Empty() {
-		return junctor.Errorf(junctor.CodeInvalid, "the file declares no servers, agents, sources, triggers or schedules")
+		return junctor.Errorf(junctor.CodeInvalid, "the file declares no servers, agents, sources, triggers, schedules or rules")
 	}
 	if d.Servers != nil {
 		w.Servers = []WantedServer{}
@@ -221,6 +235,7 @@ func (w *Wanted) readFile(text string) error {
 		w.Agents = append(w.Agents, WantedAgent{Agent: one.Agent, Where: one.Where})
 	}
 	w.DeclaredEvents(&d)
+	w.DeclaredPolicies(&d)
 	return nil
 }
 
@@ -263,12 +278,42 @@ func (a *api) exportDeclared(ctx context.Context, in *exportFormat) (*exportResp
 		return nil, err
 	}
 	sealed = append(sealed, events...)
+	if err := a.exportPolicies(ctx, &d); err != nil {
+		return nil, err
+	}
 	write := d.YAML
 	if in.Format == "json" {
 		write = d.JSON
 	}
 	text, err := write()
 	return &exportResponse{Exported{Text: string(text), Variables: append([]config.Variable{}, sealed...)}}, err
+}
+
+// exportPolicies adds the rules of the tenant that the caller could apply. An empty list is
+// not mentioned.
+func (a *api) exportPolicies(ctx context.Context, d *config.Declared) error {
+	p := callerOf(ctx)
+	if !p.Has(junctor.ScopePolicyWrite) {
+		return nil
+	}
+	list, _, err := a.Policies.PolicyRules(ctx, p)
+	for i := range list {
+		if !list[i].Restricted && (!list[i].Operators || p.Operator()) {
+			d.Policies = append(d.Policies, config.Policy{PolicyRule: list[i].PolicyRule})
+		}
+	}
+	return err
+}
+
+// DeclaredPolicies adds the rules that a file declares, unless it does not name them.
+func (w *Wanted) DeclaredPolicies(d *config.Declared) {
+	if d.Policies == nil {
+		return
+	}
+	w.Policies = []WantedPolicy{}
+	for i := range d.Policies {
+		w.Policies = append(w.Policies, WantedPolicy{PolicyRule: d.Policies[i].PolicyRule, Where: d.Policies[i].Where})
+	}
 }
 
 // addDocuments adds the texts of documents to the servers that are made of one. A server

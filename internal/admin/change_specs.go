@@ -112,6 +112,11 @@ func changeSpecs() map[string]changeSpec {
 	limits := func(ctx context.Context, a *api, _ string) (any, error) {
 		return a.Limits.LimitState(ctx, callerOf(ctx).Tenant)
 	}
+	policy := func(ctx context.Context, a *api, id string) (any, error) { return a.policyRule(ctx, id) }
+	policies := func(ctx context.Context, a *api, _ string) (any, error) {
+		list, _, err := a.Policies.PolicyRules(ctx, callerOf(ctx))
+		return list, err
+	}
 	endpoints := func(ctx context.Context, a *api, id string) (any, error) {
 		list, err := a.Deliveries.AgentEndpoints(ctx, callerOf(ctx).Tenant, id)
 		if len(list) == 0 && err == nil {
@@ -201,6 +206,10 @@ func changeSpecs() map[string]changeSpec {
 		"rotate-secret": {object: "secrets"},
 		"patch-limits":  {object: "limits", read: limits},
 
+		"put-policy":       {object: "policy", path: name, read: policy},
+		"delete-policy":    {object: "policy", path: name, read: policy},
+		"replace-policies": {object: "policies", read: policies},
+
 		"apply":    {steps: true},
 		"add-pack": {steps: true},
 	}
@@ -283,6 +292,7 @@ func unrecordedOperations() map[string]string {
 		"open-view": view, "close-view": view, "answer-view-mail": view, "add-view-log": view,
 		"probe-server": try, "follow-probe": try, "test-server": try, "follow-test": try, "preview-server": try, "follow-preview": try, "fetch-document": try,
 		"test-model": try, "try-trigger": try, "plan-pack": try, "find-chain-agent": try, "verify-journal": try,
+		"check-policies": try, "simulate-policies": try, "test-policies": try,
 		"start-server-login": "the login is stored when it is finished",
 		"make-suggestions":   suggest, "follow-suggestions": suggest,
 		"send-event": "an event: it is kept with its deliveries",

@@ -79,7 +79,7 @@ func changesPage(a *api, stored string) string {
 // declaredKinds returns the kinds of objects that a settings file declares.
 func declaredKinds() (kinds []string) {
 	for field := range reflect.TypeFor[config.Declared]().Fields() {
-		kinds = append(kinds, strings.TrimSuffix(strings.ToLower(field.Name), "s"))
+		kinds = append(kinds, strings.TrimSuffix(strings.Replace(strings.ToLower(field.Name), "policies", "policy", 1), "s"))
 	}
 	return kinds
 }

@@ -166,7 +166,7 @@ func (w *world) SetServerState(_ context.Context, _ *junctor.Principal, id strin
 
 func echoTool() junctor.Tool {
 	return junctor.Tool{
-		Server: "demo", Name: "echo", Exposed: "demo__echo", Description: "says it again",
+		Server: "demo", Name: "echo", Exposed: "demo__echo", Description: "says it again", Hints: junctor.ToolHints{}.Effective(junctor.ToolHints{}),
 		InputSchema: json.RawMessage(`{"type":"object"}`), Roles: []junctor.Role{junctor.RoleGeneral}, Category: "General", Digest: "00", Tokens: 7,
 	}
 }
@@ -273,7 +273,7 @@ func (alone) Cluster(context.Context) (ClusterState, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Changes: &w.changed, Limits: &w.limits,
+		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, ComponentCatalogs: shelf{}, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Series: &w.numbers, Attention: calm{}, Changes: &w.changed, Limits: &w.limits, Policies: rulebook{},
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
 		RunsCommands: func(p *junctor.Principal) bool { return p.Operator() },

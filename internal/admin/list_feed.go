@@ -117,7 +117,7 @@ func changedList(method, operation, path string) string {
 		return ""
 	}
 	switch requiredScopes()[operation] {
-	case junctor.ScopeAdmin, junctor.ScopeServersWrite, junctor.ScopeAgentsWrite, junctor.ScopeKeysWrite, scopeOperator:
+	case junctor.ScopeAdmin, junctor.ScopeServersWrite, junctor.ScopeAgentsWrite, junctor.ScopeKeysWrite, junctor.ScopePolicyWrite, scopeOperator:
 	default: // calls, conversations, and what concerns the caller alone
 		return ""
 	}

@@ -76,6 +76,8 @@ type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 
 	Limit *junctor.Allowance `json:"limit,omitempty" doc:"The exceeded limit and when it resets. Only with the code limited."`
 
+	Policy []PolicyProblem `json:"policy,omitempty" nullable:"false" doc:"What is wrong with rules, with line and column in their conditions."`
+
 	Current   any    `json:"current,omitempty" doc:"The stored version, as a GET returns it. The header ETag names the version. Only with the code precondition."`
 	ChangedBy string `json:"changed_by,omitempty" doc:"Who last changed the object, if known. Only with the code precondition."`
 

@@ -144,6 +144,8 @@ func requirementOf(operation string) string {
 		return "scope `admin` in the tenant `default`"
 	case scopeBrowser:
 		return "a browser's login; keys are refused"
+	case scopePolicies:
+		return "scope `policy:write` or `audit:read`"
 	case scopeConversation:
 		return "scope `tools:call` or `audit:read`"
 	default:

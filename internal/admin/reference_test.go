@@ -246,7 +246,7 @@ func TestReferencePage(t *testing.T) {
 func TestReferenceRequirements(t *testing.T) {
 	t.Parallel()
 	ref := newAPIReference(newAPI(newWorld().options()).huma.OpenAPI())
-	known := []string{"any valid key or login", "a browser's login; keys are refused", "scope `admin` in the tenant `default`", "scope `tools:call` or `audit:read`"}
+	known := []string{"any valid key or login", "a browser's login; keys are refused", "scope `admin` in the tenant `default`", "scope `tools:call` or `audit:read`", "scope `policy:write` or `audit:read`"}
 	for _, s := range junctor.Scopes() {
 		known = append(known, "scope `"+string(s)+"`")
 	}

@@ -94,6 +94,7 @@ func newAPI(o Options) *api {
 	a.registerAttentionRoutes()
 	a.registerEventRoutes()
 	a.registerLimitRoutes()
+	a.registerPolicyRoutes()
 	a.registerSecretRoutes()
 	a.registerAboutRoutes()
 	a.registerApplyRoutes()
@@ -180,6 +181,9 @@ func (a *api) registerUntyped(op huma.Operation, request, answer reflect.Type, d
 	case scopeBrowser:
 		op.Description = "Requires a login in a browser; keys are rejected."
 		op.Security = []map[string][]string{{"login": {}}}
+	case scopePolicies:
+		op.Description = "Requires the scope `policy:write` or `audit:read`."
+		op.Security = []map[string][]string{{"key": {string(junctor.ScopePolicyWrite)}}, {"key": {string(junctor.ScopeAuditRead)}}}
 	case scopeConversation:
 		op.Description = "Requires the scope `tools:call` or `audit:read`."
 		op.Security = []map[string][]string{{"key": {string(junctor.ScopeToolsCall)}}, {"key": {string(junctor.ScopeAuditRead)}}}

@@ -35,9 +35,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/instance"
+	"github.com/junctor-mcp/junctor/internal/judge"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	oauthresource "github.com/junctor-mcp/junctor/internal/oauth/resource"
 	oauthserver "github.com/junctor-mcp/junctor/internal/oauth/server"
+	"github.com/junctor-mcp/junctor/internal/policies"
+	"github.com/junctor-mcp/junctor/internal/policy"
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/quota"
@@ -67,6 +70,7 @@ type App struct {
 	vault     *seal.Vault
 	identity  *identity.Identity
 	catalog   *catalog.Catalog
+	judge     *judge.Judge
 	guard     *guard.Guard
 	gateway   *gateway.Gateway
 	metrics   *telemetry.Metrics
@@ -104,6 +108,7 @@ type App struct {
 	rooms     *room.Rooms
 	a2a       *a2a.Server
 	attention *attention.Watcher
+	policies  *policies.Policies
 	cert      *gateway.Certificate // nil if a proxy speaks TLS
 
 	closers []func(context.Context) // run last to first
@@ -213,12 +218,16 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
+	a.judge = judge.New(judge.Options{Catalog: a.catalog, Now: a.clock.Now, Subject: func(p *junctor.Principal) policy.Subject { return a.policies.SubjectOf(p) }})
 	a.onClose(func(context.Context) { a.catalog.Close() })
 	a.agents = a.newAgents()
 	if err := a.agents.Load(ctx); err != nil {
 		return err
 	}
 	if err := a.openHistory(ctx); err != nil {
+		return err
+	}
+	if err := a.openPolicies(ctx); err != nil {
 		return err
 	}
 	if err := a.openGuard(ctx); err != nil {
@@ -343,7 +352,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store},
+		Catalog: a.catalog, Limiter: limit.NewCallLimiter(limit.Rate{PerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst}, a.limits.Enforcer()), Journal: a.record(), Recorder: a.recorder(), Sealer: a.ring, States: states{a.store}, Tasks: tasks{a.store}, Policy: confirmedPolicy{a.judge, a.policies},
 		Meter: telemetry.NewCallMeter(a.metrics), Logger: a.log, Now: a.clock.Now, NewID: newID, Limits: guard.CallLimits{Idle: a.cfg.CallTimeout, Total: a.cfg.CallTimeoutMax}, InputTimeout: parkFor, Replica: a.replicas.Self(), Trace: trace,
 	})
 	if err != nil {
@@ -403,6 +412,7 @@ func (a *App) usersChanged() func([]junctor.User) {
 	return func(users []junctor.User) {
 		sources.SetUsers(users)
 		a.limits.SetUsers(users)
+		a.policies.SetUsers(users)
 	}
 }
 
@@ -423,7 +433,7 @@ func (a *App) openGateway() (err error) {
 	}
 	a.gateway, err = gateway.New(gateway.Options{
 		Replicas: others, ReplayStore: kept,
-		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateEndpoint, Challenger: a.challenger(), Sealer: a.ring, Sessions: sessions{a.store},
+		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateEndpoint, Challenger: a.challenger(), Sealer: a.ring, Sessions: sessions{a.store}, ClientAddress: gateway.TrustedProxies(a.cfg.TrustedProxy).Client,
 		ServerInfo: gateway.ServerInfo{Name: "junctor", Title: "Junctor", Version: a.version},
 		EntryPoints: gateway.EntryPoints{
 			MCP: a.cfg.IsEndpointOn("mcp"), SSE: a.cfg.IsEndpointOn("sse"), Plain: a.cfg.IsEndpointOn("plain"), Bridge: a.cfg.IsEndpointOn("call"), Stdio: a.cfg.IsEndpointOn("stdio"),

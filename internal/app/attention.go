@@ -41,6 +41,7 @@ func (a *App) sharedSources() []attention.Source {
 		attention.Servers(a.store, a.servers.FindBroken), attention.Keys(a.store, now), attention.Approvals(a.store), attention.Suggestions(a.store), attention.ChangedTools(a.store, now), attention.SuspendedTokens(a.store),
 		attention.DeadDeliveries(func(ctx context.Context) ([]queue.DeadJobs, error) { return a.queue.CountDead(ctx, worker.Deliveries) }),
 	}
+	out = append(out, attention.BrokenRules(a.brokenRules))
 	if a.replicas != nil {
 		out = append(out, attention.Replicas(a.store, now))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/events"
+	"github.com/junctor-mcp/junctor/internal/policies"
 	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/upstreamauth"
 )
@@ -24,6 +25,9 @@ func (a *App) newFile() *declare.File {
 		},
 		Events: func(p *junctor.Principal, w *admin.Wanted, file string, servers map[string]bool, starting bool) []declare.Kind {
 			return a.events.Kinds(p, w, file, servers, starting)
+		},
+		Policies: func(p *junctor.Principal, want []admin.WantedPolicy, file string, starting bool) declare.Kind {
+			return a.policies.NewKind(p, want, file, starting)
 		},
 		CheckServer: a.servers.CheckApply, CheckAgentMaker: agents.CheckMaker, Operator: a.identity.OperatorPrincipal,
 		Changes: a.changes, Show: a.showDeclared,
@@ -53,6 +57,8 @@ func (a *App) showDeclared(ctx context.Context, p *junctor.Principal, noun, id s
 			}
 		}
 		return nil, err
+	case "policy":
+		return a.policies.Rule(ctx, p, id)
 	}
 	return nil, junctor.Errorf(junctor.CodeInternal, "a %s cannot be declared", noun)
 }
@@ -66,5 +72,5 @@ func (a *App) Reload(ctx context.Context) error { return a.file.Reload(ctx) }
 func CheckDeclared(cfg *config.Config, dataDir string) []config.Problem {
 	reader := upstreamauth.ReferenceReader{DataDir: dataDir}
 	d := cfg.Declared()
-	return append(servers.CheckDeclared(&d, reader), events.CheckDeclared(&d, reader)...)
+	return append(servers.CheckDeclared(&d, reader), append(events.CheckDeclared(&d, reader), policies.CheckDeclared(&d)...)...)
 }

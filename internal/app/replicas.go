@@ -63,6 +63,7 @@ func (a *App) openReplicas() (err error) {
 func (a *App) attachReplicas() {
 	a.replicas.Attach(cluster.Parts{
 		Catalog: a.catalog, Servers: a.servers, ReplicaPath: servers.ReplicaPath, HandleSessionEvent: a.gateway.HandleSessionEvent, Views: a.apps, ReadState: a.replicaState,
+		ReloadRules:        a.policies.Reload,
 		ForgetRegistration: a.chains.ForgetRegistration,
 		AuthenticatePerson: a.authenticatePerson,
 		IsLocal:            isLocal,
@@ -119,6 +120,9 @@ func (a *App) reload(ctx context.Context, changed func(tables ...string) bool) e
 	}
 	if changed("settings", "tenants") {
 		errs = append(errs, a.limits.Reload(ctx))
+	}
+	if changed("settings", "tenants") {
+		errs = append(errs, a.policies.Reload(ctx))
 	}
 	if changed("agents", "agent_grants", "tool_tags", "tenants") {
 		errs = append(errs, a.agents.Load(ctx))

@@ -165,6 +165,11 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(looking)
 		a.attention.Run(chores)
 	}()
+	confirming := make(chan struct{})
+	go func() {
+		defer close(confirming)
+		a.policies.Follow(chores)
+	}()
 	meeting := make(chan struct{})
 	go func() {
 		defer close(meeting)
@@ -195,6 +200,7 @@ func (a *App) Run(ctx context.Context) error {
 		<-talking
 		<-looking
 		<-serving
+		<-confirming
 		<-meeting
 		<-turning
 		stopKeeping()

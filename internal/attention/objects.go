@@ -222,6 +222,35 @@ func SuspendedTokens(st *store.Store) Source {
 	}}
 }
 
+// BrokenRule is a rule about calls whose condition no longer fits the tools of its target.
+type BrokenRule struct {
+	Tenant  junctor.TenantID
+	Rule    string
+	Problem string
+	Denies  bool // calls of the tools in question are denied
+}
+
+// BrokenRules lists rules about calls that no longer check.
+func BrokenRules(find func(ctx context.Context) ([]BrokenRule, error)) Source {
+	return Source{Name: "policies", Title: "the rules about calls", List: func(ctx context.Context) (Report, error) {
+		broken, err := find(ctx)
+		var out Report
+		for _, b := range broken {
+			f := Finding{Key: b.Rule, AttentionItem: junctor.AttentionItem{
+				Tenant: b.Tenant, Kind: junctor.AttentionPolicy, Severity: junctor.SeverityWarning, Object: junctor.AttentionObject{Kind: "policy", ID: b.Rule, Name: b.Rule},
+				Problem: "the rule no longer checks: " + b.Problem, Command: "junctor policy show " + b.Rule, Console: "/policies/" + url.PathEscape(b.Rule),
+				Advice: "Change the condition so that it fits the tools of its target, or name other tools.",
+			}}
+			if b.Denies {
+				f.Severity = junctor.SeverityCritical
+				f.Problem += "; calls of the tool are denied"
+			}
+			out.Findings = append(out.Findings, f)
+		}
+		return out, err
+	}}
+}
+
 // countOf returns a number with its noun.
 func countOf(n int, one, many string) string {
 	if n == 1 {

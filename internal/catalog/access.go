@@ -11,12 +11,13 @@ import (
 )
 
 // accessRules says which principal of one tenant may see which item. A value
-// never changes after it is published: SetAgents, SetSources and SetTags
-// replace it by a changed copy. Readers therefore need no lock.
+// never changes after it is published: SetAgents, SetSources, SetTags and
+// SetPolicy replace it by a changed copy. Readers therefore need no lock.
 type accessRules struct {
 	agents  map[string]*agentAccess     // by name
 	sources map[string]junctor.Sources  // by the user's id
 	tags    map[toolKey]junctor.ToolTag // roles and categories that people gave to tools
+	policy  ItemPolicy                  // rules of operators; nil for none
 }
 
 // toolKey names a tool of a tenant by the server's own names.

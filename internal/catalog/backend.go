@@ -57,9 +57,10 @@ type ToolDef struct {
 	Page    string // the URI of an App page that Junctor generated; a page that JSON names takes precedence
 	Topic   string // more words about its subject, for search and roles; clients do not see them
 
-	// ReadOnly is the operator's statement that the tool changes nothing. It counts
-	// whether or not the server's annotations are trusted.
-	ReadOnly bool
+	// Operator is what the operator states of the tool. It counts whether or not the
+	// server's annotations are trusted. Tags are the operator's, too.
+	Operator junctor.ToolHints
+	Tags     []string
 
 	// As returns JSON in the form that clients of a profile accept. Take translates
 	// the arguments that such a client sends into those of JSON. Both are nil if all

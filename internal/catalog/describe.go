@@ -87,6 +87,7 @@ func (sh *Shelf) describeTool(s *Server, t *Tool) junctor.Tool {
 		InputSchema: wire.Get(def, "inputSchema"), OutputSchema: wire.Get(def, "outputSchema"), Annotations: wire.Get(def, "annotations"),
 		Version: t.Default.Version, Roles: sh.rolesOf(s, t.Name), Category: sh.categoryOf(t), Digest: t.Default.Digest,
 		Tokens: junctor.EstimateTokens(len(def)),
+		Hints:  t.Default.Hints.Effective(t.Default.operator), Tags: t.Default.Tags,
 	}
 	d.Title, _ = wire.String(wire.Get(def, "title"))
 	d.Description, _ = wire.String(wire.Get(def, "description"))

@@ -58,7 +58,7 @@ func (sh *Shelf) searchedServers(p *junctor.Principal, scope Scope) map[*Server]
 		}
 		w := weighed{s: s}
 		for _, t := range s.tools {
-			if sh.Visible(p, scope, s, junctor.KindTool, t.Name) == "" {
+			if sh.isListed(p, scope, s, junctor.KindTool, t.Name) {
 				w.tools++
 				w.bytes += len(t.Default.JSON)
 			}

@@ -121,7 +121,7 @@ func (sh *Shelf) renderList(p *junctor.Principal, scope Scope, kind ListKind) []
 		}
 		if kind == ListTools {
 			for _, t := range s.tools {
-				if (scope.Server != "" || sh.tools[t.Exposed] == t) && sh.Visible(p, scope, s, junctor.KindTool, t.Name) == "" { // a name that two tools claim belongs to neither
+				if (scope.Server != "" || sh.tools[t.Exposed] == t) && sh.isListed(p, scope, s, junctor.KindTool, t.Name) { // a name that two tools claim belongs to neither
 					out = t.appendListed(next(), sh.shownName(scope, s, t), scope)
 				}
 			}
@@ -226,7 +226,7 @@ func (sh *Shelf) renderItems(p *junctor.Principal, s *Server, scope Scope, kind 
 	case ListPrompts:
 		for _, x := range s.prompts {
 			switch {
-			case sh.Visible(p, scope, s, junctor.KindPrompt, x.Name) != "":
+			case !sh.isListed(p, scope, s, junctor.KindPrompt, x.Name):
 			case scope.Server != "":
 				add(x.JSON)
 			case sh.prompts[x.Exposed] == x:
@@ -240,7 +240,7 @@ func (sh *Shelf) renderItems(p *junctor.Principal, s *Server, scope Scope, kind 
 		}
 		for _, r := range defs {
 			switch {
-			case sh.Visible(p, scope, s, junctor.KindResource, r.URI) != "":
+			case !sh.isListed(p, scope, s, junctor.KindResource, r.URI):
 			case scope.Server != "":
 				add(r.JSON)
 			default:

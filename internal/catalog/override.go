@@ -12,8 +12,8 @@ import (
 )
 
 // Changed returns a backend whose tools are shown as the operator configured
-// them: some hidden, some with another name or description, some marked as
-// read-only or with limits of time. limits are those of tools that have none.
+// them: some hidden, some with another name or description, some with statements
+// of what they do or with limits of time. limits are those of tools that have none.
 // The backend below still receives its own names. If another tool of the server has
 // the new name already, the tool keeps its own name.
 func Changed(b Backend, overrides map[string]junctor.Override, limits CallLimits) Backend {
@@ -88,7 +88,7 @@ func (c *overriddenBackend) applyOverride(t ToolDef, name string, o *junctor.Ove
 			t.As = func(p junctor.Profile) []byte { return wire.AppendObject(nil, as(p), nil, members...) }
 		}
 	}
-	t.ReadOnly = o.ReadOnly
+	t.Operator, t.Tags = o.Hints(), o.Tags
 	return t
 }
 

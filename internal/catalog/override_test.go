@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -73,13 +74,53 @@ func TestReadOnlyByOverride(t *testing.T) {
 	if readOnly("geocode") {
 		t.Error("it counts as read-only without anybody saying so")
 	}
-	again(catalog.Changed(s, map[string]junctor.Override{"geocode": {ReadOnly: true}}, catalog.CallLimits{}))
+	again(catalog.Changed(s, map[string]junctor.Override{"geocode": {ReadOnly: new(true)}}, catalog.CallLimits{}))
 	if !readOnly("geocode") || readOnly("show-map") {
 		t.Errorf("geocode %v, show-map %v", readOnly("geocode"), readOnly("show-map"))
 	}
 	again(s)
 	if readOnly("geocode") {
 		t.Error("it still counts as read-only without the override")
+	}
+}
+
+// What the operator states counts before what a believed server says, each hint by
+// itself, and shows its origin.
+func TestEffectiveHints(t *testing.T) {
+	t.Parallel()
+	s := server(t, "shop")
+	addTool(t, s, builtin.Tool{Name: "pay", Annotations: &builtin.Annotations{ReadOnly: new(true), OpenWorld: new(false)}})
+	overrides := map[string]junctor.Override{"pay": {ReadOnly: new(false), Destructive: new(true), Tags: []string{"money"}}}
+	for name, c := range map[string]struct {
+		backend catalog.Backend
+		want    junctor.ToolHints
+		origins string
+		tags    int
+	}{
+		"nobody":     {s, junctor.ToolHints{}, "unknown unknown unknown unknown", 0},
+		"the server": {catalog.Believe(s), junctor.ToolHints{ReadOnly: junctor.HintTrue, OpenWorld: junctor.HintFalse}, "server unknown unknown server", 0},
+		"the operator": {
+			catalog.Changed(s, overrides, catalog.CallLimits{}), junctor.ToolHints{ReadOnly: junctor.HintFalse, Destructive: junctor.HintTrue}, "operator operator unknown unknown", 1,
+		},
+		"both": {
+			catalog.Believe(catalog.Changed(s, overrides, catalog.CallLimits{})),
+			junctor.ToolHints{ReadOnly: junctor.HintFalse, Destructive: junctor.HintTrue, OpenWorld: junctor.HintFalse}, "operator operator unknown server", 1,
+		},
+	} {
+		c2 := newCatalog(t, catalog.Options{})
+		attach(t, c2, "shop", junctor.ModeBYO, c.backend)
+		item, err := shelf(c2).Tool(reader("a"), catalog.Scope{}, "shop__pay", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := item.Tool; v.Hints != c.want || v.ReadOnly != (c.want.ReadOnly == junctor.HintTrue) || v.Idempotent || len(v.Tags) != c.tags {
+			t.Errorf("%s: %+v, read-only %t, tags %q", name, v.Hints, v.ReadOnly, v.Tags)
+		}
+		shown := shelf(c2).Describe(reader("a"), catalog.Filter{Server: "shop"})
+		h := shown[0].Hints
+		if got := fmt.Sprint(h.ReadOnly.Origin, " ", h.Destructive.Origin, " ", h.Idempotent.Origin, " ", h.OpenWorld.Origin); got != c.origins {
+			t.Errorf("%s: the origins are %s", name, got)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (sh *Shelf) listSearchable(ix *searchIndex, p *junctor.Principal, scope Sco
 	visible = make([]bool, len(ix.tools))
 	for i := range ix.tools {
 		t := &ix.tools[i]
-		if (scope.Server == "" || t.server.ID == scope.Server) && sh.Visible(p, scope, t.server, junctor.KindTool, t.tool.Name) == "" {
+		if (scope.Server == "" || t.server.ID == scope.Server) && sh.isListed(p, scope, t.server, junctor.KindTool, t.tool.Name) {
 			visible[i] = true
 			count++
 			length += t.terms.length

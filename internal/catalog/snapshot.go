@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -158,23 +159,36 @@ type ToolVersion struct {
 	JSON       []byte // the MCP Tool object under the server's own name, corrected by correctTool
 	Input      *Schema
 	Headers    []wire.ParamHeader // arguments that a modern client repeats as HTTP headers
-	ReadOnly   bool               // a trusted server or the operator says so
-	Idempotent bool               // a trusted server says so
+	ReadOnly   bool               // Hints say so
+	Idempotent bool               // likewise
+	Hints      junctor.ToolHints  // what the operator states, and otherwise a trusted server
+	Tags       []string           // that the operator gave it
 	Digest     string             // SHA-256 of the definition as the server gave it, hex
 
-	operatorReadOnly bool   // as ToolDef.ReadOnly
-	ownPage          string // the page that its JSON names
-	generatedPage    string // as in ToolDef
-	topic            string // as in ToolDef
-	formatFor        func(junctor.Profile) []byte
-	readArguments    func(junctor.Profile, []byte) []byte
-	byProfile        *sync.Map             // results of formatFor, by profile
-	changes          []string              // corrections of the server's definition
-	older            olderForm             // the form for older clients
-	nameJSON         []byte                // the name inside JSON, with quotes; nil if JSON does not have it exactly once
-	secrets          func() secretMembers  // computed at the first call
-	class            func() *junctor.Class // the result of the rules, computed at the first call
-	terms            func() *toolTerms     // the index for Search, computed at the first call
+	operator      junctor.ToolHints // as ToolDef.Operator
+	ownPage       string            // the page that its JSON names
+	generatedPage string            // as in ToolDef
+	topic         string            // as in ToolDef
+	formatFor     func(junctor.Profile) []byte
+	readArguments func(junctor.Profile, []byte) []byte
+	byProfile     *sync.Map             // results of formatFor, by profile
+	changes       []string              // corrections of the server's definition
+	older         olderForm             // the form for older clients
+	nameJSON      []byte                // the name inside JSON, with quotes; nil if JSON does not have it exactly once
+	secrets       func() secretMembers  // computed at the first call
+	class         func() *junctor.Class // the result of the rules, computed at the first call
+	terms         func() *toolTerms     // the index for Search, computed at the first call
+	output        func() *Schema        // of structured results, made at the first call; nil if the tool has none
+}
+
+// FitsOutput reports whether a structured result fits the tool's output schema. Every
+// result fits a tool without one.
+func (v *ToolVersion) FitsOutput(ctx context.Context, structured []byte) bool {
+	if v.output == nil {
+		return true
+	}
+	schema := v.output()
+	return schema == nil || schema.Check(ctx, structured) == nil
 }
 
 // Prompt is a prompt of a server. Name is the server's own, Exposed the name on
@@ -324,7 +338,7 @@ func newServer(a *attachedServer, former *Server, in *snapshotBuilder) *Server {
 func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, believed bool, in *snapshotBuilder) (*ToolVersion, error) {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
-	if v := kept[digest]; v != nil && v.Version == def.Version && v.Limits == def.Limits && v.generatedPage == def.Page && v.topic == def.Topic && v.operatorReadOnly == def.ReadOnly {
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Limits == def.Limits && v.generatedPage == def.Page && v.topic == def.Topic && v.operator == def.Operator && slices.Equal(v.Tags, def.Tags) {
 		return v, nil
 	}
 	corrected, changes, err := correctTool(def.JSON)
@@ -340,25 +354,52 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 	if err := checkToolCost(def.JSON, parts.schema); err != nil {
 		return nil, err
 	}
+	hints := def.Operator
+	if believed {
+		hints = hints.Or(annotatedHints(parts.annotations))
+	}
 	v := &ToolVersion{
 		Version: def.Version, Limits: def.Limits, JSON: def.JSON, Input: newSchema(parts.schema, in.schemas), Headers: headers, Digest: digest,
-		ReadOnly:         def.ReadOnly || believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
-		Idempotent:       believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
-		operatorReadOnly: def.ReadOnly,
-		ownPage:          readPageURI(def.JSON),
-		generatedPage:    def.Page,
-		topic:            def.Topic,
-		changes:          changes,
-		older:            formForOlder(def.JSON),
-		nameJSON:         parts.name,
-		secrets:          sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
-		class:            sync.OnceValue(func() *junctor.Class { return in.rules().classifyTool(server, def.JSON, def.Topic) }),
-		terms:            sync.OnceValue(func() *toolTerms { return newToolTerms(def.JSON, def.Topic, in.searchWords()) }),
+		ReadOnly:      hints.ReadOnly == junctor.HintTrue,
+		Idempotent:    hints.Idempotent == junctor.HintTrue,
+		Hints:         hints,
+		Tags:          def.Tags,
+		operator:      def.Operator,
+		ownPage:       readPageURI(def.JSON),
+		generatedPage: def.Page,
+		topic:         def.Topic,
+		changes:       changes,
+		older:         formForOlder(def.JSON),
+		nameJSON:      parts.name,
+		secrets:       sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
+		class:         sync.OnceValue(func() *junctor.Class { return in.rules().classifyTool(server, def.JSON, def.Topic) }),
+		terms:         sync.OnceValue(func() *toolTerms { return newToolTerms(def.JSON, def.Topic, in.searchWords()) }),
+		output: sync.OnceValue(func() *Schema {
+			schema := wire.Get(def.JSON, "outputSchema")
+			if schema == nil {
+				return nil
+			}
+			return newSchema(schema, in.schemas)
+		}),
 	}
 	if def.As != nil {
 		v.formatFor, v.readArguments, v.byProfile = def.As, def.Take, &sync.Map{}
 	}
 	return v, nil
+}
+
+// annotatedHints returns the hints in the annotations of a tool.
+func annotatedHints(annotations []byte) junctor.ToolHints {
+	hint := func(name string) junctor.Hint {
+		switch string(wire.Get(annotations, name)) {
+		case "true":
+			return junctor.HintTrue
+		case "false":
+			return junctor.HintFalse
+		}
+		return junctor.HintUnknown
+	}
+	return junctor.ToolHints{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"), Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
 }
 
 // toolParts are the members of a tool that the catalog itself uses.

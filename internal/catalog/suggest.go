@@ -28,7 +28,7 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, scope Scope, name string) *ju
 			continue
 		}
 		for _, t := range s.tools {
-			if scope.Server == "" && sh.tools[t.Exposed] != t || sh.Visible(p, scope, s, junctor.KindTool, t.Name) != "" {
+			if scope.Server == "" && sh.tools[t.Exposed] != t || !sh.isListed(p, scope, s, junctor.KindTool, t.Name) {
 				continue // two tools claim the name, or p may not see it
 			}
 			shown := sh.shownName(scope, s, t)

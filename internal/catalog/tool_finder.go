@@ -71,6 +71,9 @@ func (f *toolFinder) describeTool(req *Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if f.shelf.deniesAll(req.Principal, item.Server, junctor.KindTool, item.Name) {
+		return Result{}, f.shelf.unknownTool(req.Principal, f.scope, name)
+	}
 	return structuredResult(wire.AppendObject(nil, item.Tool.forProfile(f.scope.Profile).JSON, nil, stringMember("name", name))), nil
 }
 

@@ -136,6 +136,9 @@ func (sh *Shelf) permissionSet(p *junctor.Principal) string {
 			set += "+" + s.ID
 		}
 	}
+	if sh.access.policy != nil {
+		set += "|" + sh.access.policy.ListKey(p)
+	}
 	return set
 }
 

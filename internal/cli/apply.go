@@ -33,7 +33,7 @@ func (c *cli) applyCommand() *cobra.Command {
 	var o applyOptions
 	cmd := &cobra.Command{
 		Use: "apply FILE|-", Short: "Apply a file that declares servers, agents and events",
-		Long: "Apply a file that declares servers, agents, sources, triggers and schedules, in the form of a settings file " +
+		Long: "Apply a file that declares servers, agents, sources, triggers, schedules and rules (policies), in the form of a settings file " +
 			"or of junctor export; - is standard input. The differences are shown first, without credentials.\n\n" +
 			"A server that is new, or whose connection changes, must be reachable, and is stored completely or not at " +
 			"all. If one server fails, the others are still applied. Objects that match the file are not changed, so a " +

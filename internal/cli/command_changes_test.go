@@ -31,7 +31,7 @@ func commandChanges() map[string][]string {
 		"app approve": {"approve-app"}, "app revoke": {"revoke-app"},
 		"apply": {
 			"create-server", "patch-server", "delete-server", "create-agent", "patch-agent", "delete-agent", "create-source", "patch-source", "delete-source",
-			"create-trigger", "patch-trigger", "delete-trigger", "put-schedule", "delete-schedule",
+			"create-trigger", "patch-trigger", "delete-trigger", "put-schedule", "delete-schedule", "put-policy", "delete-policy",
 		},
 		"chain rewind":          {"rewind-chain"},
 		"component-catalog add": {"put-component-catalog"}, "component-catalog rm": {"delete-component-catalog"},
@@ -44,7 +44,8 @@ func commandChanges() map[string][]string {
 		"limit set": {"patch-limits"}, "limit rm": {"patch-limits"},
 		"login": {"create-user-link"}, "login revoke": {"delete-login"},
 		"model add": {"create-model"}, "model set": {"patch-model"}, "model rm": {"delete-model"},
-		"pack add": {"create-server", "create-agent", "put-tool-tag", "delete-server", "delete-agent"},
+		"pack add":   {"create-server", "create-agent", "put-tool-tag", "delete-server", "delete-agent"},
+		"policy set": {"put-policy", "replace-policies"}, "policy move": {"put-policy"}, "policy rm": {"delete-policy"},
 		"role add": {"put-role"}, "role rm": {"delete-role"},
 		"room add": {"create-room"}, "room rm": {"delete-room"},
 		"schedule add": {"put-schedule"}, "schedule rm": {"delete-schedule"},
@@ -94,6 +95,9 @@ func commandsWithoutChange() map[string]commandWithoutChange {
 		"server probe":      {reason: stored, sends: []string{"probe-server"}},
 		"server test":       {reason: stored, sends: []string{"test-server"}},
 		"server suggest":    {reason: "a suggestion has no effect until it is approved", sends: []string{"make-suggestions"}},
+		"policy check":      {reason: stored, sends: []string{"check-policies"}},
+		"policy simulate":   {reason: stored, sends: []string{"simulate-policies"}},
+		"policy test":       {reason: stored, sends: []string{"test-policies"}},
 		"trigger test":      {reason: stored, sends: []string{"try-trigger"}},
 		"doctor":            {reason: stored, sends: []string{"test-server"}, local: true},
 	}
@@ -112,7 +116,7 @@ func readingCommands() []string {
 		"agent ls", "agent show", "agent token ls", "app ls", "attention", "audit export", "audit ls", "audit show", "audit verify", "backup verify",
 		"call export", "call ls", "call show", "call tail", "chain agents", "chain events", "chain ls", "completion", "component-catalog ls", "component-catalog show",
 		"config check", "config print", "consent ls", "delivery endpoints", "delivery ls", "delivery show", "event ls", "event show", "export",
-		"help", "help settings", "key ls", "limit ls", "login ls", "model ls", "pack export", "pack ls", "role ls", "room export", "room ls", "room show",
+		"help", "help settings", "key ls", "limit ls", "login ls", "model ls", "pack export", "pack ls", "policy explain", "policy ls", "policy show", "policy templates", "role ls", "room export", "room ls", "room show",
 		"schedule ls", "secret ls", "server credential ls", "server ls", "server show", "server trace", "server validate", "source ls", "stats", "tenant ls",
 		"tool changes", "tool ls", "tool search", "tool show", "trigger ls", "trigger show", "usage", "user ls", "user show", "version",
 	}

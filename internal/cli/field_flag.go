@@ -54,7 +54,18 @@ func (f *fieldFlag) Set(text string) error {
 		}
 		v.SetFloat(n)
 	case reflect.Slice:
-		v.Set(reflect.Append(f.to, reflect.ValueOf(text)))
+		if text != "" { // nothing empties a list
+			v.Set(reflect.AppendSlice(v, f.to))
+			v.Set(reflect.Append(v, reflect.ValueOf(text)))
+		}
+	case reflect.Pointer:
+		if text != "" && v.Type() == reflect.TypeFor[*bool]() { // else nothing is stated
+			is, err := strconv.ParseBool(text)
+			if err != nil {
+				return fmt.Errorf("must be true or false")
+			}
+			v.Set(reflect.ValueOf(&is))
+		}
 	case reflect.Map:
 		f.lines = append(f.lines, text)
 		return nil

@@ -49,6 +49,7 @@ func commandGroups() []commandGroup {
 			{[]string{"agent", "role"}, "Manage agents, their tools and roles"},
 			{[]string{"user", "login", "tenant"}, "Manage users, browser logins and tenants"},
 			{[]string{"key", "consent", "limit"}, "Manage keys, OAuth consents and limits"},
+			{[]string{"policy"}, "Decide with rules which calls are made"},
 		}},
 		{"observe", "Observe", []helpLine{
 			{[]string{"attention"}, "List what needs attention, and what to do"},

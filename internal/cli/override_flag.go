@@ -35,7 +35,7 @@ func (f *overrideFlag) Set(line string) error {
 // split returns the tool of a line and the text for the field.
 func (f *overrideFlag) split(line string) (tool, text string, err error) {
 	tool, text, ok := strings.Cut(line, "=")
-	if !ok && f.field.Type.Kind() == reflect.Bool {
+	if !ok && isBoolean(f.field.Type) {
 		text, ok = "true", true
 	}
 	if tool = strings.TrimSpace(tool); tool == "" || !ok {
@@ -51,6 +51,11 @@ func (f *overrideFlag) apply(o *junctor.Override, line string) error {
 		return err
 	}
 	return (&fieldFlag{field: f.field, to: f.field.In(o)}).Set(text)
+}
+
+// isBoolean reports whether a field is true or false, or may be.
+func isBoolean(t reflect.Type) bool {
+	return t.Kind() == reflect.Bool || t == reflect.TypeFor[*bool]()
 }
 
 // String implements pflag.Value.
@@ -77,6 +82,9 @@ func (f *overrideFlags) addTo(cmd *cobra.Command) {
 		undo := "TOOL= reverts it"
 		if field.Type.Kind() == reflect.Bool {
 			undo = "TOOL=false reverts it"
+		}
+		if field.Type.Kind() == reflect.Pointer {
+			undo = "TOOL=false states the contrary, and TOOL= nothing"
 		}
 		cmd.Flags().Var(one, name, flagHelp(field)+"; "+undo+". Repeatable")
 	}
@@ -112,7 +120,7 @@ func (f *overrideFlags) applyTo(former map[string]junctor.Override, names []stri
 			if err := one.apply(&o, line); err != nil {
 				return nil, err
 			}
-			if out[tool] = o; o == (junctor.Override{}) {
+			if out[tool] = o; o.IsZero() {
 				delete(out, tool)
 			}
 		}

@@ -83,11 +83,25 @@ func (c *cli) toolShow() *cobra.Command {
 	return cmd
 }
 
+// describeHints lists the hints of a tool that are known, with their origins.
+func describeHints(h *junctor.EffectiveHints) string {
+	var known []string
+	for _, one := range []struct {
+		name string
+		hint junctor.EffectiveHint
+	}{{"read_only", h.ReadOnly}, {"destructive", h.Destructive}, {"idempotent", h.Idempotent}, {"open_world", h.OpenWorld}} {
+		if one.hint.Value != nil {
+			known = append(known, fmt.Sprintf("%s %t (%s)", one.name, *one.hint.Value, one.hint.Origin))
+		}
+	}
+	return strings.Join(known, ", ")
+}
+
 // printTool prints a tool with its arguments, which are read from its input
 // schema.
 func (c *cli) printTool(t junctor.Tool) error {
 	err := c.printFacts("name", t.Exposed, "title", t.Title, "server", t.Server, "own name", t.Name,
-		"version", t.Version, "versions", strings.Join(t.Versions, ", "), "annotations", string(t.Annotations),
+		"version", t.Version, "versions", strings.Join(t.Versions, ", "), "annotations", string(t.Annotations), "acts on", describeHints(&t.Hints), "tags", strings.Join(t.Tags, ", "),
 		"roles", joinRoles(t.Roles), "category", t.Category, "because", explainRoles(t.Class), "changed", formatTime(t.ChangedAt), "digest", t.Digest)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -34,6 +35,7 @@ type message struct {
 	Changes []catalog.Change      `json:"changes,omitempty"`
 	Agent   string                `json:"agent,omitempty"`  // an on-chain agent whose registration may have changed
 	Listed  *serverName           `json:"listed,omitempty"` // a server that the sender runs for all, whose lists changed
+	Rules   bool                  `json:"rules,omitempty"`  // rules about calls were changed
 }
 
 // serverName names a server of a tenant.
@@ -191,6 +193,9 @@ func (p *Replicas) handleMessage(ctx context.Context, text []byte, channel bool)
 	}
 	if what.Listed != nil {
 		p.parts.Servers.RefreshRemote(what.Listed.Tenant, what.Listed.Server)
+	}
+	if what.Rules {
+		err = errors.Join(err, p.parts.ReloadRules(ctx))
 	}
 	if what.Agent != "" {
 		p.parts.ForgetRegistration(what.Agent)

@@ -78,7 +78,9 @@ type Parts struct {
 	HandleSessionEvent func(ctx context.Context, e gateway.SessionEvent) error
 	// ForgetRegistration drops the cached registration of an on-chain agent.
 	ForgetRegistration func(agent string)
-	Views              http.Handler // pages of App views
+	// ReloadRules reads the rules about calls again.
+	ReloadRules func(ctx context.Context) error
+	Views       http.Handler // pages of App views
 	// ReadState returns the state of this replica.
 	ReadState func(ctx context.Context) (State, error)
 	// AuthenticatePerson names the person behind a request of the admin API.
@@ -165,6 +167,10 @@ func (p *Replicas) Begin(ctx context.Context, at string) {
 	}
 	p.retireFormer(ctx)
 	p.heartbeat(ctx)
+	// Rules that were changed before the others knew this replica were not announced to it.
+	if err := p.parts.ReloadRules(ctx); err != nil {
+		p.Log.Warn("cannot read the rules about calls again; calls wait until it succeeds", telemetry.ErrorAttr(err))
+	}
 	p.begun.Store(true)
 	p.parts.Servers.FindHomes(ctx)
 }

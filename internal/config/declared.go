@@ -23,6 +23,8 @@ type Declared struct {
 	Triggers  []Trigger
 	Sources   []Source // by id
 	Schedules []Schedule
+
+	Policies []Policy // in order
 }
 
 // Empty reports whether the file mentions no kind at all.
@@ -31,7 +33,7 @@ func (d Declared) Empty() bool { return d.Servers == nil && d.isEmptyBesideServe
 // isEmptyBesideServers reports whether the file mentions no kind other than
 // servers.
 func (d Declared) isEmptyBesideServers() bool {
-	return d.Agents == nil && d.Triggers == nil && d.Sources == nil && d.Schedules == nil
+	return d.Agents == nil && d.Triggers == nil && d.Sources == nil && d.Schedules == nil && d.Policies == nil
 }
 
 // Server is a server that a file declares: an upstream MCP server, or one that
@@ -100,6 +102,9 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 	d := &document{l, name}
 	known := fieldReaders{}
 	for key, read := range l.declarationReaders() {
+		if key == "policies" {
+			continue // a pack is added by people who may not change rules
+		}
 		known[key] = func(n *yaml.Node, _ string) { read(d, n) }
 	}
 	d.readObject(content, "the pack", known)
@@ -111,6 +116,7 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 func (l *loader) declarationReaders() map[string]func(*document, *yaml.Node) {
 	return map[string]func(*document, *yaml.Node){
 		"servers": l.readServers, "agents": l.readAgents, "chains": l.readChains, "triggers": l.readTriggers, "sources": l.readSources, "schedules": l.readSchedules,
+		"policies": l.readPolicies,
 	}
 }
 

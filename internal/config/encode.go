@@ -52,6 +52,8 @@ type fileDeclared struct {
 	Triggers  *map[string]fileObject `json:"triggers,omitempty"  yaml:"triggers,omitempty"`
 	Sources   *map[string]fileObject `json:"sources,omitempty"   yaml:"sources,omitempty"`
 	Schedules *map[string]fileObject `json:"schedules,omitempty" yaml:"schedules,omitempty"`
+
+	Policies *[]fileObject `json:"policies,omitempty" yaml:"policies,omitempty"`
 }
 
 // toFile returns d in the form of a file. If d mentions nothing, the file has
@@ -66,6 +68,10 @@ func (d Declared) toFile() (out fileDeclared) {
 		out.Agents = &agents
 	}
 	d.fileEvents(&out)
+	if d.Policies != nil {
+		policies := d.filePolicies()
+		out.Policies = &policies
+	}
 	return out
 }
 

@@ -23,6 +23,8 @@ type Sources struct {
 	Servers func(p *junctor.Principal, want []admin.WantedServer, file string, unseen, starting bool) ServerKind
 	Agents  func(p *junctor.Principal, want []admin.WantedAgent, file string, servers map[string]bool) Kind
 	Events  func(p *junctor.Principal, w *admin.Wanted, file string, servers map[string]bool, starting bool) []Kind
+	// Policies returns the rules about calls.
+	Policies func(p *junctor.Principal, want []admin.WantedPolicy, file string, starting bool) Kind
 	// CheckServer refuses a server that the principal may not bring, before anything is
 	// read, compared or run for any server.
 	CheckServer func(ctx context.Context, p *junctor.Principal, want admin.WantedServer) error
@@ -41,7 +43,7 @@ type Sources struct {
 func (s *Sources) FileKinds(ctx context.Context, cfg *config.Config, r Rule, starting bool) ([]Kind, error) {
 	operator, declared := s.Operator(), cfg.Declared()
 	// A list that the file lacks is an empty list.
-	w := admin.Wanted{Sources: []admin.WantedSource{}, Triggers: []admin.WantedTrigger{}, Schedules: []admin.WantedSchedule{}}
+	w := admin.Wanted{Sources: []admin.WantedSource{}, Triggers: []admin.WantedTrigger{}, Schedules: []admin.WantedSchedule{}, Policies: []admin.WantedPolicy{}}
 	for _, d := range declared.Servers {
 		w.Servers = append(w.Servers, admin.WantedServer{ServerInput: admin.DeclaredInput(d), Where: d.Where})
 	}
@@ -49,12 +51,14 @@ func (s *Sources) FileKinds(ctx context.Context, cfg *config.Config, r Rule, sta
 		w.Agents = append(w.Agents, admin.WantedAgent{Agent: d.Agent, Where: d.Where})
 	}
 	w.DeclaredEvents(&declared)
+	w.DeclaredPolicies(&declared)
 	servers := s.Servers(operator, w.Servers, cfg.File(), true, starting)
 	remaining, err := Remaining(ctx, servers, true, r)
 	if err != nil {
 		return nil, err
 	}
-	return append([]Kind{servers, s.Agents(operator, w.Agents, cfg.File(), remaining)}, s.Events(operator, &w, cfg.File(), remaining, starting)...), nil
+	kinds := append([]Kind{servers, s.Agents(operator, w.Agents, cfg.File(), remaining)}, s.Events(operator, &w, cfg.File(), remaining, starting)...)
+	return append(kinds, s.Policies(operator, w.Policies, cfg.File(), starting)), nil
 }
 
 // RecordFileStep is FileOptions.Record: it carries a step of the settings file out, and records
@@ -80,8 +84,8 @@ func (s *Step) operation() string {
 	switch {
 	case s.Action == admin.ActionRemove:
 		return "delete-" + s.Kind
-	case s.Kind == "schedule":
-		return "put-schedule"
+	case s.Kind == "schedule", s.Kind == "policy":
+		return "put-" + s.Kind
 	case s.Action == admin.ActionAdd:
 		return "create-" + s.Kind
 	}
@@ -131,7 +135,7 @@ func (a Applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted
 // servers.
 func (a Applier) kinds(ctx context.Context, p *junctor.Principal, w *admin.Wanted, servers ServerKind, r Rule) (kinds []Kind, err error) {
 	hasEvents := w.Sources != nil || w.Triggers != nil || w.Schedules != nil
-	if w.Servers != nil || w.Agents == nil && !hasEvents {
+	if w.Servers != nil || w.Agents == nil && w.Policies == nil && !hasEvents {
 		kinds = append(kinds, servers)
 	}
 	if hasEvents && !p.Has(junctor.ScopeAdmin) {
@@ -147,5 +151,12 @@ func (a Applier) kinds(ctx context.Context, p *junctor.Principal, w *admin.Wante
 		}
 		kinds = append(kinds, a.Sources.Agents(p, w.Agents, "", remaining))
 	}
-	return append(kinds, a.Sources.Events(p, w, "", remaining, false)...), nil
+	kinds = append(kinds, a.Sources.Events(p, w, "", remaining, false)...)
+	if w.Policies != nil {
+		if !p.Has(junctor.ScopePolicyWrite) {
+			return nil, junctor.Errorf(junctor.CodeDenied, "rules about calls require the scope %s", junctor.ScopePolicyWrite)
+		}
+		kinds = append(kinds, a.Sources.Policies(p, w.Policies, "", false))
+	}
+	return kinds, nil
 }

@@ -1,5 +1,5 @@
 // Package declare makes an instance have what a file or a person describes: it
-// compares the wanted servers, agents, sources, triggers and schedules with those that
+// compares the wanted servers, agents, sources, triggers, schedules and rules with those that
 // exist, plans the steps between, and carries them out.
 //
 // Packages that own a kind of things implement [Kind]: servers, agents and events. The

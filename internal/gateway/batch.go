@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"net/netip"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -27,13 +28,15 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this session's protocol version; send one message at a time"})
 		return
 	}
-	ctx := r.Context()
-	g.serveBatch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.answerBatchMessage(ctx, p, junctor.EntryMCP, view, s, m) })
+	ctx, address := r.Context(), g.clientAddress(r)
+	g.serveBatch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte {
+		return g.answerBatchMessage(ctx, p, junctor.EntryMCP, view, address, s, m)
+	})
 }
 
 // answerBatchMessage handles one message of a legacy batch. It returns nil if the message
 // has no response.
-func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, s *session, m *wire.Message) []byte {
+func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, address netip.Addr, s *session, m *wire.Message) []byte {
 	if m.Kind != wire.Request {
 		g.handleOneWay(ctx, p, s, m)
 		return nil
@@ -42,7 +45,7 @@ func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, 
 	if m.Method == wire.MethodInitialize {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
 	}
-	message := g.newLegacyExchange(p, entryPoint, view, m, s).answerLegacy(ctx, nil)
+	message := g.newLegacyExchange(p, entryPoint, view, address, m, s).answerLegacy(ctx, nil)
 	return message
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 		g.writeCallError(w, http.StatusBadRequest, junctor.AsError(err).Message)
 		return
 	}
-	body, status, allowance, err := g.runBridgeCall(r.Context(), p, call)
+	body, status, allowance, err := g.runBridgeCall(r.Context(), p, g.clientAddress(r), call)
 	setRateLimitHeaders(w.Header(), allowance, g.options.Now())
 	if err != nil {
 		e := junctor.AsError(err)
@@ -85,11 +86,11 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 // runBridgeCall runs the call through the pipeline. status is that of the error, and left
 // is the remaining allowance of the caller. A tool that asks for input fails, because
 // this endpoint cannot ask its client.
-func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call *bridgeCall) (body []byte, status int, left junctor.Allowance, err error) {
+func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, address netip.Addr, call *bridgeCall) (body []byte, status int, left junctor.Allowance, err error) {
 	params := wire.AppendString([]byte(`{"name":`), call.tool)
 	params = append(append(append(params, `,"arguments":`...), call.arguments...), '}')
 	op := guard.Op{
-		Principal: p, EntryPoint: junctor.EntryBridge, Scope: catalog.Scope{Server: call.server}, Kind: junctor.KindTool, Name: call.tool,
+		Principal: p, EntryPoint: junctor.EntryBridge, Address: address, Scope: catalog.Scope{Server: call.server}, Kind: junctor.KindTool, Name: call.tool,
 		Params: params, Arguments: call.arguments, Caller: catalog.Caller{Protocol: wire.ModernVersion}, Timeout: call.timeout,
 	}
 	// An endpoint that is not registered runs as the server junctor.AdhocServer. The

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type duplexConn struct {
 	principal  *junctor.Principal
 	entryPoint junctor.EntryPoint
 	view       catalog.Scope
+	address    netip.Addr // of the client; invalid if it is not known
 	write      func(message []byte) error
 
 	ctx         context.Context

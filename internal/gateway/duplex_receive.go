@@ -74,7 +74,7 @@ func (c *duplexConn) runInSlot(f func()) {
 // answerBatch answers a batch. It returns nil if no message of it has a response.
 func (c *duplexConn) answerBatch(p *junctor.Principal, body []byte) []byte {
 	answer, err := answerBatch(body, func(m *wire.Message) []byte {
-		return c.gateway.answerBatchMessage(c.ctx, p, c.entryPoint, c.view, c.session, m)
+		return c.gateway.answerBatchMessage(c.ctx, p, c.entryPoint, c.view, c.address, c.session, m)
 	})
 	if err != nil {
 		return wire.AppendError(nil, nil, toClientError(err, false, "").rpcError)
@@ -101,7 +101,7 @@ func (c *duplexConn) answerRequest(ctx context.Context, p *junctor.Principal, m 
 	if !ready && m.Method != wire.MethodPing {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "send initialize first, or name a protocol version in params._meta"})
 	}
-	x := c.gateway.newLegacyExchange(p, c.entryPoint, c.view, m, c.session)
+	x := c.gateway.newLegacyExchange(p, c.entryPoint, c.view, c.address, m, c.session)
 	x.sender = c
 	answer := x.answerLegacy(ctx, nil)
 	return answer
@@ -117,7 +117,7 @@ func (c *duplexConn) answerModern(ctx context.Context, p *junctor.Principal, m *
 	if e != nil {
 		return wire.AppendError(nil, m.ID, e)
 	}
-	x := c.gateway.newModernExchange(p, c.entryPoint, c.view, m, c)
+	x := c.gateway.newModernExchange(p, c.entryPoint, c.view, c.address, m, c)
 	x.caller.Session = c.session.id
 	if m.Method == wire.MethodSubscriptionsListen {
 		want, err := x.parseChangeFilter()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"net/netip"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -21,7 +22,8 @@ type exchange struct {
 	entryPoint junctor.EntryPoint
 	view       catalog.Scope // the catalog scope of the endpoint
 	message    *wire.Message
-	modern     bool // the era of the request
+	address    netip.Addr // of the client; invalid if it is not known
+	modern     bool       // the era of the request
 	caller     catalog.Caller
 	sender     messageSender // nil: nothing can be sent before the response
 	header     http.Header   // of a modern HTTP request, to compare with the arguments
@@ -169,7 +171,7 @@ func (x *exchange) checkMirroredHeaders(t *catalog.ToolVersion) error {
 // runOperation fills in op and runs it through the pipeline. If the operation asks for
 // input, a legacy client is asked here, in further rounds.
 func (x *exchange) runOperation(ctx context.Context, op *guard.Op) (outcome, error) {
-	op.Principal, op.EntryPoint, op.Scope = x.principal, x.entryPoint, x.view
+	op.Principal, op.EntryPoint, op.Scope, op.Address = x.principal, x.entryPoint, x.view, x.address
 	op.Params, op.Arguments, op.Meta = x.message.Params, x.message.Arguments, x.message.Meta
 	op.InputResponses, op.RequestState, op.HasState = x.message.InputResponses, x.message.RequestState, x.message.HasRequestState
 	op.Caller, op.ResultBuffer = x.caller, x.resultBuffer

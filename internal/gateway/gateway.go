@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -74,6 +75,8 @@ type Options struct {
 	// RootsChanged is called when a client reports that its roots have changed. It may be
 	// nil.
 	OnRootsChanged func(p *junctor.Principal, session string)
+	// ClientAddress returns the address of the client of a request; nil if it is not known.
+	ClientAddress func(*http.Request) netip.Addr
 	// Carry copies request values, such as the trace, to the context of a call that
 	// outlives its request. It may be nil.
 	CopyContextValues func(from, ctx context.Context) context.Context

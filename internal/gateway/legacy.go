@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		return
 	}
 	if m.Kind == wire.Request {
-		g.serveLegacyRequest(w, r, g.newLegacyExchange(p, junctor.EntryMCP, view, m, s), in, streamFirst)
+		g.serveLegacyRequest(w, r, g.newLegacyExchange(p, junctor.EntryMCP, view, g.clientAddress(r), m, s), in, streamFirst)
 		return
 	}
 	// The request that this message answers may have been sent by another replica,
@@ -77,12 +78,12 @@ func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id 
 }
 
 // newLegacyExchange makes the exchange for a request of a legacy session.
-func (g *Gateway) newLegacyExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, m *wire.Message, s *session) *exchange {
+func (g *Gateway) newLegacyExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, address netip.Addr, m *wire.Message, s *session) *exchange {
 	profile, searches := s.clientTraits()
 	if view.SearchesTools = searches; view.Profile == junctor.ProfileNone {
 		view.Profile = profile
 	}
-	x := &exchange{gateway: g, principal: p, entryPoint: entryPoint, view: view, message: m, session: s, caller: s.newCaller(m.ProgressToken != nil)}
+	x := &exchange{gateway: g, principal: p, entryPoint: entryPoint, view: view, address: address, message: m, session: s, caller: s.newCaller(m.ProgressToken != nil)}
 	x.view.Audience, x.view.Older = audienceOf(x.caller.Capabilities), true
 	return x
 }
@@ -96,7 +97,7 @@ func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *jun
 		rep.writeFinal(http.StatusOK, wire.AppendError(nil, m.ID, f.rpcError))
 		return
 	}
-	x := g.newLegacyExchange(p, junctor.EntryMCP, view, m, s)
+	x := g.newLegacyExchange(p, junctor.EntryMCP, view, g.clientAddress(r), m, s)
 	w.Header().Set(wire.HeaderSessionID, s.sealedID)
 	rep.writeFinal(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilitiesJSON())))
 }

@@ -143,7 +143,7 @@ func (x *exchange) sendShutdown(meta []byte) {
 // unsubscribes.
 func (x *exchange) newSubscriptionOp(uri string, end bool) *guard.Op {
 	return &guard.Op{
-		Principal: x.principal, EntryPoint: x.entryPoint, Scope: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
+		Principal: x.principal, EntryPoint: x.entryPoint, Address: x.address, Scope: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
 		Params: x.message.Params, Caller: x.caller,
 	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		return
 	}
 	rep := &postResponse{gateway: g, w: w, streamFirst: streamFirst}
-	x := g.newModernExchange(p, junctor.EntryMCP, view, m, rep)
+	x := g.newModernExchange(p, junctor.EntryMCP, view, g.clientAddress(r), m, rep)
 	x.header, x.resultBuffer = r.Header, &in.result
 	if m.Method == wire.MethodSubscriptionsListen {
 		g.listenHTTP(r, x, rep)
@@ -106,14 +107,14 @@ func checkVersion(v string) *wire.Error {
 
 // newModernExchange makes the exchange for a modern request. The client describes itself
 // in every request.
-func (g *Gateway) newModernExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, m *wire.Message, out messageSender) *exchange {
+func (g *Gateway) newModernExchange(p *junctor.Principal, entryPoint junctor.EntryPoint, view catalog.Scope, address netip.Addr, m *wire.Message, out messageSender) *exchange {
 	// A profile in the URL wins over the one of the client's name.
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = profileOfClient(m.MetaClientInfo)
 	}
 	view.Audience, view.SearchesTools = audienceOf(m.MetaCapabilities), searchesTools(m.MetaClientInfo)
 	return &exchange{
-		gateway: g, principal: p, entryPoint: entryPoint, view: view, message: m, modern: true, sender: out,
+		gateway: g, principal: p, entryPoint: entryPoint, view: view, address: address, message: m, modern: true, sender: out,
 		caller: catalog.Caller{
 			Protocol: m.MetaVersion, Capabilities: m.MetaCapabilities, Info: m.MetaClientInfo,
 			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil, Tasks: acceptsTasks(m.MetaCapabilities),

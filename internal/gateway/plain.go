@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -24,12 +25,12 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.releaseMessage(in)
 	if wire.IsBatch(in.body) {
-		ctx := r.Context()
+		ctx, address := r.Context(), g.clientAddress(r)
 		g.serveBatch(w, http.StatusOK, in.body, func(m *wire.Message) []byte {
 			if m.Kind != wire.Request {
 				return nil
 			}
-			answer, long, _, _ := g.answerPlain(ctx, p, m)
+			answer, long, _, _ := g.answerPlain(ctx, p, address, m)
 			if long == nil {
 				return answer
 			}
@@ -46,7 +47,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	answer, long, f, allowance := g.answerPlain(r.Context(), p, &in.message)
+	answer, long, f, allowance := g.answerPlain(r.Context(), p, g.clientAddress(r), &in.message)
 	setRetryAfter(w.Header(), f.retryAfter)
 	setRateLimitHeaders(w.Header(), allowance, g.options.Now())
 	status := http.StatusOK
@@ -63,9 +64,9 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 // answerPlain answers one request of the plain endpoint. A long result is not copied: the
 // response is then answer, long and a closing brace. If long is nil, answer is the whole
 // response.
-func (g *Gateway) answerPlain(ctx context.Context, p *junctor.Principal, m *wire.Message) (answer, long []byte, f clientError, left junctor.Allowance) {
+func (g *Gateway) answerPlain(ctx context.Context, p *junctor.Principal, address netip.Addr, m *wire.Message) (answer, long []byte, f clientError, left junctor.Allowance) {
 	x := &exchange{
-		gateway: g, principal: p, entryPoint: junctor.EntryPlain, view: catalog.Scope{Plain: true, Older: true}, message: m,
+		gateway: g, principal: p, entryPoint: junctor.EntryPlain, view: catalog.Scope{Plain: true, Older: true}, address: address, message: m,
 		session: newSession("", wire.V20241105, nil, nil), caller: catalog.Caller{Protocol: wire.V20241105},
 	}
 	o, err := x.runPlain(ctx)

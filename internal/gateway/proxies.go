@@ -31,6 +31,14 @@ func (p TrustedProxies) Client(r *http.Request) netip.Addr {
 	return b
 }
 
+// clientAddress returns the address of the client of a request; invalid if it is not known.
+func (g *Gateway) clientAddress(r *http.Request) netip.Addr {
+	if g.options.ClientAddress == nil {
+		return netip.Addr{}
+	}
+	return g.options.ClientAddress(r)
+}
+
 // forwardedHost returns the host and the scheme that the client used, as a trusted proxy
 // reports them. Each is "" if it is not reported.
 func (p TrustedProxies) forwardedHost(r *http.Request) (host, proto string) {

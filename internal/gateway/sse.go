@@ -70,6 +70,7 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 		}
 		return rc.Flush()
 	})
+	c.address = g.clientAddress(r)
 	c.view.Profile = profile
 	id := g.options.NewID()
 	if g.options.Replicas != nil {

@@ -82,7 +82,7 @@ func (x *exchange) runLegacyTask(ctx context.Context) (outcome, error) {
 // those of an update. With wait it returns when the task has ended or asks for input.
 func (x *exchange) runTaskOperation(ctx context.Context, kind junctor.Kind, responses []byte, wait bool) ([]byte, error) {
 	op := &guard.Op{
-		Principal: x.principal, EntryPoint: x.entryPoint, Scope: x.view, Kind: kind, Name: x.message.TaskID, Params: x.message.Params, Meta: x.message.Meta,
+		Principal: x.principal, EntryPoint: x.entryPoint, Address: x.address, Scope: x.view, Kind: kind, Name: x.message.TaskID, Params: x.message.Params, Meta: x.message.Meta,
 		InputResponses: responses, Caller: x.caller, Wait: wait,
 	}
 	op.Caller.Tasks = true

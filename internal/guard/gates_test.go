@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,6 +44,25 @@ func TestEveryKindRuns(t *testing.T) {
 		}
 		if len(r.recorded) != 1 || len(r.observed) != 1 || !strings.HasSuffix(r.observed[0], " success") {
 			t.Errorf("%s: recorded %d times, observed %q", name, len(r.recorded), r.observed)
+		}
+	}
+}
+
+// A record has what rules can read of the call.
+func TestFactsOfACall(t *testing.T) {
+	t.Parallel()
+	address := netip.MustParseAddr("192.0.2.1")
+	for name, op := range goodOps() {
+		r := newRig(t)
+		p := *op.Principal
+		p.Groups, p.Key = []string{"staff"}, "k7"
+		op.Principal, op.Address = &p, address
+		if _, err := r.Do(t.Context(), op, nil); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		f := r.recorded[0].Facts
+		if !slices.Equal(f.Groups, p.Groups) || f.Key != "k7" || f.Address != address || (f.Digest != "") != (op.Kind == junctor.KindTool) {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Options configures a Guard. All fields but Tasks, Replica and Trace are required.
+// Options configures a Guard. All fields but Tasks, Policy, Replica and Trace are required.
 type Options struct {
 	Catalog      *catalog.Catalog
 	Limiter      Limiter
@@ -21,6 +21,7 @@ type Options struct {
 	Sealer       junctor.Sealer
 	States       StateStore
 	Tasks        TaskStore // nil: no call may become a task
+	Policy       Policy    // nil: there are no rules of operators
 	Meter        Meter
 	Logger       *slog.Logger
 	Now          func() time.Time
@@ -143,6 +144,7 @@ func (g *Guard) newCall(op *Op) junctor.Call {
 	return junctor.Call{
 		Tenant: p.Tenant, Kind: op.Kind, EntryPoint: op.EntryPoint, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
 		View: op.AppViewID, Room: op.RoomID, Start: g.options.Now(), BytesIn: len(op.Params),
+		Facts: junctor.CallFacts{Groups: p.Groups, Key: p.Key, Address: op.Address},
 	}
 }
 
@@ -225,6 +227,9 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 			return res, nil
 		}
 	}
+	if err == nil {
+		err = g.judgeResult(ctx, op, &item, &call, &res)
+	}
 	if err == nil && item.Tool != nil && op.Scope.Audience == catalog.AudienceModel && !res.Task {
 		res.Body = item.Tool.WithText(res.Body)
 	}
@@ -255,8 +260,9 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 	if err != nil {
 		return item, nil, nil, err
 	}
-	if item.Tool != nil {
-		call.Version = item.Tool.Version
+	if tool := item.Tool; tool != nil {
+		call.Version = tool.Version
+		call.Facts.Hints, call.Facts.Tags, call.Facts.Digest = tool.Hints, tool.Tags, tool.Digest
 	}
 	scope := junctor.ScopeToolsCall
 	if op.AdhocBackend != nil {
@@ -284,6 +290,13 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 	if item.Tool != nil && task == nil {
 		op.Arguments = item.Tool.Taken(op.Scope.Profile, op.Arguments)
 		if err := item.Tool.Input.Check(ctx, op.Arguments); err != nil {
+			return item, nil, nil, err
+		}
+	}
+	// A repeated request is judged again: its arguments may be others, and so may the
+	// rules.
+	if g.options.Policy != nil && task == nil {
+		if err := g.options.Policy.JudgeCall(ctx, op, &item, call); err != nil {
 			return item, nil, nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -16,6 +17,7 @@ import (
 type Op struct {
 	Principal  *junctor.Principal
 	EntryPoint junctor.EntryPoint
+	Address    netip.Addr    // of the client; invalid if the operation comes from no network
 	AppViewID  string        // the App view that makes the call; "" if none does
 	RoomID     string        // id of the room in which an agent makes the call; "" if none
 	Scope      catalog.Scope // the catalog scope in which Name is resolved
@@ -123,6 +125,32 @@ type StateStore interface {
 	// UseState marks a state as used and reports whether this is the first use. The mark
 	// may be dropped after expires.
 	UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (first bool, err error)
+}
+
+// Policy judges calls by the rules of operators. Both methods add what the rules did to
+// call.Policy. They allocate nothing if no rule can apply.
+type Policy interface {
+	// JudgeCall decides about a call whose arguments were checked, before it is
+	// recorded and sent. An error refuses it.
+	JudgeCall(ctx context.Context, op *Op, item *catalog.Item, call *junctor.Call) error
+	// JudgeResult decides about a result that the caller is to receive, and returns it
+	// in the form that the rules leave. An error withholds it.
+	JudgeResult(ctx context.Context, op *Op, item *catalog.Item, call *junctor.Call, body []byte) ([]byte, error)
+}
+
+// RuleError is the cause of an error by which a rule denied a call or a result. It names
+// the rule for records and for callers who may read rules.
+type RuleError struct {
+	Rule string
+	Err  error // why the rule could not be evaluated; nil if it was
+}
+
+// Error implements error.
+func (e *RuleError) Error() string {
+	if e.Err == nil {
+		return "denied by the rule " + e.Rule
+	}
+	return "the rule " + e.Rule + " could not be evaluated: " + e.Err.Error()
 }
 
 // Meter counts calls by the tool's exposed name, and lists of tools by entry point.

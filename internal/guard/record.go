@@ -8,6 +8,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // recordRefusal records a call that never ran, with its reason, and returns the error.
@@ -46,6 +47,9 @@ const (
 // recordedReason returns the text of an error for a record. For a schema violation it
 // names the places but not the values, because a record holds no payload.
 func recordedReason(e *junctor.Error) string {
+	if denied, ok := errors.AsType[*RuleError](e.Cause); ok {
+		return truncateText(denied.Error(), maxReasonLength)
+	}
 	if len(e.Violations) == 0 {
 		return truncateText(e.Message, maxReasonLength)
 	}
@@ -152,4 +156,30 @@ func redactURI(uri string) string {
 		}
 	}
 	return uri
+}
+
+// judgeResult lets the policy judge a result, and replaces it by what the rules leave
+// of it. Of a task that is its result, once it has one. A withheld result is removed, so
+// that no record keeps it.
+func (g *Guard) judgeResult(ctx context.Context, op *Op, item *catalog.Item, call *junctor.Call, res *catalog.Result) error {
+	if g.options.Policy == nil || len(res.Body) == 0 {
+		return nil
+	}
+	result := res.Body
+	if res.Task {
+		if result = wire.Get(res.Body, "result"); result == nil {
+			return nil
+		}
+	}
+	judged, err := g.options.Policy.JudgeResult(ctx, op, item, call, result)
+	switch {
+	case err != nil:
+		*res = catalog.Result{}
+		return err
+	case res.Task:
+		res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: judged})
+	default:
+		res.Body = judged
+	}
+	return nil
 }

@@ -22,7 +22,7 @@
 // (the goroutine that writes) and batch.go (one transaction). Then:
 //
 //   - redact.go: the redactor of one call; json_redactor.go walks through JSON, with json_container.go, json_hide.go and json_lex.go.
-//   - detect.go and secret_names.go: what counts as a secret; mask_words.go applies it to commands.
+//   - mask_words.go applies to commands what internal/redact takes for a secret.
 //   - json_rows.go: how rows reach the database.
 //   - query.go, export.go, usage.go and prune.go: what readers call; scan.go: how a page is found in steps; search_limit.go: how many searches run; search.go: text in every case.
 package history

@@ -1,6 +1,10 @@
 package history
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/junctor-mcp/junctor/internal/redact"
+)
 
 // copyArray copies an array, as far as it fits. The position is at its opening
 // bracket.
@@ -125,8 +129,8 @@ func (w *jsonRedactor) copyMember(start int, paths []jsonPath, depth int) bool {
 		return w.stopFull()
 	}
 	w.out = append(w.out, '"', ':')
-	if how := w.redactor.classifyName(name); how != notSecret {
-		return w.hideValue(how == secretText)
+	if how := w.redactor.classifyName(name); how != redact.NotSecret {
+		return w.hideValue(how == redact.SecretText)
 	}
 	if isPairValueName(name) && w.hasSecretNameSibling(start) {
 		return w.hideValue(false)
@@ -164,7 +168,7 @@ func (w *jsonRedactor) hasSecretNameSibling(start int) bool {
 		in.skipSpace()
 		if isPairKeyName(name) && in.pos < len(in.src) && in.src[in.pos] == '"' {
 			raw, whole, ok := in.readString()
-			if value, fine := w.redactor.unquoteString(raw); ok && whole && fine && w.redactor.classifyName(value) != notSecret {
+			if value, fine := w.redactor.unquoteString(raw); ok && whole && fine && w.redactor.classifyName(value) != redact.NotSecret {
 				return true
 			}
 		} else if !in.skipValue() {

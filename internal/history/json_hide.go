@@ -1,5 +1,7 @@
 package history
 
+import "github.com/junctor-mcp/junctor/internal/redact"
+
 // hideValue skips a value and writes the redaction mark instead. It keeps values
 // that reveal nothing: null and booleans and, if keepNumbers is set, numbers.
 func (w *jsonRedactor) hideValue(keepNumbers bool) bool {
@@ -27,10 +29,10 @@ func (w *jsonRedactor) hideValue(keepNumbers bool) bool {
 		}
 	}
 	w.changed = true
-	if len(w.out)+len(redactedMark)+2 > w.maxBytes-w.openContainers-markerReserve {
+	if len(w.out)+len(redact.Mark)+2 > w.maxBytes-w.openContainers-markerReserve {
 		return w.stopFull()
 	}
-	w.out = append(w.out, `"`+redactedMark+`"`...)
+	w.out = append(w.out, `"`+redact.Mark+`"`...)
 	return true
 }
 

@@ -168,6 +168,8 @@ func mayBeContainer(s []byte) bool {
 	return false
 }
 
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
 // writeText writes a string without its secrets, as far as it fits.
 func (w *jsonRedactor) writeText(s []byte, whole bool) bool {
 	if !whole {

@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/junctor-mcp/junctor/internal/redact"
 )
 
 // These limits bound the work and the memory that one call can cost the redactor.
 const (
-	redactedMark = "[redacted]" // replaces a secret
 	// minKnownSecret is the shortest secret that is also searched for elsewhere
 	// in the call. Shorter ones would match ordinary words.
 	minKnownSecret = 6
@@ -24,9 +25,9 @@ const (
 // redactor redacts and cuts the payloads of one call after another. One goroutine
 // uses it. Its results are in buffers that it reuses.
 type redactor struct {
-	maxBytes  int                // of a payload
-	detector  detector           // finds secrets by their form
-	nameCache map[string]secrecy // results of classifySecretName
+	maxBytes  int                       // of a payload
+	detector  *redact.Secrets           // finds secrets by their form
+	nameCache map[string]redact.Secrecy // results of redact.ClassifyName
 
 	knownSecrets [][]byte // secrets of this call
 	secretBytes  []byte   // the memory of knownSecrets
@@ -40,7 +41,7 @@ type redactor struct {
 
 // newRedactor returns a redactor that keeps up to most bytes of each payload.
 func newRedactor(most int) *redactor {
-	return &redactor{maxBytes: most, detector: newDetector(), nameCache: map[string]secrecy{}}
+	return &redactor{maxBytes: most, detector: redact.NewSecrets(), nameCache: map[string]redact.Secrecy{}}
 }
 
 // reset forgets the previous call.
@@ -141,7 +142,7 @@ func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 		}
 		begin := len(r.scratch)
 		for ; at >= 0; at = bytes.Index(s, v) {
-			r.scratch = append(append(r.scratch, s[:at]...), redactedMark...)
+			r.scratch = append(append(r.scratch, s[:at]...), redact.Mark...)
 			s = s[at+len(v):]
 		}
 		r.scratch = append(r.scratch, s...)
@@ -149,7 +150,7 @@ func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 	}
 	begin := len(r.scratch)
 	var found bool
-	if r.scratch, found = r.detector.cleanText(r.scratch, s, r.classifyName); found {
+	if r.scratch, found = r.detector.AppendClean(r.scratch, s, r.classifyName); found {
 		return r.scratch[begin:], true
 	}
 	return s, changed
@@ -157,11 +158,11 @@ func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 
 // classifyName returns how secret the value of a name is. It caches the names
 // that callers use most.
-func (r *redactor) classifyName(name []byte) secrecy {
+func (r *redactor) classifyName(name []byte) redact.Secrecy {
 	if s, ok := r.nameCache[string(name)]; ok {
 		return s
 	}
-	s := classifySecretName(name)
+	s := redact.ClassifyName(name)
 	if len(r.nameCache) < 4096 && len(name) <= 64 {
 		r.nameCache[string(name)] = s
 	}

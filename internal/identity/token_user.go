@@ -16,6 +16,7 @@ type TokenUser struct {
 	scopes    []junctor.Scope // of the token
 	maxScopes []junctor.Scope // scopes that any token could carry
 	grant     clientGrant
+	groups    []string
 	expires   time.Time                     // when the token expires
 	resolved  atomic.Pointer[resolvedParty] // the principal as of the latest snapshot that was used
 }
@@ -44,6 +45,13 @@ func (p *TokenUser) WithClient(consent, client string) *TokenUser {
 	return p
 }
 
+// WithGroups says in which groups the token states the user to be. Call it before the
+// party is used.
+func (p *TokenUser) WithGroups(groups []string) *TokenUser {
+	p.groups = groups
+	return p
+}
+
 // Principal returns the party as a principal at this moment. The principal is shared:
 // callers must not change it. The error is denied after the user was deleted or disabled.
 func (p *TokenUser) Principal() (*junctor.Principal, error) {
@@ -67,7 +75,7 @@ func (p *TokenUser) resolveIn(s *snapshot) *junctor.Principal {
 		return nil
 	}
 	who := userPrincipal(u)
-	who.Scopes = u.Role.Cut(p.scopes)
+	who.Scopes, who.Groups = u.Role.Cut(p.scopes), p.groups
 	who.Consent, who.Client, who.Expires = p.grant.consent, p.grant.client, p.expires
 	who.Could = slices.DeleteFunc(u.Role.Cut(p.maxScopes), who.Has)
 	return who

@@ -114,3 +114,42 @@ func scanSetting(row scanner) (Setting, error) {
 	set.Value, set.UpdatedAt = json.RawMessage(value), fromMicros(updated)
 	return set, err
 }
+
+// SettingOf is a setting with its tenant.
+type SettingOf struct {
+	Tenant junctor.TenantID
+	Setting
+}
+
+// SettingsNamed lists a setting of all tenants that have it, by tenant.
+func (s *Store) SettingsNamed(ctx context.Context, key string) ([]SettingOf, error) {
+	list, err := readAll(ctx, s, scanSettingOf, `SELECT tenant_id, name, value, updated_at, updated_by FROM settings WHERE name = ? ORDER BY tenant_id`, key)
+	if err != nil {
+		return nil, s.wrapError(ctx, err, "read the setting %q of all tenants", key)
+	}
+	return list, nil
+}
+
+// SettingVersions returns when a setting was last changed in each tenant that has it. It
+// reads no values.
+func (s *Store) SettingVersions(ctx context.Context, key string) (map[junctor.TenantID]time.Time, error) {
+	list, err := readAll(ctx, s, scanSettingOf, `SELECT tenant_id, name, '', updated_at, updated_by FROM settings WHERE name = ?`, key)
+	if err != nil {
+		return nil, s.wrapError(ctx, err, "read the versions of the setting %q", key)
+	}
+	out := make(map[junctor.TenantID]time.Time, len(list))
+	for _, set := range list {
+		out[set.Tenant] = set.UpdatedAt
+	}
+	return out, nil
+}
+
+// scanSettingOf reads the tenant and the columns of a setting.
+func scanSettingOf(row scanner) (SettingOf, error) {
+	var set SettingOf
+	var value string
+	var updated int64
+	err := row.Scan(&set.Tenant, &set.Key, &value, &updated, &set.UpdatedBy)
+	set.Value, set.UpdatedAt = json.RawMessage(value), fromMicros(updated)
+	return set, err
+}

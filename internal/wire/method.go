@@ -67,6 +67,8 @@ const (
 	MetaJunctorRoles       = "junctor/roles"     // in a tool's definition: the roles that it is for
 	MetaJunctorTool        = "junctor/tool"      // in the result of call_tool: the tool that was called, whose App page applies
 	MetaJunctorNextPage    = "junctor/next-page" // in a tool's result: the changes of the arguments that give its next page
+	MetaJunctorRedacted    = "junctor/redacted"  // in a result: how many of its texts rules have redacted
+	MetaJunctorCut         = "junctor/cut"       // in a result: how many of its texts rules have shortened
 
 	// W3C trace context, which is forwarded.
 	MetaTraceparent = "traceparent"

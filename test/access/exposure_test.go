@@ -96,6 +96,10 @@ func readRoutes() map[string][]string {
 		"GET /rooms/{}/approvals":         {"/rooms/ROOM/approvals"},
 		"GET /rooms/{}/stream":            {"/rooms/ROOM/stream"}, // refused, so that it ends
 		"GET /limits":                     {""},
+		"GET /policies":                   {""},
+		"GET /policies/{}":                {"/policies/none"},
+		"GET /policy-templates":           {""},
+		"GET /calls/{}/policies":          {"/calls/CALL/policies"},
 		"GET /secrets":                    {""},
 		"GET /secrets/{}/{}":              {"/secrets/shop/none"},
 		"GET /cluster":                    {""},

@@ -309,6 +309,17 @@ POST /api/v1/rooms/{room}/messages/{message}/report            tools:call
 GET /api/v1/limits                                             any
 PATCH /api/v1/limits                                           -
 
+GET /api/v1/policies                                           audit:read policy:write
+PUT /api/v1/policies                                           policy:write
+GET /api/v1/policies/{policy}                                  audit:read policy:write
+PUT /api/v1/policies/{policy}                                  policy:write
+DELETE /api/v1/policies/{policy}                               policy:write
+POST /api/v1/policies/check                                    policy:write
+POST /api/v1/policies/simulate                                 policy:write
+POST /api/v1/policies/test                                     policy:write
+GET /api/v1/policy-templates                                   audit:read policy:write
+GET /api/v1/calls/{call}/policies                              -
+
 GET /api/v1/secrets                                            servers:write
 GET /api/v1/secrets/{server}/{secret}                          servers:write
 PUT /api/v1/secrets/{server}/{secret}                          servers:write

@@ -314,6 +314,17 @@ POST /api/v1/rooms/{room}/messages/{message}/report 401 404 403       404     20
 GET /api/v1/limits                            401     200     200     200     200     200     200     403     200
 PATCH /api/v1/limits                          401     200     403     403     200     403     200     403     403
 
+GET /api/v1/policies                          401     200     200     200     200     403     200     403     200
+PUT /api/v1/policies                          401     200     403     403     200     403     200     403     403
+GET /api/v1/policies/{policy}                 401     404     200     200     200     403     200     403     200
+PUT /api/v1/policies/{policy}                 401     200     403     403     200     403     200     403     403
+DELETE /api/v1/policies/{policy}              401     404     403     403     204     403     204     403     403
+POST /api/v1/policies/check                   401     200     403     403     200     403     200     403     403
+POST /api/v1/policies/simulate                401     200     403     403     200     403     200     403     403
+POST /api/v1/policies/test                    401     200     403     403     200     403     200     403     403
+GET /api/v1/policy-templates                  401     200     200     200     200     403     200     403     200
+GET /api/v1/calls/{call}/policies             401     404     403     403     200     403     200     403     200
+
 GET /api/v1/secrets                           401     200     403     200     200     403     200     403     200
 GET /api/v1/secrets/{server}/{secret}         401     404     403     403     200     403     200     403     200
 PUT /api/v1/secrets/{server}/{secret}         401     200     403     403     200     403     200     403     403
@@ -455,6 +466,11 @@ func bodies() map[string]string {
 		"PATCH /api/v1/rooms/{room}":                          `{"max_rounds":4}`,
 		"POST /api/v1/rooms/{room}/runs":                      `{"threadId":"","runId":"NEW","messages":[{"id":"NEW","role":"user","content":"hi"}]}`,
 		"PATCH /api/v1/limits":                                `{}`,
+		"PUT /api/v1/policies":                                `{"rules":[]}`,
+		"PUT /api/v1/policies/{policy}":                       `{"verdict":"deny","target":{"items":["nothing/NEW"]}}`,
+		"POST /api/v1/policies/check":                         `{"rules":[{"name":"a","verdict":"deny"}]}`,
+		"POST /api/v1/policies/simulate":                      `{}`,
+		"POST /api/v1/policies/test":                          `{"cases":[{"call":"books/tag","expect":"made"}]}`,
 		"POST /api/v1/rooms/{room}/messages/{message}/report": `{"errors":[{"surfaceId":"s","message":"m"}]}`,
 		"PUT /api/v1/secrets/{server}/{secret}":               `{"value":"` + within + `"}`,
 		"POST /api/v1/deliveries/actions":                     `{"action":"hold","agent":"nobody"}`,

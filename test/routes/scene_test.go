@@ -238,6 +238,10 @@ func (s *scene) thing(kind string, fresh bool) string {
 		name := s.name()
 		s.add("PUT", "/secrets/books/"+name, `{"value":"`+within+`"}`)
 		return name
+	case "policy":
+		name := s.name()
+		s.add("PUT", "/policies/"+name, `{"verdict":"deny","target":{"items":["nothing/`+name+`"]},"title":"`+within+`"}`)
+		return name
 	case "event":
 		return s.add("POST", "/events", `{"type":"`+within+`"}`).ID
 	case "trigger":

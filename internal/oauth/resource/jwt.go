@@ -68,7 +68,7 @@ func (v *Verifier) verifyJWT(ctx context.Context, text, path string, now time.Ti
 		return nil, err
 	}
 	expires := claims.Expiry.Time().Add(clockLeeway)
-	return &verifiedToken{user: v.options.Identity.NewTokenUser(u, v.tokenScopes(all), v.allScopes, expires), audience: claims.Audience, expires: expires}, nil
+	return &verifiedToken{user: v.options.Identity.NewTokenUser(u, v.tokenScopes(all), v.allScopes, expires).WithGroups(tokenGroups(all)), audience: claims.Audience, expires: expires}, nil
 }
 
 // checkTimes returns an error if a token is not valid at a time. A token without
@@ -87,6 +87,25 @@ func checkTimes(c *jwt.Claims, now time.Time) error {
 		return invalidTokenf("iat of the token is in the future")
 	}
 	return nil
+}
+
+// maxGroups is how many groups of a token are kept.
+const maxGroups = 200
+
+// tokenGroups returns the groups of the user that a token states, in the claim groups: a
+// list, or one name.
+func tokenGroups(claims map[string]any) (groups []string) {
+	switch value := claims["groups"].(type) {
+	case string:
+		groups = append(groups, value)
+	case []any:
+		for _, one := range value {
+			if name, ok := one.(string); ok && len(groups) < maxGroups {
+				groups = append(groups, name)
+			}
+		}
+	}
+	return groups
 }
 
 // tokenScopes returns the known scopes of a token. Issuers put them into the claim

@@ -165,6 +165,7 @@ func describeScopes(scopes []junctor.Scope) []string {
 		junctor.ScopeAgentsWrite:  "add and change agents",
 		junctor.ScopeKeysWrite:    "make keys",
 		junctor.ScopeAuditRead:    "read the records of calls",
+		junctor.ScopePolicyWrite:  "change the rules about calls",
 		junctor.ScopeAdmin:        "do everything that an admin can do",
 	}
 	out := make([]string, len(scopes))

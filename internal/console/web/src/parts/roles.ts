@@ -12,6 +12,7 @@ export const scopes: readonly Scope[] = [
   'agents:write',
   'keys:write',
   'audit:read',
+  'policy:write',
   'admin',
 ];
 
@@ -24,6 +25,7 @@ export const scopeMeanings: Record<Scope, string> = {
   'agents:write': 'Add, change and delete agents',
   'keys:write': 'Create, rotate and revoke keys',
   'audit:read': 'Read calls and the journal',
+  'policy:write': 'Read and change the rules about calls',
   admin: 'Everything in the tenant',
 };
 
@@ -39,7 +41,7 @@ export const roleMeanings: Record<Role, string> = {
 // users' screens compares them with those of the API.
 export const roleScopes: Record<Role, readonly Scope[]> = {
   viewer: ['tools:read', 'audit:read'],
-  developer: scopes.filter((s) => s !== 'admin'),
+  developer: scopes.filter((s) => s !== 'admin' && s !== 'policy:write'),
   admin: scopes,
 };
 

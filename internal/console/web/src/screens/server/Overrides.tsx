@@ -87,7 +87,7 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
               title="Agents use read-only tools without approval. Only admins can set this."
               disabled={!may || !admin}
               checked={all[n]?.read_only ?? false}
-              onChange={(e) => set(n, { read_only: e.currentTarget.checked })}
+              onChange={(e) => set(n, { read_only: e.currentTarget.checked || undefined })}
             />
             <ActionIcon
               aria-label={`More settings of ${n}`}

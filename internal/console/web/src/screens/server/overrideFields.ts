@@ -12,13 +12,16 @@ export const overrideSchema = forms.override as Schema;
 export const overridesBeside = (...names: string[]): string[] =>
   Object.keys(overrideSchema.properties ?? {}).filter((name) => !names.includes(name));
 
+// A tool can be stated not to be so, which is more than saying nothing.
+const stated = ['read_only', 'destructive', 'idempotent', 'open_world'];
+
 // cleanOverrides leaves out what changes nothing: what is off, empty or only blanks.
 export function cleanOverrides(all: Overrides): Overrides {
   const out: Overrides = {};
   for (const tool of Object.keys(all).sort()) {
     const members = Object.entries(all[tool] ?? {})
       .map(([name, v]) => [name, typeof v === 'string' ? v.trim() : v] as const)
-      .filter(([, v]) => v)
+      .filter(([name, v]) => (Array.isArray(v) ? v.length > 0 : v || (v === false && stated.includes(name))))
       .sort(([a], [b]) => (a < b ? -1 : 1));
     if (members.length > 0) out[tool] = Object.fromEntries(members);
   }

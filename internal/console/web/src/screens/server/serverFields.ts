@@ -110,7 +110,12 @@ const known: Record<string, ServerField> = {
   call_timeout: { label: 'Call timeout' },
   call_timeout_max: { label: 'Total call timeout' },
   believe_annotations: { label: 'Believe annotations', admin: true },
-  read_only: { label: 'Read-only', admin: true }, // of a tool
+  // Of a tool.
+  read_only: { label: 'Read-only', admin: true },
+  destructive: { label: 'Destructive', admin: true },
+  idempotent: { label: 'Idempotent', admin: true },
+  open_world: { label: 'Reaches outside', admin: true },
+  tags: { label: 'Tags for rules', admin: true },
 };
 
 // Fields that stand elsewhere on the page, or that follow from the document.

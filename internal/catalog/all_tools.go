@@ -1,0 +1,25 @@
+package catalog
+
+import "iter"
+
+// Servers returns all servers of the tenant, in the order of their ids, whoever sees them.
+func (sh *Shelf) Servers() iter.Seq[*Server] {
+	return func(yield func(*Server) bool) {
+		for _, s := range sh.servers {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Tools returns all tools of the server, whoever sees them.
+func (s *Server) Tools() iter.Seq[*Tool] {
+	return func(yield func(*Tool) bool) {
+		for _, t := range s.tools {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// target is the target of a rule, ready to be matched.
+type target struct {
+	kinds   []junctor.Kind
+	items   []itemPattern
+	agents  []string
+	users   []string
+	tenants []string
+}
+
+// itemPattern is server/item with wildcards.
+type itemPattern struct{ server, item string }
+
+func newTarget(r *junctor.PolicyRule) target {
+	t := target{kinds: r.Kinds, agents: r.Target.Agents, users: r.Target.Users, tenants: r.Target.Tenants}
+	for _, text := range r.Target.Items {
+		server, item, _ := strings.Cut(text, "/")
+		t.items = append(t.items, itemPattern{server, item})
+	}
+	return t
+}
+
+// matchesItem reports whether the rule can be about calls of an item.
+func (t *target) matchesItem(kind junctor.Kind, server, name string) bool {
+	if !slices.Contains(t.kinds, kind) {
+		return false
+	}
+	return len(t.items) == 0 || slices.ContainsFunc(t.items, func(p itemPattern) bool {
+		return matchPattern(p.server, server) && matchPattern(p.item, name)
+	})
+}
+
+// matchesSubject reports whether the rule is about calls of a subject.
+func (t *target) matchesSubject(s *Subject) bool {
+	return matchesOne(t.agents, s.Agent) && matchesOne(t.users, s.User) && matchesOne(t.tenants, string(s.Tenant))
+}
+
+// matchesOne reports whether a value matches one of the patterns; without patterns
+// every value does. Nothing matches the absence of a value.
+func matchesOne(patterns []string, value string) bool {
+	return len(patterns) == 0 || value != "" && slices.ContainsFunc(patterns, func(p string) bool { return matchPattern(p, value) })
+}
+
+// matchPattern reports whether a pattern matches all of a text. A * stands for any
+// text.
+func matchPattern(pattern, text string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == text
+	}
+	if text, wild = strings.CutPrefix(text, head); !wild {
+		return false
+	}
+	for {
+		part, next, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(text, part)
+		}
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text, rest = text[at+len(part):], next
+	}
+}
